@@ -1,0 +1,1 @@
+//! A plan in; results and a summary out.

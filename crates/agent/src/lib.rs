@@ -1,0 +1,1 @@
+//! The system under test: one file per kind of connection.

@@ -1,0 +1,1 @@
+//! How a reply is judged.

@@ -1,0 +1,1 @@
+//! What did happen: turn, trial, judgment, verdict, latency, tally and summary.

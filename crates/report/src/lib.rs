@@ -1,0 +1,1 @@
+//! A summary in, pages out.

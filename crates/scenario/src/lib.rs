@@ -1,0 +1,1 @@
+//! What should happen: the model, the readers of all formats, matrix, personas and plan.

@@ -1,0 +1,1 @@
+//! Logs, and the redactor that every sink passes.

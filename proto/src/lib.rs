@@ -1,0 +1,1 @@
+//! The wire: generated messages, and their conversions to and from domain types.

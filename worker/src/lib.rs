@@ -1,0 +1,1 @@
+//! Leased trials in; records out.
