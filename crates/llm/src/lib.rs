@@ -1,1 +1,10 @@
-//! Everything that asks a language model: clients, limits, retries and the mock model.
+//! Everything that asks a language model: clients, limits, retries, and the mock model.
+//!
+//! One small trait, [`Model`]; [`openai`] speaks to servers, [`mock`] answers by itself; [`limit`] and
+//! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe.
+
+pub mod error;
+pub mod model;
+
+pub use error::Error;
+pub use model::{Context, Message, Model, Reply, Request, Timing, Usage};

@@ -1,1 +1,26 @@
-//! What did happen: turn, trial, judgment, verdict, latency, tally and summary.
+//! What did happen: calls, turns, judgments, trials, and the numbers that they add up to.
+//!
+//! Pure data and pure arithmetic: no clock, no network, no disk. [`verdict`] is the one place where
+//! judgments become a verdict, [`tally`] the one place where trials become numbers.
+
+pub mod call;
+pub mod failure;
+pub mod judgment;
+pub mod latency;
+pub mod money;
+pub mod summary;
+pub mod tally;
+pub mod trial;
+pub mod turn;
+pub mod verdict;
+pub mod view;
+
+pub use call::{Call, Role, Tokens};
+pub use failure::{Blame, Failure, FailureKind};
+pub use judgment::{Finding, Judgment, Scope};
+pub use money::Usd;
+pub use summary::Summary;
+pub use tally::Tally;
+pub use trial::Trial;
+pub use turn::Turn;
+pub use verdict::Verdict;

@@ -1,1 +1,24 @@
-//! What should happen: the model, the readers of all formats, matrix, personas and plan.
+//! What should happen: scenarios as written, the matrix they are multiplied by, and the plan of a run.
+//!
+//! Everything here is pure data and pure functions; only [`read`] touches the disk.
+//! The way of a file: [`read`] finds it, [`yaml`] opens it, a reader in [`format`] turns it into a
+//! [`Scenario`], [`matrix`] and [`persona`] multiply it, and [`plan`] numbers the trials.
+
+pub mod check;
+pub mod conversation;
+pub mod diagnostic;
+pub mod ids;
+pub mod message;
+pub mod mock;
+pub mod persona;
+pub mod plan;
+mod scenario;
+
+pub use check::{Check, Rule};
+pub use conversation::Conversation;
+pub use diagnostic::Diagnostic;
+pub use ids::{CaseId, Digest, RunId, TrialId};
+pub use message::Message;
+pub use persona::Persona;
+pub use plan::{Case, Plan, Trial};
+pub use scenario::{Action, Environment, Format, History, OnFailure, Plugin, Scenario, Seeding, Source, Step, Strategy};

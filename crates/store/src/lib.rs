@@ -1,1 +1,10 @@
-//! Where a run is kept.
+//! Where a run is kept: one trait, [`Store`], and what implements it.
+//!
+//! Each method is one transaction; nothing is acknowledged, counted or shown before it returned.
+//! [`memory`] is the model that simulations use, [`sqlite`] the embedded default.
+
+pub mod rows;
+pub mod store;
+
+pub use rows::{Commit, Committed, EndedTrial, Lease, Recovered, RunRow, SegmentRow, StoredTrial};
+pub use store::{Error, Store};

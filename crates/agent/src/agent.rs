@@ -1,0 +1,73 @@
+//! The two traits of this crate: an agent, and a conversation with it.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use record::turn::ToolCall;
+use scenario::{Message, Plugin};
+
+/// Something that can be talked to.
+#[async_trait]
+pub trait Agent: Send + Sync + fmt::Debug {
+    /// Its name in the settings.
+    fn name(&self) -> &str;
+
+    /// Whether it does something with plugins; where it does not, the trial notes them.
+    fn understands_plugins(&self) -> bool;
+
+    async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
+}
+
+/// What a conversation begins with.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The conversation's id.
+    pub conversation: String,
+    /// Template of every call's context (role `agent`).
+    pub context: llm::Context,
+    pub seed: u64,
+    /// The history before the first message.
+    pub opening: Vec<Message>,
+    pub plugins: Vec<Plugin>,
+}
+
+/// One conversation with an agent.
+#[async_trait]
+pub trait Session: Send {
+    /// Says something and waits for the whole answer. The caller bounds the time.
+    async fn say(&mut self, exchange: Exchange<'_>) -> Result<Reply, Error>;
+
+    /// Puts another answer in the place of the last one, for formats that keep the expected answer.
+    fn replace_last_answer(&mut self, answer: &Message);
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange<'a> {
+    pub message: &'a Message,
+    /// From 1, over the trial.
+    pub turn: u32,
+    pub timeout: Duration,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    pub text: String,
+    pub tool_calls: Vec<ToolCall>,
+    pub actions: Vec<String>,
+    /// `None` where the agent does not say.
+    pub usage: Option<llm::Usage>,
+    pub model: String,
+    pub timing: llm::Timing,
+    pub tries: u32,
+    pub cost_nanos: Option<i64>,
+}
+
+/// Why an agent gave no reply; it is the agent's failure unless the kind says otherwise.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub kind: record::FailureKind,
+    pub message: String,
+    /// Whether something may have reached the agent: then the trial is never played again.
+    pub reached: bool,
+}

@@ -1,0 +1,25 @@
+//! What went wrong with a call, said so that the caller knows what it may do.
+
+use std::time::Duration;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The server understood and said no; asking again changes nothing.
+    #[error("{endpoint} refused the call with status {status}: {message}")]
+    Refused { endpoint: String, status: u16, message: String },
+    /// 429: ask again later, not before `after`.
+    #[error("{endpoint} is throttling: {message}")]
+    Throttled { endpoint: String, after: Option<Duration>, message: String },
+    /// No whole reply in time.
+    #[error("{endpoint} did not answer within {} ms", limit.as_millis())]
+    TimedOut { endpoint: String, limit: Duration },
+    /// An answer that is not what the protocol says, or that breaks off. `partial` is what had come.
+    #[error("{endpoint} answered something that is not a chat completion: {message}")]
+    Malformed { endpoint: String, message: String, partial: String },
+    /// The connection was refused, reset, or the server answered 5xx. `sent`: the request may have been received.
+    #[error("{endpoint} cannot be reached: {message}")]
+    Unreachable { endpoint: String, status: Option<u16>, message: String, sent: bool },
+    /// The quota or the credit is used up: nobody should ask again.
+    #[error("{endpoint} says that its quota is used up: {message}")]
+    Exhausted { endpoint: String, message: String },
+}

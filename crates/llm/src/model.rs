@@ -1,0 +1,153 @@
+//! The one trait of this crate, and what goes in and comes out.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::Error;
+
+/// Something that answers a list of messages.
+#[async_trait]
+pub trait Model: Send + Sync + fmt::Debug {
+    /// The endpoint's name in the settings.
+    fn endpoint(&self) -> &str;
+
+    async fn ask(&self, request: &Request) -> Result<Reply, Error>;
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    pub messages: Vec<Message>,
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u32>,
+    /// The same seed and messages should give the same reply; models that cannot promise it ignore it.
+    pub seed: Option<u64>,
+    /// OpenAI `tools`, as they are sent.
+    pub tools: Vec<Value>,
+    /// A JSON Schema that the reply should satisfy (`response_format: json_schema`).
+    pub schema: Option<Value>,
+    /// Added to the request's body as they are (agents that understand plugins).
+    pub extra: serde_json::Map<String, Value>,
+    pub context: Context,
+}
+
+/// What the call is for: never part of the prompt. The mock model answers by it, servers get it as headers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Context {
+    /// `agent`, `user_sim` or `judge`.
+    pub role: String,
+    pub run: String,
+    pub scenario: String,
+    pub persona: String,
+    /// The conversation's id: the trial's id, so that agents which keep state can tell conversations apart.
+    pub conversation: String,
+    /// From 1.
+    pub turn: u32,
+    /// Which question of this role in this turn, from 0.
+    pub call: u32,
+    /// The same for every try of the same call: (run, trial, turn, call).
+    pub idempotency_key: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Message {
+    pub role: Speaker,
+    pub content: String,
+    /// Addresses of images shown with the text.
+    pub images: Vec<String>,
+    /// Of an assistant's message.
+    pub tool_calls: Vec<ToolCall>,
+    /// Of a tool's message: the call that it answers.
+    pub tool_call_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Speaker {
+    System,
+    #[default]
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Speaker {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// JSON text as the model wrote it.
+    pub arguments: String,
+}
+
+impl Message {
+    #[must_use]
+    pub fn new(role: Speaker, content: impl Into<String>) -> Self {
+        Self { role, content: content.into(), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn system(content: impl Into<String>) -> Self {
+        Self::new(Speaker::System, content)
+    }
+
+    #[must_use]
+    pub fn user(content: impl Into<String>) -> Self {
+        Self::new(Speaker::User, content)
+    }
+
+    #[must_use]
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self::new(Speaker::Assistant, content)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    pub text: String,
+    pub tool_calls: Vec<ToolCall>,
+    /// Actions that an agent reports besides tool calls (`message.actions`).
+    pub actions: Vec<String>,
+    /// As the server names it: `stop`, `length`, `tool_calls`, `content_filter`, …
+    pub finish_reason: Option<String>,
+    pub usage: Usage,
+    /// The model that answered, as the server names it.
+    pub model: String,
+    pub timing: Timing,
+    /// 1 unless a try was repeated.
+    pub tries: u32,
+    /// In nano-dollars; `None` where the endpoint has no price.
+    pub cost_nanos: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// The server did not say; these were estimated from the text.
+    pub estimated: bool,
+}
+
+/// Measured on the monotonic clock from the request being handed to a warm connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timing {
+    /// For a permit of the limiter.
+    pub wait: Duration,
+    /// Between the request and the first byte of content; `None` when the reply was not streamed.
+    pub first_token: Option<Duration>,
+    /// Mean between pieces of content of a streamed reply.
+    pub inter_token: Option<Duration>,
+    /// To the last byte, of the last try.
+    pub total: Duration,
+}

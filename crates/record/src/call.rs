@@ -1,0 +1,169 @@
+//! One call to an agent or a model: how long it took, what it used, what it cost.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Usd;
+
+/// On whose behalf a language model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Agent,
+    UserSim,
+    Judge,
+}
+
+impl Role {
+    pub const ALL: [Self; 3] = [Self::Agent, Self::UserSim, Self::Judge];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::UserSim => "user_sim",
+            Self::Judge => "judge",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
+}
+
+impl Tokens {
+    pub fn add(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+    }
+}
+
+/// A call as it happened. Times are wall time on the worker's monotonic clock, in microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub role: Role,
+    /// The endpoint's name in the worker's settings.
+    pub endpoint: String,
+    /// The model that answered, as the endpoint names it.
+    pub model: String,
+    /// Since the trial began.
+    pub started_micros: u64,
+    /// For a permit of the limiter, beside and never inside the latency.
+    pub wait_micros: u64,
+    /// Between handing the request to a connection and the first byte of content; `None` when not streamed.
+    pub ttft_micros: Option<u64>,
+    /// Mean time between tokens of a streamed reply.
+    pub inter_token_micros: Option<u64>,
+    /// Between handing the request to a connection and the last byte, of the last try.
+    pub total_micros: u64,
+    pub tokens: Tokens,
+    /// `None` where the endpoint has no price.
+    pub cost: Option<Usd>,
+    /// 1 unless a try was repeated.
+    pub tries: u32,
+    /// What went wrong, if the call failed.
+    pub error: Option<String>,
+}
+
+/// What calls used, by role and by model.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
+pub struct Spend {
+    /// Keyed by (role, model).
+    pub lines: BTreeMap<(Role, String), SpendLine>,
+}
+
+/// A line with its key, as it is stored: JSON keys are only strings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpendEntry {
+    pub role: Role,
+    pub model: String,
+    pub line: SpendLine,
+}
+
+impl From<Vec<SpendEntry>> for Spend {
+    fn from(entries: Vec<SpendEntry>) -> Self {
+        let mut spend = Self::default();
+        for entry in entries {
+            spend.add_line(entry.role, &entry.model, entry.line);
+        }
+        spend
+    }
+}
+
+impl From<Spend> for Vec<SpendEntry> {
+    fn from(spend: Spend) -> Self {
+        spend.lines.into_iter().map(|((role, model), line)| SpendEntry { role, model, line }).collect()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SpendLine {
+    pub calls: u64,
+    pub tokens: Tokens,
+    pub cost: Usd,
+    /// Calls without a price: while there is one, the cost is a lower bound.
+    pub unpriced_calls: u64,
+}
+
+impl Spend {
+    pub fn add_call(&mut self, call: &Call) {
+        let line = SpendLine {
+            calls: 1,
+            tokens: call.tokens,
+            cost: call.cost.unwrap_or_default(),
+            unpriced_calls: u64::from(call.cost.is_none()),
+        };
+        self.add_line(call.role, &call.model, line);
+    }
+
+    pub fn add_line(&mut self, role: Role, model: &str, line: SpendLine) {
+        // A clone of the name only when the model is new: this runs for every call.
+        let key = (role, model.to_owned());
+        let sum = self.lines.entry(key).or_default();
+        sum.calls += line.calls;
+        sum.tokens.add(line.tokens);
+        sum.cost += line.cost;
+        sum.unpriced_calls += line.unpriced_calls;
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for ((role, model), line) in &other.lines {
+            self.add_line(*role, model, *line);
+        }
+    }
+
+    /// The sum over models for one role.
+    #[must_use]
+    pub fn of(&self, role: Role) -> SpendLine {
+        let mut sum = SpendLine::default();
+        for ((whose, _), line) in &self.lines {
+            if *whose == role {
+                sum.calls += line.calls;
+                sum.tokens.add(line.tokens);
+                sum.cost += line.cost;
+                sum.unpriced_calls += line.unpriced_calls;
+            }
+        }
+        sum
+    }
+
+    #[must_use]
+    pub fn cost(&self) -> Usd {
+        self.lines.values().map(|line| line.cost).sum()
+    }
+
+    #[must_use]
+    pub fn unpriced_calls(&self) -> u64 {
+        self.lines.values().map(|line| line.unpriced_calls).sum()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+}

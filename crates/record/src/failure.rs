@@ -1,0 +1,144 @@
+//! Why a trial did not pass, and whose fault it was.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub blame: Blame,
+    pub message: String,
+    /// The turn in which it happened, from 1; `None` where it was not in a turn.
+    pub turn: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// A check was judged and not satisfied.
+    CheckFailed,
+    /// No reply within the turn's time.
+    AgentTimeout,
+    /// The conversation's total time was over.
+    ConversationTimeout,
+    /// The agent's address did not answer.
+    AgentUnreachable,
+    /// An HTTP error status, or a content filter.
+    AgentRefused,
+    /// 429, beyond the retries.
+    AgentThrottled,
+    /// A reply without text, tool calls or actions.
+    AgentEmpty,
+    /// A reply that is not what the protocol says, or that breaks off.
+    AgentMalformed,
+    /// The simulated user's model failed or said nothing.
+    SimulatorFailed,
+    /// The judge's model failed.
+    JudgeFailed,
+    /// The judge answered, but not in the form that was asked for.
+    JudgeMalformed,
+    /// No check applied, so nothing can be said.
+    NothingJudged,
+    /// The scenario wants to run a program and the operator has not allowed it.
+    ExecutionNotAllowed,
+    /// The trial's files, databases or programs could not be prepared.
+    EnvironmentFailed,
+    /// The plan or the settings do not fit together.
+    Misconfigured,
+    /// The termination hook failed.
+    HookFailed,
+    /// A provider says that its quota or credit is used up.
+    ProviderExhausted,
+    /// Every worker that played this trial alone was lost.
+    Poisoned,
+    /// The run was cancelled.
+    Cancelled,
+    /// A bug of gabfest's own.
+    Panicked,
+}
+
+impl FailureKind {
+    /// Whose fault a failure of this kind is, unless whoever reports it knows better.
+    #[must_use]
+    pub fn blame(self) -> Blame {
+        match self {
+            Self::CheckFailed
+            | Self::AgentTimeout
+            | Self::ConversationTimeout
+            | Self::AgentUnreachable
+            | Self::AgentRefused
+            | Self::AgentThrottled
+            | Self::AgentEmpty
+            | Self::AgentMalformed => Blame::Agent,
+            Self::SimulatorFailed => Blame::UserSim,
+            Self::JudgeFailed | Self::JudgeMalformed => Blame::Judge,
+            Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
+            Self::ProviderExhausted => Blame::Budget,
+            Self::EnvironmentFailed | Self::HookFailed | Self::Poisoned | Self::Cancelled | Self::Panicked => Blame::Infra,
+        }
+    }
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CheckFailed => "check_failed",
+            Self::AgentTimeout => "agent_timeout",
+            Self::ConversationTimeout => "conversation_timeout",
+            Self::AgentUnreachable => "agent_unreachable",
+            Self::AgentRefused => "agent_refused",
+            Self::AgentThrottled => "agent_throttled",
+            Self::AgentEmpty => "agent_empty",
+            Self::AgentMalformed => "agent_malformed",
+            Self::SimulatorFailed => "simulator_failed",
+            Self::JudgeFailed => "judge_failed",
+            Self::JudgeMalformed => "judge_malformed",
+            Self::NothingJudged => "nothing_judged",
+            Self::ExecutionNotAllowed => "execution_not_allowed",
+            Self::EnvironmentFailed => "environment_failed",
+            Self::Misconfigured => "misconfigured",
+            Self::HookFailed => "hook_failed",
+            Self::ProviderExhausted => "provider_exhausted",
+            Self::Poisoned => "poisoned",
+            Self::Cancelled => "cancelled",
+            Self::Panicked => "panicked",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    Agent,
+    UserSim,
+    Judge,
+    Infra,
+    Config,
+    Budget,
+}
+
+impl Blame {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::UserSim => "user_sim",
+            Self::Judge => "judge",
+            Self::Infra => "infra",
+            Self::Config => "config",
+            Self::Budget => "budget",
+        }
+    }
+}
+
+impl Failure {
+    #[must_use]
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, blame: kind.blame(), message: message.into(), turn: None }
+    }
+
+    #[must_use]
+    pub fn in_turn(mut self, turn: u32) -> Self {
+        self.turn = Some(turn);
+        self
+    }
+}

@@ -1,0 +1,66 @@
+//! One evaluator's finding about a turn, a step or a whole conversation.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::FailureKind;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgment {
+    /// The check's kind: `string_contains`, `llm_judge`, …
+    pub check: String,
+    /// As the scenario describes it.
+    pub description: Option<String>,
+    pub scope: Scope,
+    pub finding: Finding,
+    /// 0 to 1, where the evaluator measures.
+    pub score: Option<f64>,
+    pub reason: String,
+    /// What the finding rests on: the matched text, the judge's reply, …
+    pub evidence: Option<String>,
+    /// What went wrong where the finding is inconclusive or an error.
+    pub failure: Option<FailureKind>,
+    /// The check's line in the scenario file; 0 where there is none.
+    pub line: u32,
+}
+
+/// What was judged. Steps and turns count from 1; turns count over the whole trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Turn { step: u32, turn: u32 },
+    Conversation { step: u32 },
+    Step { step: u32 },
+}
+
+impl Scope {
+    #[must_use]
+    pub fn step(self) -> u32 {
+        match self {
+            Self::Turn { step, .. } | Self::Conversation { step } | Self::Step { step } => step,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    Pass,
+    Fail,
+    /// The evidence does not decide it (a judge that could not be parsed).
+    Inconclusive,
+    /// The evaluator itself failed.
+    Error,
+}
+
+impl Finding {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+            Self::Error => "error",
+        }
+    }
+}

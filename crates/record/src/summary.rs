@@ -1,0 +1,206 @@
+//! The numbers of a run: the shape of `report.json`.
+//!
+//! A summary is a function of the store: made again from the same run, it has the same bytes.
+
+use std::collections::BTreeMap;
+
+use scenario::{CaseId, Digest, RunId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles};
+
+/// Bumped when a field changes its meaning or goes away; new fields do not bump it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "gabfest report")]
+pub struct Summary {
+    pub schema_version: u32,
+    pub run: Run,
+    pub verdict: RunVerdict,
+    pub gates: Vec<Gate>,
+    pub summary: Totals,
+    pub cases: Vec<CaseSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    pub id: RunId,
+    pub name: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC; `null` while the run is going on.
+    pub ended_at: Option<String>,
+    pub seed: u64,
+    pub plan_digest: Digest,
+    pub gabfest_version: String,
+    /// How the run ended.
+    pub state: RunState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Running,
+    /// Every planned trial ended.
+    Finished,
+    /// Somebody stopped it; `gabfest resume` goes on.
+    Interrupted,
+    /// Somebody cancelled it for good.
+    Cancelled,
+}
+
+/// What the gates say of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum RunVerdict {
+    /// Every gate held.
+    Pass,
+    /// A gate was broken by the agent.
+    Fail,
+    /// No gate was broken, but there is not enough evidence to say that they hold.
+    Inconclusive,
+}
+
+impl RunVerdict {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::Inconclusive => "INCONCLUSIVE",
+        }
+    }
+}
+
+/// One condition on the run and whether it held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// `every_case_passes`, `pass_rate`, `case_pass_rate`, `enough_evidence`.
+    pub name: String,
+    pub verdict: RunVerdict,
+    /// What was required and what was found, in words.
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Totals {
+    pub trials: Trials,
+    /// (pass + fail) / planned.
+    pub completed_rate: f64,
+    /// Conversations held with a simulated user, in winning attempts.
+    pub conversations: u64,
+    pub turns: u64,
+    pub pass_rate: Rate,
+    /// The mean of the cases' pass rates, weighted by their scenarios' weights; `null` where no case was judged.
+    pub weighted_pass_rate: Option<f64>,
+    pub flaky_cases: u64,
+    pub latency: Latencies,
+    /// By role, winning attempts and lost ones.
+    pub tokens: BTreeMap<String, Tokens>,
+    pub cost: Cost,
+    /// By role, winning attempts and lost ones.
+    pub llm_calls: BTreeMap<String, u64>,
+    /// Tokens and cost by role and model.
+    pub models: Vec<ModelSpend>,
+    pub attempts: Attempts,
+    /// What calls that a lost worker had in flight may have cost at most.
+    pub unsettled_usd: f64,
+    /// How often trials failed, by kind and blame.
+    pub failures: Vec<FailureCount>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Trials {
+    pub planned: u64,
+    pub pass: u64,
+    pub fail: u64,
+    pub inconclusive: u64,
+    pub error: u64,
+    pub skipped: u64,
+    pub cancelled: u64,
+    pub not_started: u64,
+}
+
+/// A share with an interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// `null` where `n` is 0.
+    pub estimate: Option<f64>,
+    pub low: f64,
+    pub high: f64,
+    /// `wilson 95%`.
+    pub method: String,
+    pub n: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latencies {
+    /// An agent's whole reply, without the wait for permits.
+    pub turn: Quantiles,
+    /// To the first byte of content of streamed replies.
+    pub ttft: Quantiles,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cost {
+    pub total_usd: f64,
+    /// False while a call had no price: then the total is a lower bound.
+    pub complete: bool,
+    pub unpriced_calls: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelSpend {
+    pub role: Role,
+    pub model: String,
+    pub calls: u64,
+    pub tokens: Tokens,
+    pub cost_usd: f64,
+    pub unpriced_calls: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Attempts {
+    pub total: u64,
+    /// Attempts that ended because their worker was lost.
+    pub lost: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureCount {
+    pub kind: FailureKind,
+    pub blame: Blame,
+    pub trials: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseSummary {
+    pub id: CaseId,
+    /// Its place in the plan, from 0.
+    pub number: u64,
+    pub scenario: String,
+    pub format: String,
+    /// The scenario's file, as the user named it.
+    pub source: String,
+    pub combination: Option<String>,
+    pub persona: Option<String>,
+    pub agent: String,
+    /// By parameter path.
+    pub parameters: serde_json::Map<String, serde_json::Value>,
+    /// Planned.
+    pub trials: u64,
+    pub pass: u64,
+    pub fail: u64,
+    pub inconclusive: u64,
+    pub error: u64,
+    pub skipped: u64,
+    pub cancelled: u64,
+    pub pass_rate: Rate,
+    /// Passed at least once and failed at least once.
+    pub flaky: bool,
+    /// Unbiased estimates that k trials in a row all pass, k = 1 to the number of judged trials (at most 10).
+    pub pass_hat_k: Vec<f64>,
+    pub verdict: RunVerdict,
+}

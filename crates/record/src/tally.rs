@@ -1,0 +1,126 @@
+//! Mergeable counts: the fold of trials that every figure of a run is read from.
+//!
+//! Merging is associative and commutative and has the empty tally as its zero, so trials may arrive in any
+//! order and in any number of parts. Its size grows with the number of cases, never with that of trials.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Blame, FailureKind, Trial, Verdict,
+    call::Spend,
+    latency::Latency,
+};
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tally {
+    /// By the case's place in the plan.
+    pub cases: BTreeMap<u64, Counts>,
+    pub total: Counts,
+    pub conversations: u64,
+    pub turns: u64,
+    /// Of winning attempts.
+    pub spend: Spend,
+    /// Agent replies, whole.
+    pub turn_latency: Latency,
+    /// Agent replies, to the first byte of content.
+    pub ttft: Latency,
+    pub failures: BTreeMap<(FailureKind, Blame), u64>,
+}
+
+/// How trials ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub pass: u64,
+    pub fail: u64,
+    pub inconclusive: u64,
+    pub error: u64,
+    pub skipped: u64,
+    pub cancelled: u64,
+    /// Those of `error` that are the agent's fault; they fail gates as a FAIL does.
+    pub agent_errors: u64,
+}
+
+impl Counts {
+    pub fn add_verdict(&mut self, verdict: Verdict, blame: Option<Blame>) {
+        match verdict {
+            Verdict::Pass => self.pass += 1,
+            Verdict::Fail => self.fail += 1,
+            Verdict::Inconclusive => self.inconclusive += 1,
+            Verdict::Error => {
+                self.error += 1;
+                self.agent_errors += u64::from(blame == Some(Blame::Agent));
+            }
+            Verdict::Skipped => self.skipped += 1,
+            Verdict::Cancelled => self.cancelled += 1,
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.pass += other.pass;
+        self.fail += other.fail;
+        self.inconclusive += other.inconclusive;
+        self.error += other.error;
+        self.skipped += other.skipped;
+        self.cancelled += other.cancelled;
+        self.agent_errors += other.agent_errors;
+    }
+
+    /// Trials that ended, however.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.pass + self.fail + self.inconclusive + self.error + self.skipped + self.cancelled
+    }
+
+    /// Trials with a PASS or a FAIL.
+    #[must_use]
+    pub fn judged(&self) -> u64 {
+        self.pass + self.fail
+    }
+
+    /// What gates count against the agent: FAIL, and ERROR with blame agent.
+    #[must_use]
+    pub fn held_against_agent(&self) -> u64 {
+        self.fail + self.agent_errors
+    }
+
+    /// What says nothing about the agent.
+    #[must_use]
+    pub fn unjudged(&self) -> u64 {
+        self.ended() - self.judged() - self.agent_errors
+    }
+}
+
+impl Tally {
+    pub fn add(&mut self, trial: &Trial) {
+        let blame = trial.failure.as_ref().map(|failure| failure.blame);
+        self.cases.entry(trial.case).or_default().add_verdict(trial.verdict, blame);
+        self.total.add_verdict(trial.verdict, blame);
+        self.conversations += u64::from(trial.conversations);
+        self.turns += u64::from(trial.turns);
+        self.spend.add(&trial.spend);
+        for latency in &trial.latencies {
+            self.turn_latency.record(latency.total_micros);
+            if let Some(ttft) = latency.ttft_micros {
+                self.ttft.record(ttft);
+            }
+        }
+        if let Some(failure) = &trial.failure {
+            *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        for (case, counts) in &other.cases {
+            self.cases.entry(*case).or_default().merge(counts);
+        }
+        self.total.merge(&other.total);
+        self.conversations += other.conversations;
+        self.turns += other.turns;
+        self.spend.add(&other.spend);
+        self.turn_latency.merge(&other.turn_latency);
+        self.ttft.merge(&other.ttft);
+        for (key, count) in &other.failures {
+            *self.failures.entry(*key).or_default() += count;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A finding about a scenario file: where, what was found, what was expected, and a hint.
+
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    /// As the user named it.
+    pub path: String,
+    /// 1-based; 0 where the finding is about the whole file.
+    pub line: u32,
+    /// 1-based, in characters; 0 where the finding is about the whole line.
+    pub column: u32,
+    /// A lowercase fragment: what was found and what was expected.
+    pub message: String,
+    pub help: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Warning,
+    Error,
+}
+
+impl Diagnostic {
+    #[must_use]
+    pub fn error(path: impl Into<String>, line: u32, column: u32, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, path: path.into(), line, column, message: message.into(), help: None }
+    }
+
+    #[must_use]
+    pub fn warning(path: impl Into<String>, line: u32, column: u32, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(path, line, column, message) }
+    }
+
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// One line, as compilers write it: `path:line:column: error: message`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{}:{}:{}: {severity}: {}", self.path, self.line, self.column, self.message)
+    }
+}

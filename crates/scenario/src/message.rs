@@ -1,0 +1,53 @@
+//! A message: who speaks and what is said or shown.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub speaker: Speaker,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    System,
+    User,
+    Agent,
+    Tool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Text(String),
+    /// The address of an image.
+    Image(String),
+}
+
+impl Message {
+    #[must_use]
+    pub fn text_of(speaker: Speaker, text: impl Into<String>) -> Self {
+        Self { speaker, parts: vec![Part::Text(text.into())] }
+    }
+
+    #[must_use]
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::text_of(Speaker::User, text)
+    }
+
+    /// The text parts, one below the other.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                Part::Image(_) => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}

@@ -1,0 +1,35 @@
+//! A scripted answer to a tool call of the agent, as written under `setup.mocks`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mock {
+    /// `None` answers for any service.
+    pub service: Option<String>,
+    pub method: String,
+    pub when: Option<When>,
+    pub response: Value,
+    pub response_fn: Option<String>,
+    pub error: Option<MockError>,
+    pub delay_ms: u64,
+    /// 0 to 1: how often the call fails.
+    pub failure_probability: f64,
+}
+
+/// Conditions on a call; all that are written must hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct When {
+    pub args: Option<Vec<Value>>,
+    pub input: Option<serde_json::Map<String, Value>>,
+    pub context: Option<serde_json::Map<String, Value>>,
+    pub matcher: Option<String>,
+    pub partial_args: Option<Vec<Value>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MockError {
+    pub code: String,
+    pub message: String,
+    pub status: Option<u16>,
+}

@@ -1,0 +1,53 @@
+//! Who the simulated user is: a reusable description that can be an axis of the matrix.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::{KnowledgeLevel, Simulator};
+
+/// A persona of the library. What it does not say stays as the scenario says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Persona {
+    /// How the command line and reports name it.
+    pub name: String,
+    /// Who it is, in words for the simulator.
+    pub persona: String,
+    #[serde(default)]
+    pub objective: Option<String>,
+    #[serde(default)]
+    pub style: Option<String>,
+    #[serde(default)]
+    pub constraints: Vec<String>,
+    #[serde(default)]
+    pub emotional_state: Option<String>,
+    #[serde(default)]
+    pub knowledge_level: Option<KnowledgeLevel>,
+    /// 0 to 2.
+    #[serde(default)]
+    pub temperature: Option<f64>,
+    /// 50 to 500.
+    #[serde(default)]
+    pub max_tokens: Option<u32>,
+}
+
+impl Persona {
+    /// Puts this persona in the place of the scenario's own.
+    pub fn dress(&self, simulator: &mut Simulator) {
+        simulator.persona.clone_from(&self.persona);
+        simulator.style.clone_from(&self.style);
+        simulator.constraints.clone_from(&self.constraints);
+        simulator.emotional_state.clone_from(&self.emotional_state);
+        if let Some(objective) = &self.objective {
+            simulator.objective.clone_from(objective);
+        }
+        if let Some(level) = self.knowledge_level {
+            simulator.knowledge_level = level;
+        }
+        if let Some(temperature) = self.temperature {
+            simulator.temperature = temperature;
+        }
+        if let Some(max_tokens) = self.max_tokens {
+            simulator.max_tokens = max_tokens;
+        }
+    }
+}

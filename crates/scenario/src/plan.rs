@@ -1,0 +1,99 @@
+//! All that is decided before a run: which trials there are, in which order, with which seeds.
+//!
+//! A plan is a value with a digest. It holds documents, not expanded scenarios, so that its size does not
+//! grow with the number of combinations; [`Plan::scenario`] expands one case on demand.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
+
+/// What a run will do. Never changes once the run has started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The version of this shape.
+    pub version: u32,
+    /// What reports call the run.
+    pub name: String,
+    /// Every trial's seed derives from this and from the trial's identity.
+    pub seed: u64,
+    pub groups: Vec<Group>,
+    /// The personas that the groups name.
+    pub personas: BTreeMap<String, Persona>,
+    /// The agents under test, by the names that the workers' settings give them; never empty.
+    pub agents: Vec<String>,
+    /// Ignore `setup.mocks` and let agents reach the real services.
+    pub live: bool,
+    pub gates: Gates,
+}
+
+/// A scenario and what it is multiplied by: axes x personas x repeats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Stable over nights: the file's name without its ending, a slash, and the scenario's name.
+    pub key: String,
+    /// The matrix file's name for it, else the scenario's.
+    pub name: String,
+    pub format: Format,
+    pub source: Source,
+    /// The file's content before any axis is applied.
+    pub document: Value,
+    /// First outermost, last fastest.
+    pub axes: Vec<Axis>,
+    /// Names of the plan's personas; `None` stands for the scenario's own. Never empty.
+    pub personas: Vec<Option<String>>,
+    /// At least 1.
+    pub repeats: u32,
+    /// The case numbers (within the group) that a filter left; `None`: all.
+    pub selection: Option<Vec<u64>>,
+}
+
+/// One parameter path and its values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    pub parameter: String,
+    /// At least one, of any JSON type.
+    pub values: Vec<Value>,
+}
+
+/// What must hold for a run to pass.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Gates {
+    /// The least share of judged trials that must pass over the whole run; `None`: every case passes.
+    pub pass_rate: Option<f64>,
+    /// The largest share of planned trials that may end without a PASS or FAIL (0 unless written).
+    pub max_unjudged: f64,
+}
+
+/// One cell of the matrix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    pub id: CaseId,
+    /// Its place in the plan, from 0.
+    pub number: u64,
+    /// Index into [`Plan::groups`].
+    pub group: usize,
+    pub scenario: String,
+    /// `combo-000-59fc3c`, where the group has axes.
+    pub combination: Option<String>,
+    /// In the order of the axes.
+    pub parameters: Vec<(String, Value)>,
+    pub persona: Option<String>,
+    pub agent: String,
+}
+
+/// One repeat of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Its place in the plan, from 0.
+    pub number: u64,
+    pub id: TrialId,
+    /// [`Case::number`].
+    pub case: u64,
+    pub case_id: CaseId,
+    /// From 0.
+    pub repeat: u32,
+    pub seed: u64,
+}

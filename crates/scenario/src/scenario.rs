@@ -1,0 +1,143 @@
+//! One conversation test as written: who speaks, what is said, what is checked.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Check, Conversation, Message, mock::Mock};
+
+/// The one shape into which every format is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    pub name: String,
+    pub description: String,
+    pub format: Format,
+    pub source: Source,
+    /// Words that `--tag` selects by.
+    pub tags: Vec<String>,
+    /// The weight of this scenario's cases in the weighted pass rate of a run (1.0 unless written).
+    pub weight: f64,
+    /// The share of judged trials of a case that must pass; `None` means every one.
+    pub required_pass_rate: Option<f64>,
+    /// Handed to agents that understand them, noted otherwise.
+    pub plugins: Vec<Plugin>,
+    pub environment: Environment,
+    /// Answers to the tool calls of the agent.
+    pub mocks: Vec<Mock>,
+    /// What stands in the history before the first step (system messages, an agent's greeting).
+    pub opening: Vec<Message>,
+    pub steps: Vec<Step>,
+    pub strategy: Strategy,
+    pub history: History,
+    pub on_failure: OnFailure,
+    /// A negative control: the verdicts PASS and FAIL are exchanged.
+    pub expect_failure: bool,
+}
+
+/// Where a scenario was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Source {
+    /// As the user named it, with `/` between parts.
+    pub path: String,
+    /// 1-based; 1 for formats with one scenario a file.
+    pub line: u32,
+}
+
+/// The language of a scenario file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// ElizaOS `*.scenario.yaml`.
+    Eliza,
+}
+
+impl Format {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Eliza => "eliza",
+        }
+    }
+}
+
+/// One written element: an exchange, a simulated conversation, or code to run; then its checks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    pub name: Option<String>,
+    pub action: Action,
+    /// Judged when the step is over, on its last reply or output.
+    pub checks: Vec<Check>,
+    /// 1-based line in the source.
+    pub line: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// One message to the agent and its reply.
+    Say {
+        message: Message,
+        /// What the agent should have said; formats that keep the expected answer put it into the history.
+        expected: Option<Message>,
+        timeout_ms: u64,
+    },
+    /// A conversation with a simulated user.
+    Converse(Box<Conversation>),
+    /// A program in the trial's environment; off unless the worker's operator allows it.
+    Execute { language: String, code: String },
+}
+
+/// What the trial finds around it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// Files written beneath the trial's root before the first step: path to text.
+    pub files: BTreeMap<String, String>,
+    pub databases: Vec<Seeding>,
+}
+
+/// SQL to run against a connection that `gabfest.yaml` names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeding {
+    pub connection: String,
+    /// (path as written, text), in order.
+    pub files: Vec<(String, String)>,
+}
+
+/// A capability that an agent may be started with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plugin {
+    pub name: String,
+    pub version: Option<String>,
+    pub enabled: bool,
+    pub config: serde_json::Value,
+}
+
+/// How the judgments of a trial fold into its verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    #[default]
+    AllPass,
+    AnyPass,
+}
+
+/// Which answer the next turn builds on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// What the agent really said.
+    #[default]
+    Actual,
+    /// What the file says that it should have said.
+    Expected,
+}
+
+/// What a failing check does to the steps after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    #[default]
+    Continue,
+    Stop,
+}

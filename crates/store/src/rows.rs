@@ -1,0 +1,103 @@
+//! What goes into a store and what comes out of it.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use record::{Trial, Usd, call::Spend, summary::RunState};
+use scenario::{Digest, RunId};
+
+/// A run as it is listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRow {
+    pub id: RunId,
+    pub name: String,
+    pub plan_digest: Digest,
+    pub seed: u64,
+    pub planned: u64,
+    pub state: RunState,
+    /// Unix milliseconds.
+    pub started_at: i64,
+    /// Unix milliseconds, once it ended; cleared when it is resumed.
+    pub ended_at: Option<i64>,
+    /// The version of gabfest that submitted it.
+    pub version: String,
+}
+
+/// A range of trials lent to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Unique in the store.
+    pub id: u64,
+    pub run: RunId,
+    /// Trial numbers.
+    pub trials: Range<u64>,
+    pub epoch: u32,
+    pub session: u64,
+}
+
+/// Results of one batch of a session; committed whole or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commit {
+    pub session: u64,
+    /// From 1 without gaps; one that was committed before changes nothing.
+    pub sequence: u64,
+    pub run: RunId,
+    pub segment: SegmentRow,
+    pub ended: Vec<EndedTrial>,
+}
+
+/// Encoded turns, stored as they came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SegmentRow {
+    pub payload: Bytes,
+    pub turns: u32,
+    /// What the calls of these turns used, winning attempt or not.
+    pub spend: Spend,
+}
+
+/// A trial that ended, and which segments of its session hold its turns (both ends included).
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndedTrial {
+    pub trial: Trial,
+    pub first_sequence: u64,
+    pub last_sequence: u64,
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Committed {
+    /// The session is over: nothing was written.
+    pub session_over: bool,
+    /// This sequence had been committed before: nothing was written.
+    pub duplicate: bool,
+    /// Numbers of the trials that were counted.
+    pub counted: Vec<u64>,
+    /// Numbers of the trials whose epoch is stale or that were already done: not counted.
+    pub fenced: Vec<u64>,
+}
+
+/// A counted trial and where its turns are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTrial {
+    pub trial: Trial,
+    pub session: u64,
+    pub first_sequence: u64,
+    pub last_sequence: u64,
+}
+
+/// What the scheduler must know of a run after a restart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recovered {
+    /// Trials that are done, as disjoint ascending ranges.
+    pub done: Vec<Range<u64>>,
+    /// For trials with lost attempts: the number of attempts so far (the next epoch is one more).
+    pub attempts: Vec<(u64, u32)>,
+    /// For trials that were lost while their worker played nothing else: how often.
+    pub solo_losses: Vec<(u64, u32)>,
+    /// Leases that were live, for sessions that may come back.
+    pub leases: Vec<Lease>,
+    /// Attempts that were lost so far.
+    pub lost_attempts: u64,
+    /// What calls in flight of lost sessions may have cost at most.
+    pub unsettled: Usd,
+}

@@ -1,0 +1,80 @@
+//! The trait that SQLite, and later PostgreSQL, implement.
+
+use std::future::Future;
+
+use bytes::Bytes;
+use record::{Usd, call::Spend, summary::RunState};
+use scenario::{Digest, RunId};
+
+use crate::{Commit, Committed, Lease, Recovered, RunRow, StoredTrial};
+
+/// Where runs are kept. Times are arguments (unix milliseconds), never read here.
+pub trait Store: Send + Sync + 'static {
+    /// Idempotent by id; [`Error::Conflict`] if the id exists with another plan.
+    fn create_run(&self, run: &RunRow, plan: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
+
+    fn run(&self, run: &RunId) -> impl Future<Output = Result<Option<RunRow>, Error>> + Send;
+
+    /// Newest first.
+    fn runs(&self) -> impl Future<Output = Result<Vec<RunRow>, Error>> + Send;
+
+    fn plan(&self, digest: &Digest) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send;
+
+    fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Opens a session for a worker and returns its id, unique in the store and ascending.
+    fn open_session(&self, worker: &str, at: i64) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// Lends trials. [`Error::SessionOver`] if the session of one of them is.
+    fn grant(&self, leases: &[Lease], at: i64) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Writes a batch: the segment, the trials whose lease is live with their epoch and that are not done, and
+    /// the session's watermark, all or nothing.
+    fn commit(&self, commit: &Commit, at: i64) -> impl Future<Output = Result<Committed, Error>> + Send;
+
+    /// The highest sequence that the session has committed; `None` if the session is over or unknown.
+    fn watermark(&self, session: u64) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
+
+    /// Keeps what the session's calls in flight may cost at most.
+    fn beat(&self, session: u64, unsettled: Usd, at: i64) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Trials that a session gave back unplayed: their attempts do not count as lost.
+    fn release(&self, session: u64, trials: &[Lease]) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Ends a session. `lost` are the attempts that were being played or lent (trial by trial of its live
+    /// leases, without those that are done); `solo`: the only one it played. The leases end; what the session
+    /// had not settled is added to the run's.
+    fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> impl Future<Output = Result<Vec<Lease>, Error>> + Send;
+
+    /// The state of a run after a restart.
+    fn recover(&self, run: &RunId) -> impl Future<Output = Result<Recovered, Error>> + Send;
+
+    /// Counted trials with a number of at least `first`, ascending, at most `limit`.
+    fn trials(&self, run: &RunId, first: u64, limit: u32) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
+
+    /// The segments of a session with sequences from `first` to `last`, both included.
+    fn segments(&self, session: u64, first: u64, last: u64) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
+
+    /// What all attempts used.
+    fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("run {0} exists with another plan")]
+    Conflict(RunId),
+    #[error("run {0} is unknown")]
+    UnknownRun(RunId),
+    #[error("session {0} is over")]
+    SessionOver(u64),
+    /// Another process has the store open.
+    #[error("{0} is in use by another process")]
+    InUse(String),
+    /// The disk is full or may not be written.
+    #[error("the store cannot be written: {0}")]
+    Unwritable(String),
+    #[error("the store was made by another version of gabfest: {0}")]
+    Version(String),
+    #[error("the store failed: {0}")]
+    Failed(String),
+}

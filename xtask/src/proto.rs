@@ -1,0 +1,43 @@
+//! Generates the wire's Rust code without protoc, into a folder.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use prost::Message as _;
+
+/// Where the generated code is checked in.
+pub(crate) fn checked_in() -> PathBuf {
+    root().join("proto/src/generated")
+}
+
+pub(crate) fn generate(out: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(out)?;
+    let proto = root().join("proto");
+    let set = protox::compile(["gabfest/v1/gabfest.proto"], [&proto]).context("failed to compile the .proto file")?;
+    std::fs::write(out.join("gabfest.v1.bin"), set.encode_to_vec())?;
+    tonic_prost_build::configure()
+        .build_transport(false)
+        .bytes(".gabfest.v1")
+        .out_dir(out)
+        .compile_fds(set)
+        .context("failed to generate code")?;
+    Ok(())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn checked_in_code_is_what_the_proto_file_gives() {
+        let fresh = tempfile::tempdir().expect("a temporary folder");
+        super::generate(fresh.path()).expect("the .proto file compiles");
+        for name in ["gabfest.v1.rs", "gabfest.v1.bin"] {
+            let made = std::fs::read(fresh.path().join(name)).expect("generated");
+            let kept = std::fs::read(super::checked_in().join(name)).expect("checked in");
+            assert!(made == kept, "proto/src/generated/{name} is stale: run `cargo xtask proto`");
+        }
+    }
+}
