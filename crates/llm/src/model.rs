@@ -29,6 +29,8 @@ pub struct Request {
     pub schema: Option<Value>,
     /// Added to the request's body as they are (agents that understand plugins).
     pub extra: serde_json::Map<String, Value>,
+    /// For one try, from the permit on; the endpoint's own limit holds too.
+    pub timeout: Option<Duration>,
     pub context: Context,
 }
 

@@ -1,0 +1,122 @@
+//! Words on the wire: every enum travels as the word that reports use, so that old and new binaries can talk.
+
+use record::{Blame, FailureKind, Finding, Role, Verdict, summary::RunState, turn::Speaker};
+use scenario::Strategy;
+
+use crate::v1;
+
+/// A message that this version does not understand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("unknown {what} {word:?} on the wire")]
+    UnknownWord { what: &'static str, word: String },
+    #[error("the field {0} is missing on the wire")]
+    Missing(&'static str),
+    #[error("undecodable bytes on the wire: {0}")]
+    Undecodable(String),
+}
+
+macro_rules! words {
+    ($name:ident, $type:ty, $what:literal, [$($value:path => $word:literal),* $(,)?]) => {
+        pub(crate) mod $name {
+            use super::*;
+
+            pub(crate) fn word(value: $type) -> &'static str {
+                match value {
+                    $($value => $word,)*
+                }
+            }
+
+            pub(crate) fn read(word: &str) -> Result<$type, Error> {
+                match word {
+                    $($word => Ok($value),)*
+                    _ => Err(Error::UnknownWord { what: $what, word: word.to_owned() }),
+                }
+            }
+        }
+    };
+}
+
+words!(verdict, Verdict, "verdict", [
+    Verdict::Pass => "PASS",
+    Verdict::Fail => "FAIL",
+    Verdict::Inconclusive => "INCONCLUSIVE",
+    Verdict::Error => "ERROR",
+    Verdict::Skipped => "SKIPPED",
+    Verdict::Cancelled => "CANCELLED",
+]);
+words!(finding, Finding, "finding", [
+    Finding::Pass => "pass",
+    Finding::Fail => "fail",
+    Finding::Inconclusive => "inconclusive",
+    Finding::Error => "error",
+]);
+words!(role, Role, "role", [
+    Role::Agent => "agent",
+    Role::UserSim => "user_sim",
+    Role::Judge => "judge",
+]);
+words!(strategy, Strategy, "strategy", [
+    Strategy::AllPass => "all_pass",
+    Strategy::AnyPass => "any_pass",
+]);
+words!(speaker, Speaker, "speaker", [
+    Speaker::Scripted => "scripted",
+    Speaker::Simulated => "simulated",
+    Speaker::Program => "program",
+]);
+words!(blame, Blame, "blame", [
+    Blame::Agent => "agent",
+    Blame::UserSim => "user_sim",
+    Blame::Judge => "judge",
+    Blame::Infra => "infra",
+    Blame::Config => "config",
+    Blame::Budget => "budget",
+]);
+words!(kind, FailureKind, "failure kind", [
+    FailureKind::CheckFailed => "check_failed",
+    FailureKind::AgentTimeout => "agent_timeout",
+    FailureKind::ConversationTimeout => "conversation_timeout",
+    FailureKind::AgentUnreachable => "agent_unreachable",
+    FailureKind::AgentRefused => "agent_refused",
+    FailureKind::AgentThrottled => "agent_throttled",
+    FailureKind::AgentEmpty => "agent_empty",
+    FailureKind::AgentMalformed => "agent_malformed",
+    FailureKind::SimulatorFailed => "simulator_failed",
+    FailureKind::JudgeFailed => "judge_failed",
+    FailureKind::JudgeMalformed => "judge_malformed",
+    FailureKind::NothingJudged => "nothing_judged",
+    FailureKind::ExecutionNotAllowed => "execution_not_allowed",
+    FailureKind::EnvironmentFailed => "environment_failed",
+    FailureKind::Misconfigured => "misconfigured",
+    FailureKind::HookFailed => "hook_failed",
+    FailureKind::ProviderExhausted => "provider_exhausted",
+    FailureKind::Poisoned => "poisoned",
+    FailureKind::Cancelled => "cancelled",
+    FailureKind::Panicked => "panicked",
+]);
+
+impl From<RunState> for v1::RunState {
+    fn from(state: RunState) -> Self {
+        match state {
+            RunState::Running => Self::Running,
+            RunState::Finished => Self::Finished,
+            RunState::Interrupted => Self::Interrupted,
+            RunState::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl TryFrom<v1::RunState> for RunState {
+    type Error = Error;
+
+    fn try_from(state: v1::RunState) -> Result<Self, Error> {
+        match state {
+            v1::RunState::Running => Ok(Self::Running),
+            v1::RunState::Finished => Ok(Self::Finished),
+            v1::RunState::Interrupted => Ok(Self::Interrupted),
+            v1::RunState::Cancelled => Ok(Self::Cancelled),
+            v1::RunState::Unspecified => Err(Error::Missing("state")),
+        }
+    }
+}

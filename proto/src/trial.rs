@@ -1,0 +1,217 @@
+//! Trials, judgments and spending on the wire.
+
+use record::{
+    Failure, Judgment, Scope, Tokens, Trial, Usd,
+    call::{Spend, SpendLine},
+    trial::TurnLatency,
+};
+use scenario::{CaseId, TrialId};
+
+use crate::{
+    names::{self, Error},
+    v1,
+};
+
+/// A trial, and the batches of its session that hold its turns.
+#[must_use]
+pub fn to_wire(trial: Trial, first_sequence: u64, last_sequence: u64) -> v1::Trial {
+    v1::Trial {
+        number: trial.number,
+        trial_id: trial.trial_id.as_str().to_owned(),
+        case_id: trial.case_id.as_str().to_owned(),
+        case: trial.case,
+        repeat: trial.repeat,
+        epoch: trial.epoch,
+        seed: trial.seed,
+        verdict: names::verdict::word(trial.verdict).to_owned(),
+        failure: trial.failure.map(|failure| v1::Failure {
+            kind: names::kind::word(failure.kind).to_owned(),
+            blame: names::blame::word(failure.blame).to_owned(),
+            message: failure.message,
+            turn: failure.turn,
+        }),
+        strategy: names::strategy::word(trial.strategy).to_owned(),
+        termination_reason: trial.termination_reason,
+        turns: trial.turns,
+        conversations: trial.conversations,
+        duration_millis: trial.duration_ms,
+        latencies: trial
+            .latencies
+            .into_iter()
+            .map(|latency| v1::TurnLatency { total_micros: latency.total_micros, ttft_micros: latency.ttft_micros })
+            .collect(),
+        spend: spend_to_wire(trial.spend),
+        judgments: trial.judgments.into_iter().map(judgment_to_wire).collect(),
+        keep_transcript: trial.keep_transcript,
+        first_sequence,
+        last_sequence,
+    }
+}
+
+pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
+    Ok(Trial {
+        number: trial.number,
+        trial_id: TrialId::new(trial.trial_id),
+        case_id: CaseId::new(trial.case_id),
+        case: trial.case,
+        repeat: trial.repeat,
+        epoch: trial.epoch,
+        seed: trial.seed,
+        verdict: names::verdict::read(&trial.verdict)?,
+        failure: trial.failure.map(failure_from_wire).transpose()?,
+        strategy: names::strategy::read(&trial.strategy)?,
+        termination_reason: trial.termination_reason,
+        turns: trial.turns,
+        conversations: trial.conversations,
+        duration_ms: trial.duration_millis,
+        latencies: trial
+            .latencies
+            .into_iter()
+            .map(|latency| TurnLatency { total_micros: latency.total_micros, ttft_micros: latency.ttft_micros })
+            .collect(),
+        spend: spend_from_wire(trial.spend)?,
+        judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
+        keep_transcript: trial.keep_transcript,
+    })
+}
+
+#[must_use]
+pub fn spend_to_wire(spend: Spend) -> Vec<v1::SpendEntry> {
+    spend
+        .lines
+        .into_iter()
+        .map(|((role, model), line)| v1::SpendEntry {
+            role: names::role::word(role).to_owned(),
+            model,
+            calls: line.calls,
+            input_tokens: line.tokens.input,
+            output_tokens: line.tokens.output,
+            cost_nanos: line.cost.0,
+            unpriced_calls: line.unpriced_calls,
+        })
+        .collect()
+}
+
+pub fn spend_from_wire(entries: Vec<v1::SpendEntry>) -> Result<Spend, Error> {
+    let mut spend = Spend::default();
+    for entry in entries {
+        let line = SpendLine {
+            calls: entry.calls,
+            tokens: Tokens { input: entry.input_tokens, output: entry.output_tokens },
+            cost: Usd(entry.cost_nanos),
+            unpriced_calls: entry.unpriced_calls,
+        };
+        spend.add_line(names::role::read(&entry.role)?, &entry.model, line);
+    }
+    Ok(spend)
+}
+
+fn failure_from_wire(failure: v1::Failure) -> Result<Failure, Error> {
+    Ok(Failure {
+        kind: names::kind::read(&failure.kind)?,
+        blame: names::blame::read(&failure.blame)?,
+        message: failure.message,
+        turn: failure.turn,
+    })
+}
+
+fn judgment_to_wire(judgment: Judgment) -> v1::Judgment {
+    let (step, turn, conversation) = match judgment.scope {
+        Scope::Turn { step, turn } => (step, Some(turn), false),
+        Scope::Conversation { step } => (step, None, true),
+        Scope::Step { step } => (step, None, false),
+    };
+    v1::Judgment {
+        check: judgment.check,
+        description: judgment.description,
+        step,
+        turn,
+        conversation,
+        finding: names::finding::word(judgment.finding).to_owned(),
+        score: judgment.score,
+        reason: judgment.reason,
+        evidence: judgment.evidence,
+        failure: judgment.failure.map(|kind| names::kind::word(kind).to_owned()),
+        line: judgment.line,
+    }
+}
+
+fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
+    let step = judgment.step;
+    let scope = match (judgment.turn, judgment.conversation) {
+        (Some(turn), _) => Scope::Turn { step, turn },
+        (None, true) => Scope::Conversation { step },
+        (None, false) => Scope::Step { step },
+    };
+    Ok(Judgment {
+        check: judgment.check,
+        description: judgment.description,
+        scope,
+        finding: names::finding::read(&judgment.finding)?,
+        score: judgment.score,
+        reason: judgment.reason,
+        evidence: judgment.evidence,
+        failure: judgment.failure.as_deref().map(names::kind::read).transpose()?,
+        line: judgment.line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{FailureKind, Finding, Role, Verdict};
+    use scenario::Strategy;
+
+    use super::*;
+
+    #[test]
+    fn a_trial_comes_back_as_it_went() {
+        let mut spend = Spend::default();
+        let line = SpendLine { calls: 3, tokens: Tokens { input: 10, output: 20 }, cost: Usd(7), unpriced_calls: 1 };
+        spend.add_line(Role::Judge, "m", line);
+        spend.add_line(Role::Agent, "m", line);
+        for (scope, verdict) in [
+            (Scope::Turn { step: 1, turn: 2 }, Verdict::Fail),
+            (Scope::Conversation { step: 1 }, Verdict::Error),
+            (Scope::Step { step: 2 }, Verdict::Pass),
+        ] {
+            let judgment = Judgment {
+                check: "llm_judge".into(),
+                description: Some("polite".into()),
+                scope,
+                finding: Finding::Fail,
+                score: Some(0.25),
+                reason: "rude".into(),
+                evidence: None,
+                failure: Some(FailureKind::JudgeMalformed),
+                line: 12,
+            };
+            let trial = Trial {
+                number: 9,
+                trial_id: TrialId::new("t"),
+                case_id: CaseId::new("c"),
+                case: 3,
+                repeat: 1,
+                epoch: 2,
+                seed: u64::MAX,
+                verdict,
+                failure: Some(Failure::new(FailureKind::CheckFailed, "rude").in_turn(2)),
+                strategy: Strategy::AnyPass,
+                termination_reason: Some("goal_achieved".into()),
+                turns: 4,
+                conversations: 1,
+                duration_ms: 77,
+                latencies: vec![TurnLatency { total_micros: 5, ttft_micros: None }],
+                spend: spend.clone(),
+                judgments: vec![judgment],
+                keep_transcript: true,
+            };
+            assert_eq!(from_wire(to_wire(trial.clone(), 1, 2)), Ok(trial));
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error_and_not_a_verdict() {
+        let wire = v1::Trial { verdict: "GREAT".into(), ..v1::Trial::default() };
+        assert_eq!(from_wire(wire).unwrap_err().to_string(), "unknown verdict \"GREAT\" on the wire");
+    }
+}

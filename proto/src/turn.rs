@@ -1,0 +1,122 @@
+//! Turns on the wire, and in the segments that the store keeps as they came.
+
+use record::{
+    Call, Tokens, Turn, Usd,
+    turn::{Note, ToolCall},
+};
+
+use crate::{
+    names::{self, Error},
+    v1,
+};
+
+#[must_use]
+pub fn to_wire(turn: Turn) -> v1::Turn {
+    v1::Turn {
+        number: turn.number,
+        step: turn.step,
+        speaker: names::speaker::word(turn.speaker).to_owned(),
+        user: turn.user,
+        agent: turn.agent,
+        exit_code: turn.exit_code,
+        tool_calls: turn
+            .tool_calls
+            .into_iter()
+            .map(|call| v1::ToolCall { id: call.id, name: call.name, arguments: call.arguments, result: call.result })
+            .collect(),
+        actions: turn.actions,
+        started_micros: turn.started_micros,
+        duration_micros: turn.duration_micros,
+        calls: turn.calls.into_iter().map(call_to_wire).collect(),
+        notes: turn.notes.into_iter().map(|note| v1::Note { kind: note.kind, text: note.text }).collect(),
+    }
+}
+
+pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
+    Ok(Turn {
+        number: turn.number,
+        step: turn.step,
+        speaker: names::speaker::read(&turn.speaker)?,
+        user: turn.user,
+        agent: turn.agent,
+        exit_code: turn.exit_code,
+        tool_calls: turn
+            .tool_calls
+            .into_iter()
+            .map(|call| ToolCall { id: call.id, name: call.name, arguments: call.arguments, result: call.result })
+            .collect(),
+        actions: turn.actions,
+        started_micros: turn.started_micros,
+        duration_micros: turn.duration_micros,
+        calls: turn.calls.into_iter().map(call_from_wire).collect::<Result<_, _>>()?,
+        notes: turn.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text }).collect(),
+    })
+}
+
+fn call_to_wire(call: Call) -> v1::Call {
+    v1::Call {
+        role: names::role::word(call.role).to_owned(),
+        endpoint: call.endpoint,
+        model: call.model,
+        started_micros: call.started_micros,
+        wait_micros: call.wait_micros,
+        ttft_micros: call.ttft_micros,
+        inter_token_micros: call.inter_token_micros,
+        total_micros: call.total_micros,
+        input_tokens: call.tokens.input,
+        output_tokens: call.tokens.output,
+        cost_nanos: call.cost.map(|cost| cost.0),
+        tries: call.tries,
+        error: call.error,
+    }
+}
+
+fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
+    Ok(Call {
+        role: names::role::read(&call.role)?,
+        endpoint: call.endpoint,
+        model: call.model,
+        started_micros: call.started_micros,
+        wait_micros: call.wait_micros,
+        ttft_micros: call.ttft_micros,
+        inter_token_micros: call.inter_token_micros,
+        total_micros: call.total_micros,
+        tokens: Tokens { input: call.input_tokens, output: call.output_tokens },
+        cost: call.cost_nanos.map(Usd),
+        tries: call.tries,
+        error: call.error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use record::{Role, turn::Speaker};
+
+    use super::*;
+
+    prop_compose! {
+        fn any_turn()(number in 1_u32.., user in ".*", agent in proptest::option::of(".*"), exit_code in proptest::option::of(any::<i32>()),
+            micros in any::<u64>(), ttft in proptest::option::of(any::<u64>()), cost in proptest::option::of(any::<i64>()),
+            action in ".*", error in proptest::option::of(".*")) -> Turn {
+            Turn {
+                number, step: 1, speaker: Speaker::Simulated, user, agent, exit_code,
+                tool_calls: vec![ToolCall { id: "1".into(), name: action.clone(), arguments: "{}".into(), result: error.clone() }],
+                actions: vec![action], started_micros: micros, duration_micros: micros,
+                calls: vec![Call {
+                    role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,
+                    ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
+                    tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, error,
+                }],
+                notes: vec![Note { kind: "k".into(), text: "t".into() }],
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_turn_comes_back_as_it_went(turn in any_turn()) {
+            prop_assert_eq!(from_wire(to_wire(turn.clone())), Ok(turn));
+        }
+    }
+}
