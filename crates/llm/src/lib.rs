@@ -4,6 +4,7 @@
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe.
 
 pub mod error;
+pub mod mock;
 pub mod model;
 
 pub use error::Error;

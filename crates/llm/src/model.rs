@@ -50,6 +50,8 @@ pub struct Context {
     pub call: u32,
     /// The same for every try of the same call: (run, trial, turn, call).
     pub idempotency_key: String,
+    /// Which try of this call, from 0; counted by the retry layer.
+    pub try_number: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,0 +1,17 @@
+//! The mock model: an agent, a user and a judge without a key, answering the same to the same question.
+//!
+//! [`Behaviour`] says how it behaves, [`Mock`] is it in this process, [`server`] is it behind a socket.
+//! What it says is worked out in `answer` from the request alone; what goes wrong and how long it takes,
+//! in `weather`.
+
+mod behaviour;
+mod chance;
+mod model;
+
+pub use behaviour::{
+    Behaviour, Delay, DelayKind, JudgeSkill, Lengths, PassRule, Pattern, RateLimit, Role, Rule, ScriptedCall,
+};
+pub use model::Mock;
+
+/// What the agent says when it is drawn to fail. The mock judge finds a reply bad by these words.
+pub const UNHELPFUL: &str = "I'm sorry, I can't help with that.";

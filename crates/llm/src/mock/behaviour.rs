@@ -1,0 +1,356 @@
+//! How the mock behaves, as written in `gabfest.yaml`: how often it passes, how slow it is, what it gets wrong.
+
+use std::{fmt, time::Duration};
+
+use rand_distr::{Distribution, LogNormal};
+use regex::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::chance::Key;
+
+/// All that can be set about the mock model; the default is instant and always helpful.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Behaviour {
+    /// How often the agent's reply is a good one. The most specific rule that matches decides; without one, always.
+    pub pass: Vec<PassRule>,
+    /// Scripted replies; the first that matches is given instead of anything else.
+    pub rules: Vec<Rule>,
+    /// How good the judge is.
+    pub judge: JudgeSkill,
+    /// Before the reply begins.
+    pub latency: Delay,
+    /// After the latency, before the first piece of the reply.
+    pub ttft: Delay,
+    /// Between pieces of the reply (words with their space).
+    pub inter_token: Delay,
+    /// The length of the agent's replies; without it they are as long as what they say.
+    pub tokens: Option<Lengths>,
+    /// 0 to 1: how often a call is answered with status 500.
+    pub error_rate: f64,
+    pub rate_limit: RateLimit,
+    /// 0 to 1: how often a reply is not a chat completion (a page of HTML, or a stream that breaks off).
+    pub malformed_rate: f64,
+    /// 0 to 1: how often a call is never answered.
+    pub hang_rate: f64,
+}
+
+/// The probability of a good reply of the agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PassRule {
+    /// Part of the scenario's name, in either case; absent: every scenario.
+    pub scenario: Option<String>,
+    /// Part of the persona's name, in either case; absent: every persona.
+    pub persona: Option<String>,
+    /// From 1; absent: every turn, each drawn by itself.
+    pub turn: Option<u32>,
+    /// 0 to 1.
+    pub probability: f64,
+}
+
+/// A reply that is given whenever the last message matches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rule {
+    /// Searched for anywhere in the last message that the mock answers.
+    pub when: Pattern,
+    /// Whom the mock plays then; absent: anyone.
+    #[serde(default)]
+    pub role: Option<Role>,
+    /// Part of the scenario's name, in either case; absent: every scenario.
+    #[serde(default)]
+    pub scenario: Option<String>,
+    pub reply: String,
+    #[serde(default)]
+    pub actions: Vec<String>,
+    #[serde(default)]
+    pub tool_calls: Vec<ScriptedCall>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptedCall {
+    pub name: String,
+    #[serde(default)]
+    pub arguments: serde_json::Map<String, Value>,
+}
+
+/// Whom the mock plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Agent,
+    UserSim,
+    Judge,
+}
+
+/// How good the mock judge is at what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct JudgeSkill {
+    /// 0 to 1: how often it finds a bad reply bad.
+    pub sensitivity: f64,
+    /// 0 to 1: how often it finds a good reply good.
+    pub specificity: f64,
+    /// 0 to 1: how often it answers prose where JSON was asked for.
+    pub malformed_rate: f64,
+}
+
+/// A waiting time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Delay {
+    pub kind: DelayKind,
+    /// Constant: the time. Lognormal: the median. In milliseconds.
+    pub ms: f64,
+    /// Uniform: the shortest. In milliseconds.
+    pub min_ms: f64,
+    /// Uniform: the longest. Lognormal: cut off here, unless 0. In milliseconds.
+    pub max_ms: f64,
+    /// Lognormal: the standard deviation of the logarithm.
+    pub sigma: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayKind {
+    #[default]
+    Constant,
+    Uniform,
+    Lognormal,
+}
+
+/// A uniform distribution of lengths in tokens (of about four characters).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Lengths {
+    pub min: u32,
+    pub max: u32,
+}
+
+/// How often the mock says 429.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RateLimit {
+    /// 0 to 1: the share of calls that are refused.
+    pub rate: f64,
+    /// What `Retry-After` says, in milliseconds.
+    pub retry_after_ms: u64,
+}
+
+/// A regular expression that has been compiled.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pattern(Regex);
+
+impl Behaviour {
+    /// The probability that the agent's reply in this turn is a good one.
+    #[must_use]
+    pub fn pass_probability(&self, scenario: &str, persona: &str, turn: u32) -> f64 {
+        let mut best: Option<(usize, f64)> = None;
+        for rule in &self.pass {
+            let matches = named(rule.scenario.as_deref(), scenario)
+                && named(rule.persona.as_deref(), persona)
+                && rule.turn.is_none_or(|wanted| wanted == turn);
+            let specificity = [rule.scenario.is_some(), rule.persona.is_some(), rule.turn.is_some()]
+                .iter()
+                .filter(|set| **set)
+                .count();
+            // Of equally specific rules the first one written decides.
+            if matches && best.is_none_or(|(known, _)| specificity > known) {
+                best = Some((specificity, rule.probability));
+            }
+        }
+        best.map_or(1.0, |(_, probability)| probability)
+    }
+
+    /// The first scripted reply that matches.
+    #[must_use]
+    pub fn rule_for(&self, role: Role, scenario: &str, last_message: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| {
+            rule.role.is_none_or(|wanted| wanted == role)
+                && named(rule.scenario.as_deref(), scenario)
+                && rule.when.is_match(last_message)
+        })
+    }
+}
+
+impl Default for JudgeSkill {
+    fn default() -> Self {
+        Self { sensitivity: 1.0, specificity: 1.0, malformed_rate: 0.0 }
+    }
+}
+
+impl Default for RateLimit {
+    fn default() -> Self {
+        Self { rate: 0.0, retry_after_ms: 1_000 }
+    }
+}
+
+impl Role {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::UserSim => "user_sim",
+            Self::Judge => "judge",
+        }
+    }
+}
+
+impl Delay {
+    #[must_use]
+    pub fn constant(ms: f64) -> Self {
+        Self { kind: DelayKind::Constant, ms, ..Self::default() }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn draw(&self, key: Key) -> Duration {
+        let ms = match self.kind {
+            DelayKind::Constant => self.ms,
+            DelayKind::Uniform => self.min_ms + key.unit() * (self.max_ms - self.min_ms).max(0.0),
+            DelayKind::Lognormal => {
+                let drawn = LogNormal::new(self.ms.max(f64::MIN_POSITIVE).ln(), self.sigma)
+                    .map_or(self.ms, |curve| curve.sample(&mut key.stream()));
+                if self.max_ms > 0.0 { drawn.min(self.max_ms) } else { drawn }
+            }
+        };
+        // A day bounds what a wild sigma can draw and what a Duration can hold.
+        const DAY_MS: f64 = 86_400_000.0;
+        if ms.is_nan() { Duration::ZERO } else { Duration::from_secs_f64(ms.clamp(0.0, DAY_MS) / 1_000.0) }
+    }
+}
+
+impl Lengths {
+    pub(crate) fn draw(&self, key: Key) -> u32 {
+        let span = self.max.saturating_sub(self.min);
+        self.min + (key.unit() * (f64::from(span) + 1.0)) as u32
+    }
+}
+
+impl Pattern {
+    /// The size is capped, as for every pattern that a file brings.
+    pub fn new(source: &str) -> Result<Self, regex::Error> {
+        RegexBuilder::new(source).size_limit(1 << 20).build().map(Self)
+    }
+
+    #[must_use]
+    pub fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = regex::Error;
+
+    fn try_from(source: String) -> Result<Self, regex::Error> {
+        Self::new(&source)
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.0.as_str().to_owned()
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/", self.0.as_str())
+    }
+}
+
+impl JsonSchema for Pattern {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Pattern".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "regex" })
+    }
+}
+
+fn named(part: Option<&str>, name: &str) -> bool {
+    part.is_none_or(|part| name.to_lowercase().contains(&part.to_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(scenario: Option<&str>, persona: Option<&str>, turn: Option<u32>, probability: f64) -> PassRule {
+        PassRule { scenario: scenario.map(Into::into), persona: persona.map(Into::into), turn, probability }
+    }
+
+    #[test]
+    fn the_most_specific_pass_rule_decides() {
+        let behaviour = Behaviour {
+            pass: vec![
+                pass(None, None, None, 0.9),
+                pass(Some("refund"), None, None, 0.8),
+                pass(Some("refund"), Some("angry"), None, 0.7),
+                pass(Some("refund"), Some("angry"), Some(2), 0.6),
+                pass(Some("Refund"), None, None, 0.1),
+            ],
+            ..Behaviour::default()
+        };
+        let rows = [
+            ("weather", "calm", 1, 0.9),
+            ("A refund", "calm", 1, 0.8),
+            ("A REFUND", "Very angry", 1, 0.7),
+            ("refund", "angry", 2, 0.6),
+        ];
+        for (scenario, persona, turn, expected) in rows {
+            assert_eq!(behaviour.pass_probability(scenario, persona, turn), expected, "{scenario} {persona} {turn}");
+        }
+        assert_eq!(Behaviour::default().pass_probability("any", "", 1), 1.0);
+    }
+
+    #[test]
+    fn a_file_may_say_little() {
+        let behaviour: Behaviour = serde_json::from_value(serde_json::json!({
+            "latency": { "kind": "lognormal", "ms": 200, "sigma": 0.5 },
+            "rules": [{ "when": "(?i)hello", "reply": "hi" }],
+            "judge": { "sensitivity": 0.9 },
+        }))
+        .expect("valid");
+        assert_eq!(behaviour.judge.specificity, 1.0);
+        assert_eq!(behaviour.rule_for(Role::Agent, "x", "Hello!").expect("matches").reply, "hi");
+        let back: Behaviour = serde_json::from_value(serde_json::to_value(&behaviour).expect("writes")).expect("reads");
+        assert_eq!(back, behaviour);
+    }
+
+    #[test]
+    fn a_pattern_that_does_not_compile_is_refused() {
+        let error =
+            serde_json::from_value::<Rule>(serde_json::json!({ "when": "(", "reply": "x" })).expect_err("refused");
+        assert!(error.to_string().contains("unclosed group"), "{error}");
+    }
+
+    #[test]
+    fn delays_stay_in_their_bounds() {
+        let uniform = Delay { kind: DelayKind::Uniform, min_ms: 5.0, max_ms: 9.0, ..Delay::default() };
+        let lognormal = Delay { kind: DelayKind::Lognormal, ms: 100.0, sigma: 0.5, max_ms: 400.0, ..Delay::default() };
+        let mut drawn: Vec<f64> = Vec::new();
+        for seed in 0..4_001 {
+            let ms = uniform.draw(Key::new(seed)).as_secs_f64() * 1e3;
+            assert!((5.0..=9.0).contains(&ms), "{ms}");
+            drawn.push(lognormal.draw(Key::new(seed)).as_secs_f64() * 1e3);
+        }
+        drawn.sort_by(f64::total_cmp);
+        assert!((90.0..110.0).contains(&drawn[2_000]), "median {}", drawn[2_000]);
+        assert!(drawn[4_000] <= 400.0);
+        assert_eq!(Delay { ms: f64::NAN, ..Delay::default() }.draw(Key::new(1)), Duration::ZERO);
+        assert_eq!(Delay::constant(-5.0).draw(Key::new(1)), Duration::ZERO);
+    }
+}
