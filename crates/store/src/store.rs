@@ -52,8 +52,9 @@ pub trait Store: Send + Sync + 'static {
     /// Counted trials with a number of at least `first`, ascending, at most `limit`.
     fn trials(&self, run: &RunId, first: u64, limit: u32) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
 
-    /// The segments of a session with sequences from `first` to `last`, both included.
-    fn segments(&self, session: u64, first: u64, last: u64) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
+    /// The segments of a session with sequences from `first` to `last`, both included, that belong to the run:
+    /// a session serves several, and a segment names its trials by number alone.
+    fn segments(&self, run: &RunId, session: u64, first: u64, last: u64) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
 
     /// What all attempts used.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
