@@ -13,18 +13,54 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    StringContains { value: String, case_sensitive: bool },
-    RegexMatch { pattern: String },
-    FileExists { path: String },
-    FileContains { path: String, value: String },
-    CommandExitCodeIs { command: String, expected_code: i32 },
-    TrajectoryContainsAction { action: String },
+    StringContains {
+        value: String,
+        case_sensitive: bool,
+    },
+    RegexMatch {
+        pattern: String,
+    },
+    FileExists {
+        path: String,
+    },
+    FileContains {
+        path: String,
+        value: String,
+    },
+    CommandExitCodeIs {
+        command: String,
+        expected_code: i32,
+    },
+    TrajectoryContainsAction {
+        action: String,
+    },
     LlmJudge(JudgeRule),
-    ExecutionTime { max_duration_ms: u64, min_duration_ms: Option<u64>, target_duration_ms: Option<u64> },
-    ConversationLength { min_turns: Option<u32>, max_turns: Option<u32>, optimal_turns: Option<u32>, target_range: Option<(u32, u32)> },
-    ConversationFlow { required_patterns: Vec<FlowPattern>, flow_quality_threshold: f64 },
-    UserSatisfaction { satisfaction_threshold: f64, positive: Option<Vec<String>>, negative: Option<Vec<String>>, method: SatisfactionMethod },
-    ContextRetention { test_memory_of: Vec<String>, retention_turns: u32, memory_accuracy_threshold: f64 },
+    ExecutionTime {
+        max_duration_ms: u64,
+        min_duration_ms: Option<u64>,
+        target_duration_ms: Option<u64>,
+    },
+    ConversationLength {
+        min_turns: Option<u32>,
+        max_turns: Option<u32>,
+        optimal_turns: Option<u32>,
+        target_range: Option<(u32, u32)>,
+    },
+    ConversationFlow {
+        required_patterns: Vec<FlowPattern>,
+        flow_quality_threshold: f64,
+    },
+    UserSatisfaction {
+        satisfaction_threshold: f64,
+        positive: Option<Vec<String>>,
+        negative: Option<Vec<String>>,
+        method: SatisfactionMethod,
+    },
+    ContextRetention {
+        test_memory_of: Vec<String>,
+        retention_turns: u32,
+        memory_accuracy_threshold: f64,
+    },
 }
 
 impl Rule {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 macro_rules! id {
@@ -56,6 +57,14 @@ impl Digest {
         Self(hex(&Sha256::digest(bytes)))
     }
 
+    /// Of a value whatever the order of its keys, so that a store that sorts them changes nothing.
+    #[must_use]
+    pub fn of_json(value: &Value) -> Self {
+        let mut text = String::new();
+        canonical(value, &mut text);
+        Self::of(text.as_bytes())
+    }
+
     /// The first 16 digits, enough for an id within a run.
     #[must_use]
     pub fn short(&self) -> &str {
@@ -63,18 +72,59 @@ impl Digest {
     }
 }
 
+/// A name drawn from what a thing is made of: 16 hex digits of SHA-256 over the parts and their lengths.
+#[must_use]
+pub fn name_of(parts: &[&[u8]]) -> String {
+    hex(&digest_of(parts)[..8])
+}
+
 /// A number drawn from what a thing is called: the first 8 bytes of SHA-256 over the parts.
 #[must_use]
 pub fn seed_of(parts: &[&[u8]]) -> u64 {
+    let mut first = [0_u8; 8];
+    first.copy_from_slice(&digest_of(parts)[..8]);
+    u64::from_le_bytes(first)
+}
+
+/// The length stands before each part: `ab` and `c` are not `a` and `bc`.
+fn digest_of(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let digest = hasher.finalize();
-    let mut first = [0_u8; 8];
-    first.copy_from_slice(&digest[..8]);
-    u64::from_le_bytes(first)
+    hasher.finalize().into()
+}
+
+/// JSON with the keys of every object in byte order and no blanks.
+fn canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                canonical(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            text.push('{');
+            for (index, (key, item)) in entries.into_iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                canonical(&Value::String(key.clone()), text);
+                text.push(':');
+                canonical(item, text);
+            }
+            text.push('}');
+        }
+        leaf => text.push_str(&leaf.to_string()),
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

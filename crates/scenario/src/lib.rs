@@ -8,6 +8,7 @@ pub mod check;
 pub mod conversation;
 pub mod diagnostic;
 pub mod ids;
+pub mod matrix;
 pub mod message;
 pub mod mock;
 pub mod persona;
@@ -21,4 +22,6 @@ pub use ids::{CaseId, Digest, RunId, TrialId};
 pub use message::Message;
 pub use persona::Persona;
 pub use plan::{Case, Plan, Trial};
-pub use scenario::{Action, Environment, Format, History, OnFailure, Plugin, Scenario, Seeding, Source, Step, Strategy};
+pub use scenario::{
+    Action, Environment, Format, History, OnFailure, Plugin, Scenario, Seeding, Source, Step, Strategy,
+};

@@ -10,6 +10,14 @@ use serde_json::Value;
 
 use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
 
+mod number;
+mod stored;
+
+pub use stored::Error;
+
+/// The version of the plan's shape that this build writes and reads.
+pub const VERSION: u32 = 1;
+
 /// What a run will do. Never changes once the run has started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -32,7 +40,7 @@ pub struct Plan {
 /// A scenario and what it is multiplied by: axes x personas x repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// Stable over nights: the file's name without its ending, a slash, and the scenario's name.
+    /// Stable over nights: the file's name without its ending, a slash, and the scenario's name. Unique in a plan.
     pub key: String,
     /// The matrix file's name for it, else the scenario's.
     pub name: String,
@@ -40,13 +48,21 @@ pub struct Group {
     pub source: Source,
     /// The file's content before any axis is applied.
     pub document: Value,
+    /// The 1-based lines of the steps and checks of the document, by their paths (`run[0].evaluations[1]`).
+    pub lines: BTreeMap<String, u32>,
+    /// Words that `--tag` selects by.
+    pub tags: Vec<String>,
+    /// The weight of its cases in the weighted pass rate of a run.
+    pub weight: f64,
+    /// The share of judged trials of a case that must pass; `None` means every one.
+    pub required_pass_rate: Option<f64>,
     /// First outermost, last fastest.
     pub axes: Vec<Axis>,
     /// Names of the plan's personas; `None` stands for the scenario's own. Never empty.
     pub personas: Vec<Option<String>>,
     /// At least 1.
     pub repeats: u32,
-    /// The case numbers (within the group) that a filter left; `None`: all.
+    /// The cells (combination x persona x agent, the agent fastest) that a filter left, ascending; `None`: all.
     pub selection: Option<Vec<u64>>,
 }
 

@@ -1,0 +1,170 @@
+//! Which case and which repeat the nth trial of a plan is: arithmetic only, no list of trials anywhere.
+//!
+//! Cases are numbered group by group; within a group the first axis is outermost, then the personas, and the
+//! agents change fastest. Trials are numbered with the repeats outermost: every case once, then every case's
+//! second repeat, so that a run that stops early has seen each case about equally often.
+
+use serde_json::Value;
+
+use super::{Case, Group, Plan, Trial};
+use crate::{CaseId, TrialId, ids, matrix};
+
+impl Plan {
+    /// The number of cases.
+    #[must_use]
+    pub fn case_count(&self) -> u64 {
+        self.groups.iter().fold(0, |sum, group| sum.saturating_add(self.cases_of(group)))
+    }
+
+    /// The number of trials: every case as often as its group repeats it.
+    #[must_use]
+    pub fn planned(&self) -> u64 {
+        self.groups
+            .iter()
+            .fold(0, |sum, group| sum.saturating_add(self.cases_of(group).saturating_mul(u64::from(group.repeats))))
+    }
+
+    /// The case with this number; `None` at and past [`Plan::case_count`].
+    #[must_use]
+    pub fn case(&self, number: u64) -> Option<Case> {
+        let mut left = number;
+        for (index, group) in self.groups.iter().enumerate() {
+            let cases = self.cases_of(group);
+            if left < cases {
+                let cell = match &group.selection {
+                    Some(selection) => *selection.get(usize::try_from(left).ok()?)?,
+                    None => left,
+                };
+                return self.cell(number, index, cell);
+            }
+            left -= cases;
+        }
+        None
+    }
+
+    /// The trial with this number; `None` at and past [`Plan::planned`].
+    #[must_use]
+    pub fn trial(&self, number: u64) -> Option<Trial> {
+        let (case_number, repeat) = self.case_and_repeat(number)?;
+        let case = self.case(case_number)?;
+        let id = TrialId::new(ids::name_of(&[case.id.as_str().as_bytes(), &repeat.to_le_bytes()]));
+        let seed = ids::seed_of(&[&self.seed.to_le_bytes(), id.as_str().as_bytes()]);
+        Some(Trial { number, id, case: case_number, case_id: case.id, repeat, seed })
+    }
+
+    /// The case that stands in this cell of a group, selected or not.
+    pub(super) fn cell(&self, number: u64, group_index: usize, cell: u64) -> Option<Case> {
+        let group = self.groups.get(group_index)?;
+        let agents = self.agents.len() as u64;
+        let personas = group.personas.len() as u64;
+        let agent = self.agents.get(index_of(cell.checked_rem(agents)?)?)?;
+        let above = cell / agents;
+        let persona = group.personas.get(index_of(above.checked_rem(personas)?)?)?;
+        let combination = above / personas;
+        let parameters = group.parameters(combination)?;
+        Some(Case {
+            id: case_id(&group.key, &parameters, persona.as_deref(), agent),
+            number,
+            group: group_index,
+            scenario: group.name.clone(),
+            combination: (!group.axes.is_empty()).then(|| matrix::combination_id(combination, &parameters)),
+            parameters,
+            persona: persona.clone(),
+            agent: agent.clone(),
+        })
+    }
+
+    /// All cells of a group, selected or not; saturates.
+    pub(super) fn cells_of(&self, group: &Group) -> u64 {
+        group.combinations().saturating_mul(group.personas.len() as u64).saturating_mul(self.agents.len() as u64)
+    }
+
+    fn cases_of(&self, group: &Group) -> u64 {
+        match &group.selection {
+            Some(selection) => selection.len() as u64,
+            None => self.cells_of(group),
+        }
+    }
+
+    /// Groups may repeat unequally often, so the trials lie in bands: between two neighbouring numbers of
+    /// repeats the same groups take part, and within such a band each round is equally long.
+    fn case_and_repeat(&self, number: u64) -> Option<(u64, u32)> {
+        let mut levels: Vec<u32> = self.groups.iter().map(|group| group.repeats).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let (mut left, mut done) = (number, 0_u32);
+        for level in levels {
+            let takes_part = |group: &&Group| group.repeats >= level;
+            let round = self
+                .groups
+                .iter()
+                .filter(takes_part)
+                .fold(0_u64, |sum, group| sum.saturating_add(self.cases_of(group)));
+            let band = round.saturating_mul(u64::from(level - done));
+            if left < band {
+                let repeat = done + u32::try_from(left / round).ok()?;
+                return Some((self.nth_case_among(left % round, level)?, repeat));
+            }
+            left -= band;
+            done = level;
+        }
+        None
+    }
+
+    /// The number of the nth case among the groups that repeat at least `level` times.
+    fn nth_case_among(&self, nth: u64, level: u32) -> Option<u64> {
+        let (mut left, mut before) = (nth, 0_u64);
+        for group in &self.groups {
+            let cases = self.cases_of(group);
+            if group.repeats >= level {
+                if left < cases {
+                    return Some(before + left);
+                }
+                left -= cases;
+            }
+            before = before.saturating_add(cases);
+        }
+        None
+    }
+}
+
+impl Group {
+    /// The number of combinations of the axes' values, 1 without axes; saturates.
+    #[must_use]
+    pub fn combinations(&self) -> u64 {
+        self.axes.iter().fold(1, |product: u64, axis| product.saturating_mul(axis.values.len() as u64))
+    }
+
+    /// One combination, in the order of the axes; the last axis changes fastest.
+    fn parameters(&self, combination: u64) -> Option<Vec<(String, Value)>> {
+        let mut left = combination;
+        let mut parameters = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            let values = axis.values.len() as u64;
+            let value = axis.values.get(index_of(left.checked_rem(values)?)?)?;
+            parameters.push((axis.parameter.clone(), value.clone()));
+            left /= values;
+        }
+        parameters.reverse();
+        (left == 0).then_some(parameters)
+    }
+}
+
+fn index_of(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()
+}
+
+/// Independent of the order of the axes, so that a matrix may be rearranged without losing its history.
+fn case_id(key: &str, parameters: &[(String, Value)], persona: Option<&str>, agent: &str) -> CaseId {
+    let mut sorted: Vec<(&str, String)> =
+        parameters.iter().map(|(name, value)| (name.as_str(), crate::Digest::of_json(value).to_string())).collect();
+    sorted.sort();
+    let mut parts: Vec<&[u8]> = vec![key.as_bytes()];
+    for (name, value) in &sorted {
+        parts.extend([name.as_bytes(), value.as_bytes()]);
+    }
+    // The scenario's own persona and one without a name must not meet.
+    parts.push(if persona.is_some() { b"persona" } else { b"own" });
+    parts.extend([persona.unwrap_or_default().as_bytes(), agent.as_bytes()]);
+    CaseId::new(ids::name_of(&parts))
+}

@@ -1,0 +1,79 @@
+//! A plan as it is stored and sent: versioned JSON, and the digest that names it.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Plan, VERSION};
+use crate::Digest;
+
+/// A stored plan that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("read the plan's JSON")]
+    Malformed(#[from] serde_json::Error),
+    #[error("read a plan of version {found}; this build reads version {VERSION}")]
+    Version { found: u64 },
+    #[error("use the plan: {0}")]
+    Inconsistent(String),
+}
+
+impl Plan {
+    /// SHA-256 over the plan's canonical JSON: equal plans have equal digests.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let value = serde_json::to_value(self).expect("a plan has text keys only, so JSON can hold it");
+        Digest::of_json(&value)
+    }
+
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a plan has text keys only, so JSON can hold it")
+    }
+
+    /// # Errors
+    /// The text is not JSON, the plan is of another version, or its parts do not fit together.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let value: Value = serde_json::from_str(text)?;
+        // The version is looked at first: a later shape may not even parse.
+        match value.get("version").and_then(Value::as_u64) {
+            Some(version) if version == u64::from(VERSION) => {}
+            found => return Err(Error::Version { found: found.unwrap_or(0) }),
+        }
+        let plan = Self::deserialize(value)?;
+        plan.consistent().map_err(Error::Inconsistent)?;
+        Ok(plan)
+    }
+
+    /// What the arithmetic of the numbers relies on.
+    fn consistent(&self) -> Result<(), String> {
+        if self.agents.is_empty() {
+            return Err("it names no agent".to_owned());
+        }
+        for group in &self.groups {
+            let key = &group.key;
+            if group.repeats == 0 || group.personas.is_empty() {
+                return Err(format!("group `{key}` has no repeats or no personas"));
+            }
+            if let Some(axis) = group.axes.iter().find(|axis| axis.values.is_empty()) {
+                return Err(format!("axis `{}` of group `{key}` has no values", axis.parameter));
+            }
+            if let Some(name) = group.personas.iter().flatten().find(|name| !self.personas.contains_key(*name)) {
+                return Err(format!("group `{key}` names the persona `{name}`, which the plan does not hold"));
+            }
+            let cells = self.cells_of(group);
+            if cells == u64::MAX {
+                return Err(format!("group `{key}` has more cases than can be numbered"));
+            }
+            if let Some(selection) = &group.selection {
+                let ascending = selection.windows(2).all(|pair| pair[0] < pair[1]);
+                if !ascending || selection.last().is_some_and(|last| *last >= cells) {
+                    return Err(format!("the selection of group `{key}` does not fit its cases"));
+                }
+            }
+        }
+        if self.planned() == u64::MAX {
+            return Err("it has more trials than can be numbered".to_owned());
+        }
+        Ok(())
+    }
+}
