@@ -3,8 +3,11 @@
 //! Each method is one transaction; nothing is acknowledged, counted or shown before it returned.
 //! [`memory`] is the model that simulations use, [`sqlite`] the embedded default.
 
+pub mod memory;
+mod ranges;
 pub mod rows;
 pub mod store;
 
+pub use memory::Memory;
 pub use rows::{Commit, Committed, EndedTrial, Lease, Recovered, RunRow, SegmentRow, StoredTrial};
 pub use store::{Error, Store};

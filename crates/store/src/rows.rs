@@ -26,7 +26,7 @@ pub struct RunRow {
 /// A range of trials lent to a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Unique in the store.
+    /// Unique among the live leases of its session.
     pub id: u64,
     pub run: RunId,
     /// Trial numbers.
@@ -90,11 +90,12 @@ pub struct StoredTrial {
 pub struct Recovered {
     /// Trials that are done, as disjoint ascending ranges.
     pub done: Vec<Range<u64>>,
-    /// For trials with lost attempts: the number of attempts so far (the next epoch is one more).
+    /// For trials that are not done and were lost: the highest epoch that was lost (the next is one more).
     pub attempts: Vec<(u64, u32)>,
-    /// For trials that were lost while their worker played nothing else: how often.
+    /// For trials that are not done and were lost while their worker played nothing else: how often.
     pub solo_losses: Vec<(u64, u32)>,
-    /// Leases that were live, for sessions that may come back.
+    /// Leases that are live, for sessions that may come back: by session, id and first trial, whole although
+    /// some of their trials may be done.
     pub leases: Vec<Lease>,
     /// Attempts that were lost so far.
     pub lost_attempts: u64,

@@ -9,6 +9,8 @@ use scenario::{Digest, RunId};
 use crate::{Commit, Committed, Lease, Recovered, RunRow, StoredTrial};
 
 /// Where runs are kept. Times are arguments (unix milliseconds), never read here.
+///
+/// A run that was never created is [`Error::UnknownRun`] everywhere but in [`Store::run`].
 pub trait Store: Send + Sync + 'static {
     /// Idempotent by id; [`Error::Conflict`] if the id exists with another plan.
     fn create_run(&self, run: &RunRow, plan: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
@@ -20,41 +22,67 @@ pub trait Store: Send + Sync + 'static {
 
     fn plan(&self, digest: &Digest) -> impl Future<Output = Result<Option<Bytes>, Error>> + Send;
 
-    fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> impl Future<Output = Result<(), Error>> + Send;
+    fn set_state(
+        &self,
+        run: &RunId,
+        state: RunState,
+        ended_at: Option<i64>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Opens a session for a worker and returns its id, unique in the store and ascending.
     fn open_session(&self, worker: &str, at: i64) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Lends trials. [`Error::SessionOver`] if the session of one of them is.
+    /// Lends trials, all or none. [`Error::SessionOver`] if the session of one of them is over or unknown.
+    /// A lease lives until its session ends, its trials are given back, or all of them are done.
     fn grant(&self, leases: &[Lease], at: i64) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Writes a batch: the segment, the trials whose lease is live with their epoch and that are not done, and
-    /// the session's watermark, all or nothing.
+    /// the session's watermark, all or nothing. A run that is finished or cancelled counts no more trials, but
+    /// what they used still adds to its spend. A gap in the sequence is [`Error::Failed`].
     fn commit(&self, commit: &Commit, at: i64) -> impl Future<Output = Result<Committed, Error>> + Send;
 
     /// The highest sequence that the session has committed; `None` if the session is over or unknown.
     fn watermark(&self, session: u64) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
-    /// Keeps what the session's calls in flight may cost at most.
+    /// Keeps what the session's calls in flight may cost at most. [`Error::SessionOver`] if it is over or unknown.
     fn beat(&self, session: u64, unsettled: Usd, at: i64) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Trials that a session gave back unplayed: their attempts do not count as lost.
+    /// Trials that a session gave back unplayed: their attempts do not count as lost. Parts of a lease may be
+    /// given back; they are found by run and epoch, whatever their `id` says, and what is not lent is ignored.
     fn release(&self, session: u64, trials: &[Lease]) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Ends a session. `lost` are the attempts that were being played or lent (trial by trial of its live
-    /// leases, without those that are done); `solo`: the only one it played. The leases end; what the session
-    /// had not settled is added to the run's.
-    fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> impl Future<Output = Result<Vec<Lease>, Error>> + Send;
+    /// Ends a session and returns what it had not done of its leases, in ranges around the trials that are done.
+    /// Each such trial is a lost attempt; `solo`: its worker played nothing else. What the session had not settled
+    /// is added to every run of which it lost a trial, since it may all have been that run's. A session that is
+    /// over or unknown has nothing to lose.
+    fn end_session(
+        &self,
+        session: u64,
+        reason: &str,
+        solo: bool,
+        at: i64,
+    ) -> impl Future<Output = Result<Vec<Lease>, Error>> + Send;
 
     /// The state of a run after a restart.
     fn recover(&self, run: &RunId) -> impl Future<Output = Result<Recovered, Error>> + Send;
 
     /// Counted trials with a number of at least `first`, ascending, at most `limit`.
-    fn trials(&self, run: &RunId, first: u64, limit: u32) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
+    fn trials(
+        &self,
+        run: &RunId,
+        first: u64,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
 
     /// The segments of a session with sequences from `first` to `last`, both included, that belong to the run:
     /// a session serves several, and a segment names its trials by number alone.
-    fn segments(&self, run: &RunId, session: u64, first: u64, last: u64) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
+    fn segments(
+        &self,
+        run: &RunId,
+        session: u64,
+        first: u64,
+        last: u64,
+    ) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
 
     /// What all attempts used.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
@@ -78,4 +106,9 @@ pub enum Error {
     Version(String),
     #[error("the store failed: {0}")]
     Failed(String),
+}
+
+/// A sequence that does not follow the watermark: the worker's buffer and the store disagree.
+pub(crate) fn gap(session: u64, sequence: u64, watermark: u64) -> Error {
+    Error::Failed(format!("session {session} sent sequence {sequence} after {watermark}"))
 }
