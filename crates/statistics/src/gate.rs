@@ -230,7 +230,8 @@ mod tests {
         let default = Required::default();
         let rate = |pass_rate: f64| Required { pass_rate: Some(pass_rate), max_unjudged: 0.0 };
         let lenient = Required { pass_rate: None, max_unjudged: 0.5 };
-        let rows: Vec<(&str, Required, Vec<CaseResult>, RunVerdict, Vec<(&str, RunVerdict)>)> = vec![
+        type Row = (&'static str, Required, Vec<CaseResult>, RunVerdict, Vec<(&'static str, RunVerdict)>);
+        let rows: Vec<Row> = vec![
             ("nothing planned", default, vec![], OPEN, vec![("every_case_passes", OPEN), ("enough_evidence", OPEN)]),
             (
                 "nothing played",
