@@ -1,0 +1,227 @@
+//! What a chat model is asked for in the agent's place, and what its answers and failures become.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use llm::model::Speaker;
+use record::FailureKind;
+use scenario::{Message, Plugin, message, message::Part};
+use serde_json::json;
+
+use crate::{Agent, Error, Exchange, Session, Settings, Start, build, settings::Plugins};
+
+#[derive(Debug, Default)]
+struct Script {
+    answers: Mutex<VecDeque<Result<llm::Reply, llm::Error>>>,
+    asked: Mutex<Vec<llm::Request>>,
+}
+
+#[async_trait]
+impl llm::Model for Script {
+    fn endpoint(&self) -> &str {
+        "script"
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        self.asked.lock().unwrap().push(request.clone());
+        self.answers.lock().unwrap().pop_front().expect("the script has an answer")
+    }
+}
+
+fn says(text: &str) -> Result<llm::Reply, llm::Error> {
+    Ok(llm::Reply { text: text.to_owned(), tries: 1, ..llm::Reply::default() })
+}
+
+fn script(answers: impl IntoIterator<Item = Result<llm::Reply, llm::Error>>) -> Arc<Script> {
+    Arc::new(Script { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() })
+}
+
+fn agent(settings: &Settings, model: &Arc<Script>) -> Arc<dyn Agent> {
+    build("bot", settings, Arc::clone(model) as Arc<dyn llm::Model>)
+}
+
+fn start() -> Start {
+    let context = llm::Context { run: "run-1".to_owned(), scenario: "s".to_owned(), ..llm::Context::default() };
+    Start { conversation: "trial-1".to_owned(), context, seed: 7, opening: Vec::new(), plugins: Vec::new() }
+}
+
+async fn say(session: &mut dyn Session, turn: u32, text: &str) -> Result<crate::Reply, Error> {
+    let message = Message::user(text);
+    session.say(Exchange { message: &message, turn, timeout: Duration::from_secs(30) }).await
+}
+
+fn words(request: &llm::Request) -> Vec<(Speaker, &str)> {
+    request.messages.iter().map(|message| (message.role, message.content.as_str())).collect()
+}
+
+#[tokio::test]
+async fn each_turn_is_asked_with_all_that_was_said() {
+    let model = script([says("Hello."), says("Fine.")]);
+    let settings = Settings {
+        system: Some("Be brief.".to_owned()),
+        tools: vec![json!({ "type": "function" })],
+        temperature: Some(0.0),
+        max_tokens: Some(50),
+        ..Settings::default()
+    };
+    let agent = agent(&settings, &model);
+    assert_eq!((agent.name(), agent.understands_plugins()), ("bot", false));
+    let opening = vec![Message::text_of(message::Speaker::Agent, "Welcome!")];
+    let mut session = agent.open(Start { opening, ..start() }).await.unwrap();
+    assert_eq!(say(session.as_mut(), 1, "Hi").await.unwrap().text, "Hello.");
+    assert_eq!(say(session.as_mut(), 2, "How are you?").await.unwrap().text, "Fine.");
+
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(
+        words(&asked[1]),
+        [
+            (Speaker::System, "Be brief."),
+            (Speaker::Assistant, "Welcome!"),
+            (Speaker::User, "Hi"),
+            (Speaker::Assistant, "Hello."),
+            (Speaker::User, "How are you?"),
+        ]
+    );
+    assert_eq!(words(&asked[0]), words(&asked[1])[..3]);
+    assert_eq!((asked[0].temperature, asked[0].max_tokens, asked[0].tools.len()), (Some(0.0), Some(50), 1));
+    let context = &asked[1].context;
+    assert_eq!((context.role.as_str(), context.turn, context.call), ("agent", 2, 0));
+    assert_eq!((context.conversation.as_str(), context.scenario.as_str()), ("trial-1", "s"));
+    assert_eq!(context.idempotency_key, "run-1/trial-1/2");
+    assert!(asked[0].seed.is_some());
+    assert_ne!(asked[0].seed, asked[1].seed);
+}
+
+#[tokio::test]
+async fn the_same_trial_asks_with_the_same_seeds() {
+    let mut seeds = Vec::new();
+    for seed in [7, 7, 8] {
+        let model = script([says("a")]);
+        let mut session = agent(&Settings::default(), &model).open(Start { seed, ..start() }).await.unwrap();
+        say(session.as_mut(), 1, "Hi").await.unwrap();
+        seeds.push(model.asked.lock().unwrap()[0].seed);
+    }
+    assert_eq!(seeds[0], seeds[1]);
+    assert_ne!(seeds[0], seeds[2]);
+}
+
+#[tokio::test]
+async fn an_expected_answer_takes_the_place_of_the_real_one() {
+    let call = llm::model::ToolCall { id: "c1".to_owned(), name: "find".to_owned(), arguments: "{}".to_owned() };
+    let model = script([Ok(llm::Reply { tool_calls: vec![call], ..llm::Reply::default() }), says("b"), says("c")]);
+    let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
+    session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "nothing to replace yet"));
+    let reply = say(session.as_mut(), 1, "one").await.unwrap();
+    assert_eq!((reply.tool_calls[0].name.as_str(), &reply.tool_calls[0].result), ("find", &None));
+    say(session.as_mut(), 2, "two").await.unwrap();
+    session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "as the file says"));
+    say(session.as_mut(), 3, "three").await.unwrap();
+
+    let asked = model.asked.lock().unwrap();
+    let answered = &asked[1].messages;
+    assert_eq!((answered[1].role, answered[1].tool_calls.len()), (Speaker::Assistant, 1));
+    assert_eq!((answered[2].role, answered[2].tool_call_id.as_deref()), (Speaker::Tool, Some("c1")));
+    let last = words(&asked[2]);
+    assert_eq!(last[3..], [(Speaker::User, "two"), (Speaker::Assistant, "as the file says"), (Speaker::User, "three")]);
+
+    // Replacing an answer that called tools takes the tools' answers away too.
+    let model = script([says("x")]);
+    let mut session = super::ModelSession { model, seed: 0, request: asked[1].clone() };
+    session.request.messages.truncate(3);
+    session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "plain"));
+    assert_eq!(words(&session.request), [(Speaker::User, "one"), (Speaker::Assistant, "plain")]);
+    assert!(session.request.messages[1].tool_calls.is_empty());
+}
+
+#[tokio::test]
+async fn plugins_go_into_the_body_only_where_the_settings_say_so() {
+    let plugin = |name: &str, enabled| Plugin {
+        name: name.to_owned(),
+        version: Some("1.0.0".to_owned()),
+        enabled,
+        config: json!({ "limit": 5 }),
+    };
+    let plugins = vec![plugin("@elizaos/plugin-github", true), plugin("@elizaos/plugin-off", false)];
+    for (setting, expected) in [
+        (Plugins::Ignore, None),
+        (
+            Plugins::Body,
+            Some(json!([{ "name": "@elizaos/plugin-github", "version": "1.0.0", "config": { "limit": 5 } }])),
+        ),
+    ] {
+        let model = script([says("ok")]);
+        let agent = agent(&Settings { plugins: setting, ..Settings::default() }, &model);
+        assert_eq!(agent.understands_plugins(), expected.is_some());
+        let mut session = agent.open(Start { plugins: plugins.clone(), ..start() }).await.unwrap();
+        say(session.as_mut(), 1, "Hi").await.unwrap();
+        assert_eq!(model.asked.lock().unwrap()[0].extra.get("plugins"), expected.as_ref());
+    }
+}
+
+#[tokio::test]
+async fn images_are_shown_with_the_text() {
+    let model = script([says("A cat.")]);
+    let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
+    let parts = vec![Part::Text("What is it?".to_owned()), Part::Image("https://example.test/cat.png".to_owned())];
+    let message = Message { speaker: message::Speaker::User, parts };
+    session.say(Exchange { message: &message, turn: 1, timeout: Duration::from_secs(1) }).await.unwrap();
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(asked[0].messages[0].content, "What is it?");
+    assert_eq!(asked[0].messages[0].images, ["https://example.test/cat.png"]);
+}
+
+#[tokio::test]
+async fn every_failure_has_its_kind_and_says_whether_the_agent_was_reached() {
+    let endpoint = || "script".to_owned();
+    let message = || "m".to_owned();
+    let filtered = llm::Reply { finish_reason: Some("content_filter".to_owned()), ..llm::Reply::default() };
+    let unreachable = |sent| llm::Error::Unreachable { endpoint: endpoint(), status: None, message: message(), sent };
+    for (answer, kind, reached) in [
+        (says("  \n"), FailureKind::AgentEmpty, true),
+        (Ok(filtered), FailureKind::AgentRefused, true),
+        (
+            Err(llm::Error::Refused { endpoint: endpoint(), status: 400, message: message() }),
+            FailureKind::AgentRefused,
+            true,
+        ),
+        (
+            Err(llm::Error::Throttled { endpoint: endpoint(), after: None, message: message() }),
+            FailureKind::AgentThrottled,
+            false,
+        ),
+        (
+            Err(llm::Error::TimedOut { endpoint: endpoint(), limit: Duration::from_secs(1) }),
+            FailureKind::AgentTimeout,
+            true,
+        ),
+        (
+            Err(llm::Error::Malformed { endpoint: endpoint(), message: message(), partial: String::new() }),
+            FailureKind::AgentMalformed,
+            true,
+        ),
+        (Err(unreachable(true)), FailureKind::AgentUnreachable, true),
+        (Err(unreachable(false)), FailureKind::AgentUnreachable, false),
+        (
+            Err(llm::Error::Exhausted { endpoint: endpoint(), message: message() }),
+            FailureKind::ProviderExhausted,
+            false,
+        ),
+    ] {
+        let model = script([answer]);
+        let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
+        let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
+        assert_eq!((error.kind, error.reached), (kind, reached), "{error}");
+        assert!(error.message.starts_with("script "), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn actions_alone_are_a_reply() {
+    let model = script([Ok(llm::Reply { actions: vec!["REPLY".to_owned()], ..llm::Reply::default() })]);
+    let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
+    assert_eq!(say(session.as_mut(), 1, "Hi").await.unwrap().actions, ["REPLY"]);
+}

@@ -1,0 +1,156 @@
+//! What a process says about itself: log lines on stderr, chosen by `-v` or `GABFEST_LOG`, never with a key in them.
+
+use std::{backtrace::Backtrace, backtrace::BacktraceStatus, env, io, io::Write as _, panic};
+
+use tracing_subscriber::{EnvFilter, fmt::MakeWriter, util::SubscriberInitExt as _};
+
+use crate::redact::{Redacting, redact};
+
+/// Overrules the verbosity: `debug`, `worker=trace,sqlx=info`, …
+const VARIABLE: &str = "GABFEST_LOG";
+
+/// How much is said, and how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Config {
+    /// 0 warns, 1 informs, 2 debugs, 3 and more trace.
+    pub verbosity: u8,
+    /// One JSON object a line, for machines.
+    pub json: bool,
+    /// Colours, for a terminal.
+    pub color: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("read {VARIABLE}={value:?}: {message}")]
+    Filter { value: String, message: String },
+    /// Logs can be set up once in a process.
+    #[error("set up logs: {0}")]
+    Installed(String),
+}
+
+/// Begins to log to stderr. A panic is told there too, and as little shows a key as a log line.
+pub fn init(config: Config) -> Result<(), Error> {
+    let filter = filter(config.verbosity, env::var(VARIABLE).ok().as_deref())?;
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(config.color).with_writer(Redacted(io::stderr));
+    let installed = if config.json { subscriber.json().finish().try_init() } else { subscriber.finish().try_init() };
+    installed.map_err(|error| Error::Installed(error.to_string()))?;
+    guard_panics();
+    Ok(())
+}
+
+/// Makes writers that redact each event before it reaches `inner`.
+#[derive(Debug, Clone)]
+pub struct Redacted<M>(pub M);
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Redacted<M> {
+    type Writer = Redacting<M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Redacting::new(self.0.make_writer())
+    }
+}
+
+fn filter(verbosity: u8, written: Option<&str>) -> Result<EnvFilter, Error> {
+    if let Some(value) = written.filter(|value| !value.trim().is_empty()) {
+        return EnvFilter::try_new(value)
+            .map_err(|error| Error::Filter { value: value.to_owned(), message: error.to_string() });
+    }
+    // Libraries have nothing to say that a user asked for with one or two `v`.
+    let directives = match verbosity {
+        0 => "warn",
+        1 => "info,h2=warn,hyper=warn,sqlx=warn,tonic=warn,tower=warn",
+        2 => "debug,h2=info,hyper=info,hyper_util=info,rustls=info,sqlx=info,tonic=info,tower=info",
+        _ => "trace",
+    };
+    EnvFilter::try_new(directives)
+        .map_err(|error| Error::Filter { value: directives.to_owned(), message: error.to_string() })
+}
+
+/// A panic's message can quote anything, so it passes the redactor too.
+fn guard_panics() {
+    panic::set_hook(Box::new(|info| {
+        let backtrace = Backtrace::capture();
+        let mut text = format!("{info}\n");
+        if backtrace.status() == BacktraceStatus::Captured {
+            text.push_str(&format!("{backtrace}\n"));
+        }
+        // Nobody is left to tell when stderr is closed.
+        drop(io::stderr().write_all(redact(&text).as_bytes()));
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::register;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(json: bool, color: bool, event: impl FnOnce()) -> String {
+        let page = Page::default();
+        let writer = page.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(filter(0, None).unwrap())
+            .with_ansi(color)
+            .with_writer(Redacted(move || writer.clone()));
+        if json {
+            tracing::subscriber::with_default(subscriber.json().finish(), event);
+        } else {
+            tracing::subscriber::with_default(subscriber.finish(), event);
+        }
+        let bytes = page.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn no_log_line_shows_a_key() {
+        let secret = "line-one \"quoted\" hunter2hunter2";
+        assert!(register(secret));
+        for (json, color) in [(false, false), (false, true), (true, false)] {
+            let text = logged(json, color, || {
+                tracing::warn!(key = secret, debug = ?secret, "asked with {secret} and sk-abcdefghijklmnop1234");
+            });
+            assert!(text.contains("[redacted]"), "{text}");
+            assert!(!text.contains("hunter2"), "{text}");
+            assert!(!text.contains("abcdefghijklmnop1234"), "{text}");
+            assert!(text.contains("asked with"), "{text}");
+        }
+    }
+
+    #[test]
+    fn warnings_are_said_and_less_is_not_unless_asked_for() {
+        let text = logged(false, false, || {
+            tracing::info!("quiet");
+            tracing::warn!("loud");
+        });
+        assert!(text.contains("loud") && !text.contains("quiet"), "{text}");
+        for (verbosity, written, expected) in [
+            (0, None, "warn"),
+            (1, Some(""), "info"),
+            (3, None, "trace"),
+            (3, Some("error"), "error"),
+            (0, Some("worker=debug"), "worker=debug"),
+        ] {
+            let shown = filter(verbosity, written).unwrap().to_string();
+            assert!(shown.contains(expected), "{verbosity} {written:?}: {shown}");
+        }
+        let error = filter(0, Some("worker=loudest")).unwrap_err().to_string();
+        assert!(error.starts_with("read GABFEST_LOG=\"worker=loudest\": "), "{error}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Keys never leave the process: live secrets and whatever looks like one are replaced in every text that goes out.
+//!
+//! [`register`] is called where a key is resolved, [`redact`] where text leaves. Known secrets are found as they
+//! are and as JSON, URLs and base64 would carry them ([`variants`]); unknown ones by their shape ([`shapes`]).
+
+mod shapes;
+mod variants;
+mod writer;
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, RwLock},
+};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+pub use writer::Redacting;
+
+/// What stands where a secret stood.
+pub const MARK: &str = "[redacted]";
+
+/// Shorter "secrets" are words of ordinary text: replacing them would spoil every page and protect nothing.
+pub const SHORTEST_SECRET: usize = 6;
+
+static KNOWN: RwLock<Option<Arc<Redactor>>> = RwLock::new(None);
+
+/// Lets no sink show this secret from now on; false where it is too short to be told from ordinary text.
+pub fn register(secret: &str) -> bool {
+    let mut known = KNOWN.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut secrets = known.as_ref().map(|redactor| redactor.secrets.clone()).unwrap_or_default();
+    if secrets.iter().any(|old| old == secret) {
+        return true;
+    }
+    if secret.trim().len() < SHORTEST_SECRET {
+        return false;
+    }
+    secrets.push(secret.to_owned());
+    *known = Some(Arc::new(Redactor::new(secrets)));
+    true
+}
+
+/// The text without registered secrets and without anything that has the shape of one.
+#[must_use]
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let known = KNOWN.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    match known {
+        Some(redactor) => redactor.redact(text),
+        None => shapes::redact(text),
+    }
+}
+
+/// Finds a fixed set of secrets, and the shapes of others, in one pass each.
+#[derive(Clone)]
+pub struct Redactor {
+    secrets: Vec<String>,
+    /// `None` where there is no secret to look for.
+    finder: Option<AhoCorasick>,
+}
+
+impl Redactor {
+    /// Secrets shorter than [`SHORTEST_SECRET`] are left out.
+    #[must_use]
+    pub fn new(secrets: Vec<String>) -> Self {
+        let patterns: Vec<String> = secrets
+            .iter()
+            .filter(|secret| secret.trim().len() >= SHORTEST_SECRET)
+            .flat_map(|secret| variants::of(secret.trim()))
+            .collect();
+        let finder = if patterns.is_empty() {
+            None
+        } else {
+            let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns);
+            Some(built.expect("a few keys never exceed the automaton's two thousand million states"))
+        };
+        Self { secrets, finder }
+    }
+
+    #[must_use]
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let known = match &self.finder {
+            Some(finder) if finder.is_match(text) => Cow::Owned(replace(finder, text)),
+            _ => Cow::Borrowed(text),
+        };
+        match known {
+            Cow::Borrowed(text) => shapes::redact(text),
+            Cow::Owned(text) => Cow::Owned(shapes::redact(&text).into_owned()),
+        }
+    }
+}
+
+/// The default would print the secrets.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("secrets", &self.secrets.len()).finish_non_exhaustive()
+    }
+}
+
+/// Matches that touch become one mark: how many pieces a secret had is nobody's business.
+fn replace(finder: &AhoCorasick, text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = 0;
+    for found in finder.find_iter(text) {
+        if found.start() > rest || rest == 0 {
+            clean.push_str(&text[rest..found.start()]);
+            clean.push_str(MARK);
+        }
+        rest = found.end();
+    }
+    clean.push_str(&text[rest..]);
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "pa55/word+with \"edge\"\\ü";
+
+    #[test]
+    fn a_secret_is_found_in_every_dress() {
+        let redactor = Redactor::new(vec![SECRET.to_owned(), "tiny".to_owned()]);
+        for (name, text) in [
+            ("as it is", SECRET.to_owned()),
+            ("twice in a row", format!("{SECRET}{SECRET}")),
+            ("debug", format!("{SECRET:?}")),
+            ("json", r#"{"key":"pa55/word+with \"edge\"\\ü"}"#.to_owned()),
+            ("json with escaped slashes", r#"{"key":"pa55\/word+with \"edge\"\\ü"}"#.to_owned()),
+            ("query", "?key=pa55%2Fword%2Bwith%20%22edge%22%5C%C3%BC&x=1".to_owned()),
+            ("query, lower case", "?key=pa55%2fword%2bwith%20%22edge%22%5c%c3%bc&x=1".to_owned()),
+            ("form", "key=pa55%2Fword%2Bwith+%22edge%22%5C%C3%BC".to_owned()),
+            ("base64", "cGE1NS93b3JkK3dpdGggImVkZ2UiXMO8".to_owned()),
+            ("basic authorization", "Basic dXNlcjpwYTU1L3dvcmQrd2l0aCAiZWRnZSJcw7w=".to_owned()),
+        ] {
+            let clean = redactor.redact(&text).into_owned();
+            assert!(clean.contains(MARK), "{name}: {clean}");
+            for piece in ["pa55", "edge", "cGE1NS93", "wYTU1L3dv"] {
+                assert!(!clean.contains(piece), "{name}: {clean}");
+            }
+        }
+        assert_eq!(redactor.redact("a tiny word stays"), "a tiny word stays");
+    }
+
+    #[test]
+    fn the_lines_of_a_key_file_are_secret_one_by_one() {
+        let pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nq83vAbCdEfGhIjKlMnOpQrStUv\n-----END PRIVATE KEY-----";
+        let redactor = Redactor::new(vec![pem.to_owned()]);
+        assert_eq!(redactor.redact("second: q83vAbCdEfGhIjKlMnOpQrStUv!"), "second: [redacted]!");
+        assert_eq!(redactor.redact("-----BEGIN PRIVATE KEY-----"), "-----BEGIN PRIVATE KEY-----");
+        assert_eq!(redactor.redact(pem), MARK);
+    }
+
+    #[test]
+    fn the_longer_of_two_secrets_wins_and_text_without_one_is_not_copied() {
+        let redactor = Redactor::new(vec!["secret".to_owned(), "secret-longer".to_owned()]);
+        assert_eq!(redactor.redact("x secret-longer y secret z"), "x [redacted] y [redacted] z");
+        assert!(matches!(redactor.redact("nothing of note"), Cow::Borrowed("nothing of note")));
+        assert!(matches!(Redactor::new(Vec::new()).redact("nothing"), Cow::Borrowed(_)));
+        assert!(!format!("{redactor:?}").contains("longer"));
+    }
+
+    #[test]
+    fn registered_secrets_are_known_everywhere() {
+        assert!(!register("abc"));
+        assert!(!register("      "));
+        assert!(register("registered-everywhere"));
+        assert!(register("registered-everywhere"));
+        assert_eq!(redact("is registered-everywhere."), "is [redacted].");
+        assert_eq!(redact("abc stays"), "abc stays");
+    }
+}

@@ -1,0 +1,120 @@
+//! How a secret may be dressed where it shows up: in JSON, in a URL, in base64, or line by line.
+
+use super::SHORTEST_SECRET;
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Lines of a key file that are shorter say nothing by themselves.
+const SHORTEST_LINE: usize = 16;
+
+/// Every text to look for, each once.
+pub(super) fn of(secret: &str) -> Vec<String> {
+    let mut all = dresses(secret);
+    if secret.contains('\n') {
+        let lines = secret.lines().map(str::trim);
+        all.extend(lines.filter(|line| line.len() >= SHORTEST_LINE && !line.starts_with("-----")).flat_map(dresses));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn dresses(secret: &str) -> Vec<String> {
+    let quoted = json(secret);
+    let debugged = secret.escape_debug().to_string();
+    let mut all = vec![
+        secret.to_owned(),
+        quoted.replace('/', "\\/"),
+        // A quoted text inside a JSON document is quoted again.
+        json(&quoted),
+        json(&debugged),
+        quoted,
+        debugged,
+        percent(secret, false, "%20"),
+        percent(secret, true, "%20"),
+        percent(secret, false, "+"),
+    ];
+    for alphabet in [STANDARD, URL_SAFE] {
+        for lead in 0..3 {
+            let text = base64(secret.as_bytes(), lead, alphabet);
+            if text.len() >= SHORTEST_SECRET {
+                all.push(text);
+            }
+        }
+    }
+    all
+}
+
+fn json(secret: &str) -> String {
+    let mut text = String::with_capacity(secret.len());
+    for character in secret.chars() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            control if u32::from(control) < 0x20 => text.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+fn percent(secret: &str, lower: bool, space: &str) -> String {
+    let mut text = String::with_capacity(secret.len());
+    for byte in secret.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => text.push(char::from(byte)),
+            b' ' => text.push_str(space),
+            byte if lower => text.push_str(&format!("%{byte:02x}")),
+            byte => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+/// The digits of the secret's base64 that are the same whatever stands around it, when it begins `lead` bytes
+/// into a group of three (`user:secret` encodes a secret that does not begin a group).
+fn base64(secret: &[u8], lead: usize, alphabet: &[u8; 64]) -> String {
+    let mut bytes = vec![0; lead];
+    bytes.extend_from_slice(secret);
+    // A digit holds six bits: the first that holds none of the lead's, up to the last that the secret fills.
+    let first = (lead * 8).div_ceil(6);
+    let last = bytes.len() * 8 / 6;
+    (first..last)
+        .map(|digit| {
+            let bit = digit * 6;
+            let pair = (u16::from(bytes[bit / 8]) << 8) | u16::from(bytes.get(bit / 8 + 1).copied().unwrap_or(0));
+            let value = (pair >> (10 - bit % 8)) & 63;
+            char::from(alphabet[usize::from(value)])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        // The test vectors of RFC 4648, section 10, without the last digit where padding would touch it.
+        for (plain, expected) in [("foo", "Zm9v"), ("foobar", "Zm9vYmFy"), ("fooba", "Zm9vYm"), ("foob", "Zm9vY")] {
+            assert_eq!(base64(plain.as_bytes(), 0, STANDARD), expected, "{plain}");
+        }
+        assert_eq!(base64(&[0xfb, 0xff, 0xbf], 0, STANDARD), "+/+/");
+        assert_eq!(base64(&[0xfb, 0xff, 0xbf], 0, URL_SAFE), "-_-_");
+        // "xfoobar" is "eGZvb2Jhcg==", "xxfoobar" is "eHhmb29iYXI=".
+        assert!("eGZvb2Jhcg==".contains(&base64(b"foobar", 1, STANDARD)));
+        assert!("eHhmb29iYXI=".contains(&base64(b"foobar", 2, STANDARD)));
+        assert_eq!(base64(b"foobar", 1, STANDARD).len(), 7);
+    }
+
+    #[test]
+    fn a_plain_key_has_few_variants() {
+        let all = of("abcdefghij");
+        assert!(all.contains(&"abcdefghij".to_owned()));
+        assert_eq!(all.len(), 4, "{all:?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! A writer that redacts: what is written is held until a flush, so that no secret slips through in two halves.
+
+use std::io::{self, Write};
+
+use super::redact;
+
+/// Collects what is written and passes it on redacted, on `flush` and when it is dropped.
+#[derive(Debug)]
+pub struct Redacting<W: Write> {
+    inner: W,
+    held: Vec<u8>,
+}
+
+impl<W: Write> Redacting<W> {
+    pub fn new(inner: W) -> Self {
+        Self { inner, held: Vec::new() }
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let held = std::mem::take(&mut self.held);
+        self.inner.write_all(redact(&String::from_utf8_lossy(&held)).as_bytes())
+    }
+}
+
+impl<W: Write> Write for Redacting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass_on()?;
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Drop for Redacting<W> {
+    fn drop(&mut self) {
+        // A sink that fails while it is dropped has nobody to tell.
+        drop(self.pass_on());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::register;
+
+    #[test]
+    fn a_secret_that_arrives_in_pieces_is_still_one() {
+        let secret = "arrives-in-pieces-ß-1234";
+        assert!(register(secret));
+        let line = format!("before {secret} after\n");
+        for cut in 0..=line.len() {
+            let mut page = Vec::new();
+            let mut writer = Redacting::new(&mut page);
+            writer.write_all(&line.as_bytes()[..cut]).unwrap();
+            writer.write_all(&line.as_bytes()[cut..]).unwrap();
+            drop(writer);
+            assert_eq!(String::from_utf8(page).unwrap(), "before [redacted] after\n", "cut at {cut}");
+        }
+        let mut page = Vec::new();
+        let mut writer = Redacting::new(&mut page);
+        for byte in line.bytes() {
+            writer.write_all(&[byte]).unwrap();
+        }
+        writer.flush().unwrap();
+        writer.write_all(b"more").unwrap();
+        drop(writer);
+        assert_eq!(page, b"before [redacted] after\nmore");
+    }
+}
