@@ -1,10 +1,31 @@
-//! How a reply is judged: a check is data, [`compile`] makes it behaviour, an evaluator finds.
+//! How a reply is judged: a check is data, [`compile`] makes it behaviour, an [`Evaluator`] finds.
 //!
 //! An evaluator sees a [`Subject`] and may ask the [`Bench`] of judges; it knows neither worker nor agent,
-//! so a stored transcript can be judged again.
+//! so a stored transcript can be judged again. One file an evaluator (or small family) beside this map;
+//! [`question`] is the only place that asks a language model, and the termination check asks through it too.
 
 pub mod bench;
+pub mod compile;
+pub mod evaluator;
+pub mod question;
 pub mod subject;
 
+mod caseless;
+mod command_exit_code;
+mod context_retention;
+mod conversation_flow;
+mod conversation_length;
+mod excerpt;
+mod execution_time;
+mod files;
+mod llm_judge;
+mod outcome;
+mod regex_match;
+mod string_contains;
+mod trajectory;
+mod user_satisfaction;
+
 pub use bench::Bench;
+pub use compile::compile;
+pub use evaluator::Evaluator;
 pub use subject::{Subject, Workspace};

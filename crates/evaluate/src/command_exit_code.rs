@@ -1,0 +1,42 @@
+//! `command_exit_code_is`: a command run in the trial's root ends with a given code.
+
+use record::FailureKind;
+
+use crate::{
+    Subject,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+    subject::CommandError,
+};
+
+#[derive(Debug)]
+pub(crate) struct CommandExitCode {
+    pub(crate) command: String,
+    pub(crate) expected_code: i32,
+}
+
+impl CommandExitCode {
+    /// The evidence is what the command printed.
+    pub(crate) async fn find(&self, subject: &Subject<'_>) -> Outcome {
+        let shown = excerpt(&self.command, SHORT_BYTES);
+        match subject.workspace.command(&self.command).await {
+            Ok(output) => {
+                let holds = output.exit_code == self.expected_code;
+                let mut reason = format!("{shown:?} ended with exit code {}", output.exit_code);
+                if !holds {
+                    reason.push_str(&format!(", expected {}", self.expected_code));
+                }
+                let outcome = Outcome::decided(holds, reason);
+                let printed = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
+                if printed.is_empty() { outcome } else { outcome.with_evidence(printed) }
+            }
+            Err(CommandError::NotAllowed) => Outcome::error(
+                FailureKind::ExecutionNotAllowed,
+                format!("{shown:?} was not run: the operator of the worker has not allowed commands"),
+            ),
+            Err(CommandError::Failed(message)) => {
+                Outcome::error(FailureKind::EnvironmentFailed, format!("{shown:?} could not be run: {message}"))
+            }
+        }
+    }
+}

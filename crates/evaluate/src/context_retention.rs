@@ -1,0 +1,108 @@
+//! `context_retention`: what was once said is still known some turns later.
+
+use record::Turn;
+
+use crate::{
+    Bench, Subject,
+    caseless::Caseless,
+    compile,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+    question::{self, Material, Question, yes_or_no},
+};
+
+#[derive(Debug)]
+pub(crate) struct ContextRetention {
+    items: Vec<Item>,
+    /// How many turns after the first mention are asked about.
+    retention_turns: usize,
+    /// 0 to 1: the mean over the items that is required.
+    threshold: f64,
+}
+
+#[derive(Debug)]
+struct Item {
+    text: String,
+    matcher: Caseless,
+}
+
+impl ContextRetention {
+    pub(crate) fn new(items: &[String], retention_turns: u32, threshold: f64) -> Result<Self, compile::Error> {
+        const FIELD: &str = "test_memory_of";
+        if items.is_empty() || items.iter().any(|item| item.trim().is_empty()) {
+            return Err(compile::Error::Empty { field: FIELD });
+        }
+        let items = items
+            .iter()
+            .map(|item| Ok(Item { text: item.trim().to_owned(), matcher: Caseless::new(item.trim(), FIELD)? }))
+            .collect::<Result<_, compile::Error>>()?;
+        Ok(Self { items, retention_turns: usize::try_from(retention_turns).unwrap_or(usize::MAX), threshold })
+    }
+
+    /// The score is the mean over the items; an item that nobody mentioned, or after which nothing was said, is 0.
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        if subject.turns.is_empty() {
+            return Outcome::nothing_said();
+        }
+        let (mut sum, mut findings) = (0.0, Vec::with_capacity(self.items.len()));
+        for item in &self.items {
+            let name = excerpt(&item.text, SHORT_BYTES);
+            let finding = match item.first_turn(subject.turns) {
+                None => format!("{name:?} was never mentioned: 0.0%"),
+                Some(first) => match self.known_after(item, first, subject, bench).await {
+                    Ok((_, 0)) => format!("{name:?} was mentioned in the last turn only: 0.0%"),
+                    Ok((known, asked)) => {
+                        let share = f64::from(known) / f64::from(asked);
+                        sum += share;
+                        format!("{name:?} was known in {known} of {asked} later turns: {:.1}%", share * 100.0)
+                    }
+                    Err(error) => return error.into(),
+                },
+            };
+            findings.push(finding);
+        }
+        let score = sum / self.items.len() as f64;
+        let reason = format!("context retention {:.1}%, required {:.1}%", score * 100.0, self.threshold * 100.0);
+        Outcome::decided(score >= self.threshold, reason).with_score(score).with_evidence(&findings.join("; "))
+    }
+
+    /// In how many of the turns after `first` the agent knew it, and how many were asked about.
+    async fn known_after(
+        &self,
+        item: &Item,
+        first: usize,
+        subject: &Subject<'_>,
+        bench: &dyn Bench,
+    ) -> Result<(u32, u32), question::Error> {
+        let end = subject.turns.len().min(first.saturating_add(1).saturating_add(self.retention_turns));
+        let (mut known, mut asked) = (0, 0);
+        for later in first + 1..end {
+            let text = format!(
+                "This was said earlier in the conversation: {:?}. Judging by the agent's reply in the last turn of \
+                 the material, does the agent still know it and take it into account? The answer is no if the reply \
+                 contradicts it, asks for it again, or ignores it.",
+                item.text
+            );
+            let material = Material::of_turns(&subject.turns[first..=later]);
+            let question = Question {
+                text: &text,
+                material: &material,
+                model_type: None,
+                temperature: None,
+                scope: subject.scope,
+            };
+            known += u32::from(yes_or_no(&question, bench).await?.yes);
+            asked += 1;
+        }
+        Ok((known, asked))
+    }
+}
+
+impl Item {
+    /// Counted from 0; the words of either side.
+    fn first_turn(&self, turns: &[Turn]) -> Option<usize> {
+        turns.iter().position(|turn| {
+            self.matcher.is_in(&turn.user) || turn.agent.as_deref().is_some_and(|agent| self.matcher.is_in(agent))
+        })
+    }
+}

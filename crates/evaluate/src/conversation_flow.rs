@@ -1,0 +1,83 @@
+//! `conversation_flow`: the conversation went the way that conversations of its kind should go.
+
+use scenario::check::FlowPattern;
+
+use crate::{
+    Bench, Subject, compile,
+    outcome::Outcome,
+    question::{Material, Question, yes_or_no},
+};
+
+#[derive(Debug)]
+pub(crate) struct ConversationFlow {
+    patterns: Vec<FlowPattern>,
+    /// 0 to 1: the share of patterns that must be seen.
+    threshold: f64,
+}
+
+impl ConversationFlow {
+    pub(crate) fn new(patterns: &[FlowPattern], threshold: f64) -> Result<Self, compile::Error> {
+        if patterns.is_empty() {
+            return Err(compile::Error::Empty { field: "required_patterns" });
+        }
+        Ok(Self { patterns: patterns.to_vec(), threshold })
+    }
+
+    /// One question a pattern; the score is the share that was seen. A judge that fails ends it: a pattern
+    /// about which nothing is known is neither seen nor missing.
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        if subject.turns.is_empty() {
+            return Outcome::nothing_said();
+        }
+        let material = Material::of_turns(subject.turns);
+        let (mut seen, mut findings) = (0_u32, Vec::with_capacity(self.patterns.len()));
+        for pattern in &self.patterns {
+            let (name, text) = worded(*pattern);
+            let question =
+                Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
+            match yes_or_no(&question, bench).await {
+                Ok(answer) => {
+                    seen += u32::from(answer.yes);
+                    findings.push(format!("{name}: {}", if answer.yes { "yes" } else { "no" }));
+                }
+                Err(error) => return error.into(),
+            }
+        }
+        let score = f64::from(seen) / self.patterns.len() as f64;
+        let reason = format!(
+            "{seen} of {} patterns seen ({:.1}%), required {:.1}%",
+            self.patterns.len(),
+            score * 100.0,
+            self.threshold * 100.0
+        );
+        Outcome::decided(score >= self.threshold, reason).with_score(score).with_evidence(&findings.join("; "))
+    }
+}
+
+/// A pattern's name, and the one question by which it is seen.
+fn worded(pattern: FlowPattern) -> (&'static str, &'static str) {
+    match pattern {
+        FlowPattern::QuestionThenAnswer => (
+            "question_then_answer",
+            "Is there a place where the agent asks the user something and the user then answers it?",
+        ),
+        FlowPattern::ProblemThenSolution => (
+            "problem_then_solution",
+            "Does the user describe a problem to which the agent later offers a concrete solution?",
+        ),
+        FlowPattern::ClarificationCycle => (
+            "clarification_cycle",
+            "Do the user and the agent go back and forth to make something clear, with at least one request for \
+             clarification that is then answered?",
+        ),
+        FlowPattern::EmpathyThenSolution => (
+            "empathy_then_solution",
+            "Does the agent show understanding for how the user feels before it offers a solution?",
+        ),
+        FlowPattern::EscalationPattern => (
+            "escalation_pattern",
+            "Is the matter handed or offered to a person, a specialist or a higher level of support where it \
+             needs to be?",
+        ),
+    }
+}

@@ -1,0 +1,91 @@
+//! One check, ready to judge any number of replies.
+
+use record::Judgment;
+
+use crate::{
+    Bench, Subject,
+    command_exit_code::CommandExitCode,
+    context_retention::ContextRetention,
+    conversation_flow::ConversationFlow,
+    conversation_length::ConversationLength,
+    execution_time::ExecutionTime,
+    files::{FileContains, FileExists},
+    llm_judge::LlmJudge,
+    outcome::Outcome,
+    regex_match::RegexMatch,
+    string_contains::StringContains,
+    trajectory::Trajectory,
+    user_satisfaction::UserSatisfaction,
+};
+
+/// Made by [`crate::compile`] once a scenario, shared by all its trials.
+#[derive(Debug)]
+pub struct Evaluator {
+    pub(crate) kind: &'static str,
+    pub(crate) description: Option<String>,
+    pub(crate) line: u32,
+    pub(crate) behaviour: Behaviour,
+}
+
+#[derive(Debug)]
+pub(crate) enum Behaviour {
+    StringContains(StringContains),
+    RegexMatch(RegexMatch),
+    FileExists(FileExists),
+    FileContains(FileContains),
+    CommandExitCode(CommandExitCode),
+    Trajectory(Trajectory),
+    ExecutionTime(ExecutionTime),
+    ConversationLength(ConversationLength),
+    ConversationFlow(ConversationFlow),
+    UserSatisfaction(UserSatisfaction),
+    ContextRetention(ContextRetention),
+    LlmJudge(Box<LlmJudge>),
+}
+
+impl Evaluator {
+    /// Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
+    pub async fn judge(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Judgment {
+        let Outcome { finding, score, reason, evidence, failure } = self.find(subject, bench).await;
+        Judgment {
+            check: self.kind.to_owned(),
+            description: self.description.clone(),
+            scope: subject.scope,
+            finding,
+            score,
+            reason,
+            evidence,
+            failure,
+            line: self.line,
+        }
+    }
+
+    /// Whether judging asks a language model, and so costs calls, tokens and time.
+    #[must_use]
+    pub fn asks_a_model(&self) -> bool {
+        match &self.behaviour {
+            Behaviour::LlmJudge(_) | Behaviour::ConversationFlow(_) | Behaviour::ContextRetention(_) => true,
+            Behaviour::UserSatisfaction(check) => check.asks_a_model(),
+            _ => false,
+        }
+    }
+
+    async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        // The cheap ones run for every turn: the large futures of those that ask a model are boxed,
+        // so that the others do not carry their size.
+        match &self.behaviour {
+            Behaviour::StringContains(check) => check.find(subject),
+            Behaviour::RegexMatch(check) => check.find(subject),
+            Behaviour::FileExists(check) => check.find(subject).await,
+            Behaviour::FileContains(check) => check.find(subject).await,
+            Behaviour::CommandExitCode(check) => check.find(subject).await,
+            Behaviour::Trajectory(check) => check.find(subject),
+            Behaviour::ExecutionTime(check) => check.find(subject),
+            Behaviour::ConversationLength(check) => check.find(subject),
+            Behaviour::ConversationFlow(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::UserSatisfaction(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::ContextRetention(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::LlmJudge(check) => Box::pin(check.find(subject, bench)).await,
+        }
+    }
+}

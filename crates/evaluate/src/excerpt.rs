@@ -1,0 +1,30 @@
+//! The beginning of a text that may be huge, for a reason or as evidence.
+
+use std::borrow::Cow;
+
+/// What a reason shows of a text.
+pub(crate) const SHORT_BYTES: usize = 120;
+/// What is kept as evidence of a text.
+pub(crate) const LONG_BYTES: usize = 4_000;
+
+/// At most `max_bytes` of `text`, cut between characters, with `…` where something was left out.
+pub(crate) fn excerpt(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(max_bytes)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn cuts_between_characters() {
+        for (text, max, expected) in
+            [("", 0, ""), ("abc", 3, "abc"), ("abcd", 3, "abc…"), ("äöü", 3, "ä…"), ("😀", 3, "…")]
+        {
+            assert_eq!(excerpt(text, max), expected, "{text:?} at {max}");
+        }
+    }
+}

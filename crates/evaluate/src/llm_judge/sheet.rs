@@ -1,0 +1,142 @@
+//! The sheet that a judge fills in: what it is asked for, and how it is read.
+
+use scenario::check::{Expected, JudgeRule};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    compile,
+    question::{CONFIDENCE, Form, number_of, reasoning_of},
+};
+
+/// A reply that fits the form and says what the check needs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sheet {
+    /// Empty where the check's own schema has none.
+    pub(super) judgment: String,
+    pub(super) confidence: Option<f64>,
+    /// As many as were listed, or none where the check's own schema does not ask for them.
+    pub(super) capabilities: Vec<Capability>,
+    pub(super) reasoning: String,
+    pub(super) raw: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Capability {
+    pub(super) achieved: bool,
+    pub(super) reasoning: String,
+}
+
+/// The author's words, and the checklist in order.
+pub(super) fn question(rule: &JudgeRule) -> String {
+    let mut text = rule.prompt.trim().to_owned();
+    if !rule.capabilities.is_empty() {
+        text.push_str("\nCapabilities to judge besides, each by itself:");
+        for (index, capability) in rule.capabilities.iter().enumerate() {
+            text.push_str(&format!("\n{}. {capability}", index + 1));
+        }
+    }
+    text
+}
+
+/// The check's own schema where it has one; else the judgment first, so that it is not cut off.
+pub(super) fn form(rule: &JudgeRule) -> Result<Form, compile::Error> {
+    let count = rule.capabilities.len();
+    let mut meaning = match &rule.expected {
+        Expected::Says(_) => "`judgment` is your answer to the question in a few words".to_owned(),
+        _ => "`judgment` is \"yes\" or \"no\", the answer to the question; if it is a task to assess rather than a \
+              question, \"yes\" means that the agent did it well"
+            .to_owned(),
+    };
+    meaning.push_str(&format!("; `confidence` is {CONFIDENCE}"));
+    if count > 0 {
+        meaning.push_str("; `capabilities` has one entry for each listed capability, in the order of the list");
+    }
+    meaning.push_str("; `reasoning` is one or two short sentences.");
+
+    if let Some(schema) = &rule.json_schema {
+        return Form::new(schema.clone(), format!("Where the schema has these fields: {meaning}"), 1_000);
+    }
+    let mut properties = Map::new();
+    let judgment = match &rule.expected {
+        Expected::Says(_) => json!({ "type": "string", "minLength": 1 }),
+        _ => json!({ "type": "string", "enum": ["yes", "no"] }),
+    };
+    properties.insert("judgment".to_owned(), judgment);
+    properties.insert(
+        "confidence".to_owned(),
+        json!({ "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE }),
+    );
+    if count > 0 {
+        let entry = json!({
+            "type": "object",
+            "properties": { "achieved": { "type": "boolean" }, "reasoning": { "type": "string" } },
+            "required": ["achieved", "reasoning"],
+            "additionalProperties": false,
+        });
+        properties.insert(
+            "capabilities".to_owned(),
+            json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count }),
+        );
+    }
+    properties.insert("reasoning".to_owned(), json!({ "type": "string" }));
+    let entries = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(100);
+    Form::of_properties(Value::Object(properties), meaning, entries.saturating_add(500))
+}
+
+impl Sheet {
+    /// What `expected` needs must be there and in range; what it does not need may be absent where the schema allows.
+    pub(super) fn read(fields: Map<String, Value>, expected: &Expected, capabilities: usize) -> Result<Self, String> {
+        let judgment = match fields.get("judgment") {
+            Some(Value::String(text)) => text.trim().to_owned(),
+            Some(Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+            Some(_) => return Err("`judgment` is neither text nor a truth value".to_owned()),
+            None => String::new(),
+        };
+        let confidence = match fields.get("confidence") {
+            Some(_) => Some(number_of(&fields, "confidence")?),
+            None => None,
+        };
+        let sheet = Self {
+            judgment,
+            confidence,
+            capabilities: capabilities_of(&fields, capabilities)?,
+            reasoning: reasoning_of(&fields),
+            raw: Value::Object(fields).to_string(),
+        };
+        sheet.suits(expected)?;
+        Ok(sheet)
+    }
+
+    pub(super) fn says(&self, word: &str) -> bool {
+        self.judgment.eq_ignore_ascii_case(word)
+    }
+
+    fn suits(&self, expected: &Expected) -> Result<(), String> {
+        let (yes, no) = (self.says("yes"), self.says("no"));
+        match (expected, self.confidence) {
+            (Expected::Yes | Expected::No, _) if !yes && !no => Err("`judgment` is neither yes nor no".to_owned()),
+            (Expected::Says(_), _) if self.judgment.is_empty() => Err("there is no `judgment`".to_owned()),
+            (Expected::Yes | Expected::No | Expected::Says(_), _) => Ok(()),
+            (_, None) => Err("there is no `confidence`".to_owned()),
+            // A sure "no" is easily written as a high confidence; taken at its word it would pass `0.8+`.
+            (_, Some(confidence)) if (yes && confidence < 0.5) || (no && confidence > 0.5) => {
+                Err(format!("`judgment` {:?} and `confidence` {confidence} contradict each other", self.judgment))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn capabilities_of(fields: &Map<String, Value>, count: usize) -> Result<Vec<Capability>, String> {
+    let Some(entries) = fields.get("capabilities").filter(|_| count > 0) else { return Ok(Vec::new()) };
+    let read = |entry: &Value| {
+        let achieved = entry.get("achieved")?.as_bool()?;
+        let reasoning = entry.get("reasoning").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(Capability { achieved, reasoning })
+    };
+    entries
+        .as_array()
+        .filter(|entries| entries.len() == count)
+        .and_then(|entries| entries.iter().map(read).collect())
+        .ok_or_else(|| format!("`capabilities` does not judge each of the {count} listed"))
+}

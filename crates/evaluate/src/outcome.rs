@@ -1,0 +1,65 @@
+//! What an evaluator found, before it is put beside the check that asked for it.
+
+use record::{FailureKind, Finding};
+
+use crate::{
+    excerpt::{LONG_BYTES, excerpt},
+    question,
+};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) finding: Finding,
+    pub(crate) score: Option<f64>,
+    pub(crate) reason: String,
+    pub(crate) evidence: Option<String>,
+    pub(crate) failure: Option<FailureKind>,
+}
+
+impl Outcome {
+    pub(crate) fn pass(reason: impl Into<String>) -> Self {
+        Self::decided(true, reason)
+    }
+
+    pub(crate) fn fail(reason: impl Into<String>) -> Self {
+        Self::decided(false, reason)
+    }
+
+    pub(crate) fn decided(holds: bool, reason: impl Into<String>) -> Self {
+        let finding = if holds { Finding::Pass } else { Finding::Fail };
+        Self { finding, score: None, reason: reason.into(), evidence: None, failure: None }
+    }
+
+    /// The evaluator could not do its work, and that is not the agent's doing.
+    pub(crate) fn error(failure: FailureKind, reason: impl Into<String>) -> Self {
+        Self { finding: Finding::Error, score: None, reason: reason.into(), evidence: None, failure: Some(failure) }
+    }
+
+    pub(crate) fn with_score(mut self, score: f64) -> Self {
+        self.score = Some(score);
+        self
+    }
+
+    pub(crate) fn with_evidence(mut self, evidence: &str) -> Self {
+        self.evidence = Some(excerpt(evidence, LONG_BYTES).into_owned());
+        self
+    }
+
+    /// A check about a conversation met a step that held none: the scenario does not fit together.
+    pub(crate) fn nothing_said() -> Self {
+        Self::error(FailureKind::Misconfigured, "there are no turns to judge")
+    }
+}
+
+impl From<question::Error> for Outcome {
+    fn from(error: question::Error) -> Self {
+        let reason = format!("failed to {error}");
+        match &error {
+            question::Error::Failed(_) => Self::error(error.kind(), reason),
+            question::Error::Malformed { reply, .. } => {
+                let outcome = Self { finding: Finding::Inconclusive, ..Self::error(error.kind(), reason) };
+                outcome.with_evidence(reply)
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Asking the judge: one question about some material, one strictly read answer, a bounded number of tries.
+//!
+//! [`yes_or_no`] and [`number`] serve the evaluators here and the termination check of a conversation;
+//! `llm_judge` brings a [`Form`] of its own. What the agent said is only ever data in the prompt.
+
+mod form;
+mod material;
+mod prompt;
+mod reply;
+
+use std::sync::LazyLock;
+
+use record::{FailureKind, Scope};
+use serde_json::{Map, Value, json};
+
+pub(crate) use self::form::Form;
+pub use self::material::Material;
+use crate::Bench;
+
+/// Each try is a call of its own, with its own seed.
+pub const TRIES: u32 = 3;
+
+/// What judges are asked with unless the scenario says otherwise.
+pub const TEMPERATURE: f64 = 0.1;
+
+/// A question to a judge.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// Written by the scenario's author or by gabfest, never by an agent.
+    pub text: &'a str,
+    pub material: &'a Material,
+    /// `None`: the usual judge.
+    pub model_type: Option<&'a str>,
+    /// `None`: [`TEMPERATURE`].
+    pub temperature: Option<f64>,
+    pub scope: Scope,
+}
+
+/// What a judge says to a yes/no question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub yes: bool,
+    /// 0 to 1: how probable it is that the answer is yes. A bare `yes` is 1, a bare `no` is 0.
+    pub confidence: f64,
+    /// Empty where the judge gave none.
+    pub reasoning: String,
+}
+
+impl Answer {
+    /// Yes, and at least this sure of it.
+    #[must_use]
+    pub fn holds(&self, threshold: f64) -> bool {
+        self.yes && self.confidence >= threshold
+    }
+}
+
+/// How much of something a judge sees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rating {
+    /// 0 to 1.
+    pub score: f64,
+    /// Empty where the judge gave none.
+    pub reasoning: String,
+}
+
+/// Why there is no answer; never the agent's fault.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    #[error("ask the judge: {0}")]
+    Failed(#[from] llm::Error),
+    /// `reply` is the last one.
+    #[error("understand the judge in {TRIES} tries: {reason}")]
+    Malformed { reason: String, reply: String },
+}
+
+impl Error {
+    #[must_use]
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
+            Self::Failed(_) => FailureKind::JudgeFailed,
+            Self::Malformed { .. } => FailureKind::JudgeMalformed,
+        }
+    }
+}
+
+/// Asks a question whose answer is yes or no.
+///
+/// # Errors
+/// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`.
+pub async fn yes_or_no(question: &Question<'_>, bench: &dyn Bench) -> Result<Answer, Error> {
+    ask(question, &YES_OR_NO, bench, |text| match reply::bare_word(text) {
+        Some(yes) => Ok(Answer { yes, confidence: if yes { 1.0 } else { 0.0 }, reasoning: String::new() }),
+        None => {
+            let fields = YES_OR_NO.read(text)?;
+            let yes = fields.get("judgment").and_then(Value::as_str) == Some("yes");
+            let confidence = number_of(&fields, "confidence")?;
+            Ok(Answer { yes, confidence, reasoning: reasoning_of(&fields) })
+        }
+    })
+    .await
+}
+
+/// Asks for a number from 0 to 1.
+///
+/// # Errors
+/// When the model fails, or no try gives a JSON object of the form asked for or a bare number in the range.
+pub async fn number(question: &Question<'_>, bench: &dyn Bench) -> Result<Rating, Error> {
+    ask(question, &NUMBER, bench, |text| match reply::bare_number(text) {
+        Some(score) => Ok(Rating { score, reasoning: String::new() }),
+        None => {
+            let fields = NUMBER.read(text)?;
+            Ok(Rating { score: number_of(&fields, "score")?, reasoning: reasoning_of(&fields) })
+        }
+    })
+    .await
+}
+
+/// Asks until `read` understands the reply, at most [`TRIES`] times; a model that fails is not asked again,
+/// because retries by class of error are the model's own layer.
+pub(crate) async fn ask<T>(
+    question: &Question<'_>,
+    form: &Form,
+    bench: &dyn Bench,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, Error> {
+    let model = bench.judge(question.model_type);
+    let (mut reason, mut said) = (String::new(), String::new());
+    for earlier in 0..TRIES {
+        let (context, seed) = bench.context(question.scope);
+        let request = llm::Request {
+            messages: prompt::messages(question, form, seed, earlier > 0),
+            temperature: Some(question.temperature.unwrap_or(TEMPERATURE)),
+            max_tokens: Some(form.max_tokens),
+            seed: Some(seed),
+            schema: Some(form.schema.clone()),
+            context,
+            ..llm::Request::default()
+        };
+        said = model.ask(&request).await?.text;
+        match read(&said) {
+            Ok(answer) => return Ok(answer),
+            Err(why) => reason = why,
+        }
+    }
+    Err(Error::Malformed { reason, reply: said })
+}
+
+pub(crate) fn number_of(fields: &Map<String, Value>, name: &str) -> Result<f64, String> {
+    match fields.get(name).and_then(Value::as_f64) {
+        Some(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        Some(number) => Err(format!("`{name}` is {number}, which is not between 0 and 1")),
+        None => Err(format!("`{name}` is not a number")),
+    }
+}
+
+pub(crate) fn reasoning_of(fields: &Map<String, Value>) -> String {
+    fields.get("reasoning").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// How `confidence` is explained wherever it is asked for: without it models give how sure they are of a no, too.
+pub(crate) const CONFIDENCE: &str = "the probability, from 0 to 1, that the answer to the question is yes: near 1 for a clear yes, near 0 for a clear no";
+
+static YES_OR_NO: LazyLock<Form> = LazyLock::new(|| {
+    // The judgment stands first: small models that reason first run out of room before they decide.
+    let properties = json!({
+        "judgment": { "type": "string", "enum": ["yes", "no"] },
+        "confidence": { "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE },
+        "reasoning": { "type": "string" },
+    });
+    let meaning = format!(
+        "`judgment` is \"yes\" or \"no\", the answer to the question; `confidence` is {CONFIDENCE}; \
+         `reasoning` is one short sentence."
+    );
+    Form::of_properties(properties, meaning, 300).expect("the schema is a constant that compiles")
+});
+
+static NUMBER: LazyLock<Form> = LazyLock::new(|| {
+    let properties = json!({
+        "score": { "type": "number", "minimum": 0, "maximum": 1 },
+        "reasoning": { "type": "string" },
+    });
+    let meaning = "`score` is the number asked for, from 0 to 1; `reasoning` is one short sentence.".to_owned();
+    Form::of_properties(properties, meaning, 300).expect("the schema is a constant that compiles")
+});

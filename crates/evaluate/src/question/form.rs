@@ -1,0 +1,57 @@
+//! The form in which a judge must answer: a JSON Schema, compiled once, and what its fields mean.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value, json};
+
+use super::reply;
+use crate::{
+    compile::{self, PATTERN_BYTES},
+    excerpt::{SHORT_BYTES, excerpt},
+};
+
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) schema: Value,
+    /// What the fields mean, for the prompt.
+    pub(crate) meaning: String,
+    pub(crate) max_tokens: u32,
+    validator: Validator,
+}
+
+impl Form {
+    /// Of any JSON Schema; it may not refer to other documents, and its patterns are the linear-time kind.
+    pub(crate) fn new(schema: Value, meaning: String, max_tokens: u32) -> Result<Self, compile::Error> {
+        let validator = jsonschema::options()
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+            .offline()
+            .build(&schema)
+            .map_err(|error| compile::Error::Schema { message: error.to_string() })?;
+        Ok(Self { schema, meaning, max_tokens, validator })
+    }
+
+    /// Of an object with exactly these properties, in this order, all required.
+    pub(crate) fn of_properties(properties: Value, meaning: String, max_tokens: u32) -> Result<Self, compile::Error> {
+        let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
+        let required = json!(required);
+        let schema = json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        });
+        Self::new(schema, meaning, max_tokens)
+    }
+
+    /// The reply's one JSON object, if it satisfies the schema; else what is wrong with it.
+    pub(crate) fn read(&self, text: &str) -> Result<Map<String, Value>, String> {
+        let value = reply::json(text)?;
+        if let Err(error) = self.validator.validate(&value) {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the reply" } else { &place };
+            // Masked: the value is the model's and may be anything.
+            let fault = error.masked().to_string();
+            return Err(format!("{place} does not fit the schema: {}", excerpt(&fault, SHORT_BYTES)));
+        }
+        match value {
+            Value::Object(fields) => Ok(fields),
+            _ => Err("the reply is not a JSON object".to_owned()),
+        }
+    }
+}

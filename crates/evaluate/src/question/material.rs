@@ -1,0 +1,82 @@
+//! What a question is about: turns and replies as one line of JSON, of bounded size.
+
+use std::borrow::Cow;
+
+use record::{Turn, turn::Speaker};
+use serde_json::{Map, Value, json};
+
+use crate::Subject;
+
+/// All texts together, in bytes, before JSON escapes them: a hostile reply must not fill a judge's window.
+const TOTAL_BYTES: usize = 256 << 10;
+/// One text.
+const TEXT_BYTES: usize = 32 << 10;
+
+/// The data of a prompt; read from the record, so anything may stand in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Material {
+    json: String,
+}
+
+impl Material {
+    /// The turns of the subject, or its reply where it has none.
+    #[must_use]
+    pub fn of(subject: &Subject<'_>) -> Self {
+        if subject.turns.is_empty() {
+            let reply = shortened(subject.reply, TEXT_BYTES);
+            return Self { json: json!({ "reply": reply }).to_string() };
+        }
+        Self::of_turns(subject.turns)
+    }
+
+    /// A conversation, oldest turn first.
+    #[must_use]
+    pub fn of_turns(turns: &[Turn]) -> Self {
+        let texts: usize = turns.iter().map(|turn| 2 + turn.actions.len() + 3 * turn.tool_calls.len()).sum();
+        let limit = TEXT_BYTES.min(TOTAL_BYTES / texts.max(1));
+        let turns: Vec<Value> =
+            turns.iter().enumerate().map(|(index, turn)| value_of(turn, index + 1, limit)).collect();
+        Self { json: json!({ "turns": turns }).to_string() }
+    }
+
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
+}
+
+/// Turns are numbered from 1 within the material, so that a question may name one.
+fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
+    let text = |text: &str| Value::from(shortened(text, limit));
+    let mut fields = Map::new();
+    fields.insert("turn".to_owned(), json!(number));
+    let (asked, answered) = match turn.speaker {
+        Speaker::Program => ("program", "printed"),
+        Speaker::Scripted | Speaker::Simulated => ("user", "agent"),
+    };
+    fields.insert(asked.to_owned(), text(&turn.user));
+    fields.insert(answered.to_owned(), turn.agent.as_deref().map_or(Value::Null, text));
+    if let Some(code) = turn.exit_code {
+        fields.insert("exit_code".to_owned(), json!(code));
+    }
+    if !turn.tool_calls.is_empty() {
+        let calls = turn.tool_calls.iter().map(|call| {
+            let result = call.result.as_deref().map_or(Value::Null, text);
+            json!({ "name": text(&call.name), "arguments": text(&call.arguments), "result": result })
+        });
+        fields.insert("tool_calls".to_owned(), calls.collect());
+    }
+    if !turn.actions.is_empty() {
+        fields.insert("actions".to_owned(), turn.actions.iter().map(|action| text(action)).collect());
+    }
+    Value::Object(fields)
+}
+
+/// The first three quarters and the last quarter of what is allowed, with a note of what lay between.
+fn shortened(text: &str, limit_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= limit_bytes {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(limit_bytes / 4 * 3);
+    let tail = text.ceil_char_boundary(text.len() - limit_bytes / 4);
+    Cow::Owned(format!("{} […{} bytes left out…] {}", &text[..head], tail - head, &text[tail..]))
+}

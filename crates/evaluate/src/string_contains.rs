@@ -1,0 +1,32 @@
+//! `string_contains`: the reply has a text in it, in any case unless the scenario says otherwise.
+
+use crate::{
+    Subject,
+    caseless::Caseless,
+    compile,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+};
+
+#[derive(Debug)]
+pub(crate) struct StringContains {
+    value: String,
+    /// `None`: the case matters.
+    caseless: Option<Caseless>,
+}
+
+impl StringContains {
+    pub(crate) fn new(value: &str, case_sensitive: bool) -> Result<Self, compile::Error> {
+        let caseless = if case_sensitive { None } else { Some(Caseless::new(value, "value")?) };
+        Ok(Self { value: value.to_owned(), caseless })
+    }
+
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+        let found = match &self.caseless {
+            Some(caseless) => caseless.is_in(subject.reply),
+            None => subject.reply.contains(&self.value),
+        };
+        let verb = if found { "contains" } else { "does not contain" };
+        Outcome::decided(found, format!("the reply {verb} {:?}", excerpt(&self.value, SHORT_BYTES)))
+    }
+}

@@ -1,0 +1,87 @@
+//! `user_satisfaction`: how content the user is, by their words or by a judge's reading of them.
+
+mod keywords;
+
+use scenario::check::SatisfactionMethod;
+
+use self::keywords::Keywords;
+use crate::{
+    Bench, Subject, compile,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+    question::{Material, Question, number},
+};
+
+#[derive(Debug)]
+pub(crate) struct UserSatisfaction {
+    /// 0 to 1.
+    threshold: f64,
+    method: Method,
+}
+
+#[derive(Debug)]
+enum Method {
+    Keywords(Keywords),
+    /// A judge answers this with a number.
+    Judge(&'static str),
+}
+
+const SENTIMENT: &str = "How does the user's mood develop over the conversation and where does it end? Judge the \
+    user's own words only. Give 0 for a mood that is or becomes clearly negative, 0.5 for a neutral one, 1 for one \
+    that ends clearly positive, and numbers between for what lies between.";
+
+const SATISFACTION: &str = "How satisfied is the user at the end of the conversation? Consider whether the user's \
+    need was met, how much effort it took, and how the user speaks. Give 0 for not at all satisfied, 0.5 for neither \
+    satisfied nor dissatisfied, 1 for entirely satisfied, and numbers between for what lies between.";
+
+impl UserSatisfaction {
+    /// `words` are the (positive, negative) lists of the scenario; `None`: the usual ones.
+    pub(crate) fn new(
+        threshold: f64,
+        method: SatisfactionMethod,
+        words: (Option<&[String]>, Option<&[String]>),
+    ) -> Result<Self, compile::Error> {
+        let method = match method {
+            SatisfactionMethod::KeywordAnalysis => Method::Keywords(Keywords::new(words.0, words.1)?),
+            SatisfactionMethod::SentimentAnalysis => Method::Judge(SENTIMENT),
+            SatisfactionMethod::LlmJudge => Method::Judge(SATISFACTION),
+        };
+        Ok(Self { threshold, method })
+    }
+
+    pub(crate) fn asks_a_model(&self) -> bool {
+        matches!(self.method, Method::Judge(_))
+    }
+
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        if subject.turns.is_empty() {
+            return Outcome::nothing_said();
+        }
+        match &self.method {
+            Method::Keywords(keywords) => {
+                let counts = keywords.count(subject.turns);
+                let score = counts.score();
+                let why = format!("{} positive and {} negative words of the user", counts.positive, counts.negative);
+                self.decide(score, &why)
+            }
+            Method::Judge(text) => {
+                let material = Material::of_turns(subject.turns);
+                let question =
+                    Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
+                match number(&question, bench).await {
+                    Ok(rating) => self.decide(rating.score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES)),
+                    Err(error) => error.into(),
+                }
+            }
+        }
+    }
+
+    fn decide(&self, score: f64, why: &str) -> Outcome {
+        let mut reason = format!("user satisfaction {:.1}%, required {:.1}%", score * 100.0, self.threshold * 100.0);
+        if !why.is_empty() {
+            reason.push_str(": ");
+            reason.push_str(why);
+        }
+        Outcome::decided(score >= self.threshold, reason).with_score(score)
+    }
+}
