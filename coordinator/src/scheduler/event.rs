@@ -1,0 +1,86 @@
+//! What the scheduler hears and what it orders.
+
+use std::ops::Range;
+
+use record::summary::RunState;
+use scenario::RunId;
+use store::{Lease, Recovered};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A run that is new, was resumed, or was found running after a restart.
+    RunStarted {
+        run: RunId,
+        planned: u64,
+        recovered: Recovered,
+    },
+    /// With `drain` trials that are lent may end first.
+    RunStopped {
+        run: RunId,
+        drain: bool,
+    },
+    Joined {
+        session: u64,
+    },
+    Connected {
+        session: u64,
+    },
+    Disconnected {
+        session: u64,
+    },
+    /// The worker lives, and believes that it holds these.
+    Beat {
+        session: u64,
+        held: Vec<Held>,
+    },
+    /// Counts up by one from claim to claim; the same number gets the same grant.
+    Claimed {
+        session: u64,
+        number: u64,
+        want: u32,
+    },
+    /// The worker gives these back unplayed.
+    Released {
+        session: u64,
+        trials: Vec<Held>,
+    },
+    /// The store has counted these.
+    Ended {
+        session: u64,
+        run: RunId,
+        trials: Vec<u64>,
+    },
+    /// The worker is done.
+    Left {
+        session: u64,
+    },
+    Tick,
+}
+
+/// Trials of one run and epoch that a worker says it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub run: RunId,
+    pub trials: Range<u64>,
+    pub epoch: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// `new`: to be stored before it is sent; else it was sent before.
+    Grant { session: u64, claim: u64, leases: Vec<Lease>, new: bool },
+    /// To be stored: these are not lent any more, and not lost either.
+    Release { session: u64, leases: Vec<Lease> },
+    /// To be stored: the session is over and what it holds is lost. `solo`: it played one trial only.
+    EndSession { session: u64, reason: &'static str, solo: bool },
+    /// To be stored: the trial ends as an ERROR, with this epoch.
+    Poison { run: RunId, trial: u64, epoch: u32 },
+    /// To be stored: nothing of the run is lent any more.
+    Finish { run: RunId, state: RunState },
+    /// Tell the worker that it does not hold these.
+    Fence { session: u64, trials: Vec<Held> },
+    /// Tell the worker that its session lives on.
+    Renew { session: u64 },
+    /// Tell the worker to stop playing the run.
+    Stop { session: u64, run: RunId, drain: bool },
+}
