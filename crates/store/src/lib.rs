@@ -6,8 +6,10 @@
 pub mod memory;
 mod ranges;
 pub mod rows;
+pub mod sqlite;
 pub mod store;
 
 pub use memory::Memory;
 pub use rows::{Commit, Committed, EndedTrial, Lease, Recovered, RunRow, SegmentRow, StoredTrial};
+pub use sqlite::Sqlite;
 pub use store::{Error, Store};

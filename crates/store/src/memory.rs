@@ -4,7 +4,7 @@
 //! wait for the threads of a database.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -76,6 +76,13 @@ impl State {
         self.sessions.get_mut(index(session)?).filter(|session| !session.over)
     }
 
+    /// The session's leases that are not done.
+    fn live(&self, session: u64) -> BTreeMap<(u64, u64), Lease> {
+        let leases = self.session(session).into_iter().flat_map(|session| &session.leases);
+        let live = leases.filter(|(_, lease)| !self.unfinished(lease).is_empty());
+        live.map(|(key, lease)| (*key, lease.clone())).collect()
+    }
+
     /// The trials of a lease that are not done.
     fn unfinished(&self, lease: &Lease) -> Vec<u64> {
         let done = |number: &u64| self.runs.get(&lease.run).is_some_and(|run| run.trials.contains_key(number));
@@ -133,15 +140,14 @@ impl Store for Memory {
 
     async fn grant(&self, leases: &[Lease], _at: i64) -> Result<(), Error> {
         let mut state = self.state();
+        for lease in leases {
+            state.session(lease.session).ok_or(Error::SessionOver(lease.session))?;
+            state.run(&lease.run)?;
+        }
         let mut granted: BTreeMap<u64, BTreeMap<(u64, u64), Lease>> = BTreeMap::new();
         for lease in leases {
-            let session = state.session(lease.session).ok_or(Error::SessionOver(lease.session))?;
-            state.run(&lease.run)?;
             // What is done by now is forgotten here, else a long session's leases pile up.
-            let live = granted.entry(lease.session).or_insert_with(|| {
-                let live = session.leases.iter().filter(|(_, lease)| !state.unfinished(lease).is_empty());
-                live.map(|(key, lease)| (*key, lease.clone())).collect()
-            });
+            let live = granted.entry(lease.session).or_insert_with(|| state.live(lease.session));
             if live.insert((lease.id, lease.trials.start), lease.clone()).is_some() {
                 return Err(Error::Failed(format!("lease {} is lent already", lease.id)));
             }
@@ -216,7 +222,8 @@ impl Store for Memory {
         let Some(ended) = state.session_mut(session) else { return Ok(Vec::new()) };
         ended.over = true;
         let leases = std::mem::take(&mut ended.leases);
-        let mut unsettled = BTreeMap::new();
+        let open = ended.unsettled;
+        let mut losers = BTreeSet::new();
         let mut lost = Vec::new();
         for lease in leases.into_values() {
             let numbers = state.unfinished(&lease);
@@ -225,12 +232,12 @@ impl Store for Memory {
                 run.lost.entry((*number, lease.epoch)).or_insert(solo);
             }
             if !numbers.is_empty() {
-                unsettled.insert(lease.run.clone(), state.sessions[session as usize - 1].unsettled);
+                losers.insert(lease.run.clone());
             }
             lost.extend(ranges::fold(numbers).into_iter().map(|trials| Lease { trials, ..lease.clone() }));
         }
-        for (run, amount) in unsettled {
-            state.run_mut(&run)?.unsettled += amount;
+        for run in losers {
+            state.run_mut(&run)?.unsettled += open;
         }
         Ok(lost)
     }

@@ -1,0 +1,176 @@
+//! A batch of results: its turns, the trials that count, what they used, and how far the session has come.
+//!
+//! Six statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
+
+use std::collections::BTreeSet;
+
+use record::call::Spend;
+use sqlx::{query, query_as};
+
+use super::{bound, integer, json, runs, writer::Writing};
+use crate::{Commit, Committed, EndedTrial, Error, store::gap};
+
+/// A commit in the form that its statements take.
+pub(super) struct Encoded {
+    session: i64,
+    sequence: i64,
+    spend: String,
+    /// JSON: a row `[number, epoch, first sequence, last sequence, start of the body, its length]` a trial.
+    ended: String,
+    /// The trials as JSON, one after the other: beside the rows, since escaped within them each would be read twice.
+    bodies: Vec<u8>,
+}
+
+impl Encoded {
+    pub(super) fn of(commit: &Commit) -> Result<Self, Error> {
+        let mut bodies = Vec::new();
+        let mut ended = Vec::with_capacity(commit.ended.len());
+        for EndedTrial { trial, first_sequence, last_sequence } in &commit.ended {
+            // SQLite counts from 1.
+            let start = bodies.len() + 1;
+            serde_json::to_writer(&mut bodies, trial).map_err(|error| Error::Failed(error.to_string()))?;
+            let length = bodies.len() + 1 - start;
+            ended.push((
+                integer(trial.number)?,
+                trial.epoch,
+                integer(*first_sequence)?,
+                integer(*last_sequence)?,
+                start,
+                length,
+            ));
+        }
+        Ok(Self {
+            session: bound(commit.session),
+            sequence: integer(commit.sequence)?,
+            spend: json(&commit.segment.spend)?,
+            ended: json(&ended)?,
+            bodies,
+        })
+    }
+
+    pub(super) async fn write(self, mut writing: Writing<'_>, commit: &Commit, at: i64) -> Result<Committed, Error> {
+        let Some(run) = self.advance(&mut writing, commit, at).await? else {
+            let outcome = self.refusal(&mut writing, commit).await;
+            writing.roll_back().await?;
+            return outcome;
+        };
+        self.keep_segment(&mut writing, run, commit, at).await?;
+        let counted = if commit.ended.is_empty() { BTreeSet::new() } else { self.count(&mut writing, run).await? };
+        if !commit.segment.spend.is_empty() {
+            self.add_spend(&mut writing, run, &commit.segment.spend).await?;
+        }
+        writing.commit().await?;
+        Ok(outcome(commit, counted))
+    }
+
+    /// Moves the session's watermark by one and returns the run's key; `None` if one of them does not allow it.
+    async fn advance(&self, writing: &mut Writing<'_>, commit: &Commit, at: i64) -> Result<Option<i64>, Error> {
+        let run: Option<(i64,)> = query_as(
+            "update session set watermark = ?2, seen_at = ?4
+             where id = ?1 and ended_at is null and watermark = ?2 - 1 and exists (select 1 from run where id = ?3)
+             returning (select key from run where id = ?3)",
+        )
+        .bind(self.session)
+        .bind(self.sequence)
+        .bind(commit.run.as_str())
+        .bind(at)
+        .fetch_optional(&mut writing.connection)
+        .await?;
+        Ok(run.map(|(key,)| key))
+    }
+
+    /// Why the watermark did not move.
+    async fn refusal(&self, writing: &mut Writing<'_>, commit: &Commit) -> Result<Committed, Error> {
+        let session: Option<(i64,)> = query_as("select watermark from session where id = ?1 and ended_at is null")
+            .bind(self.session)
+            .fetch_optional(&mut writing.connection)
+            .await?;
+        match session {
+            None => Ok(Committed { session_over: true, ..Committed::default() }),
+            Some((watermark,)) if self.sequence <= watermark => {
+                Ok(Committed { duplicate: true, ..Committed::default() })
+            }
+            Some((watermark,)) if self.sequence != watermark + 1 => {
+                Err(gap(commit.session, commit.sequence, watermark.cast_unsigned()))
+            }
+            Some(_) => {
+                runs::key(&mut writing.connection, &commit.run).await?;
+                Err(Error::Failed(format!("session {} does not take sequence {}", commit.session, commit.sequence)))
+            }
+        }
+    }
+
+    async fn keep_segment(&self, writing: &mut Writing<'_>, run: i64, commit: &Commit, at: i64) -> Result<(), Error> {
+        query(
+            "insert into segment (session, sequence, run, turns, spend, payload, committed_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )
+        .bind(self.session)
+        .bind(self.sequence)
+        .bind(run)
+        .bind(commit.segment.turns)
+        .bind(&self.spend)
+        .bind(&commit.segment.payload[..])
+        .bind(at)
+        .execute(&mut writing.connection)
+        .await?;
+        Ok(())
+    }
+
+    /// Writes the trials that were lent to the session with their epoch and are not done, and returns which.
+    async fn count(&self, writing: &mut Writing<'_>, run: i64) -> Result<BTreeSet<(i64, i64)>, Error> {
+        let counted: Vec<(i64, i64)> = query_as(
+            "insert into trial (run, number, epoch, session, first_sequence, last_sequence, body)
+             select ?1, ended.value ->> 0, ended.value ->> 1, ?2, ended.value ->> 2, ended.value ->> 3,
+                 cast(substr(?4, ended.value ->> 4, ended.value ->> 5) as text)
+             from json_each(?3) as ended
+             where exists (
+                 select 1 from lease
+                 where session = ?2 and run = ?1 and epoch = ended.value ->> 1
+                 and first <= ended.value ->> 0 and past > ended.value ->> 0)
+             and exists (select 1 from run where key = ?1 and state in ('running', 'interrupted'))
+             order by ended.key
+             on conflict do nothing
+             returning number, epoch",
+        )
+        .bind(run)
+        .bind(self.session)
+        .bind(&self.ended)
+        .bind(&self.bodies)
+        .fetch_all(&mut writing.connection)
+        .await?;
+        Ok(counted.into_iter().collect())
+    }
+
+    async fn add_spend(&self, writing: &mut Writing<'_>, run: i64, spend: &Spend) -> Result<(), Error> {
+        debug_assert!(!spend.is_empty(), "a statement for nothing");
+        query(
+            "insert into spend (run, role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls)
+             select ?1, used.value ->> '$.role', used.value ->> '$.model', used.value ->> '$.line.calls',
+                 used.value ->> '$.line.tokens.input', used.value ->> '$.line.tokens.output',
+                 used.value ->> '$.line.cost', used.value ->> '$.line.unpriced_calls'
+             from json_each(?2) as used where true
+             on conflict (run, role, model) do update set
+                 calls = calls + excluded.calls,
+                 input_tokens = input_tokens + excluded.input_tokens,
+                 output_tokens = output_tokens + excluded.output_tokens,
+                 cost_nanos = cost_nanos + excluded.cost_nanos,
+                 unpriced_calls = unpriced_calls + excluded.unpriced_calls",
+        )
+        .bind(run)
+        .bind(&self.spend)
+        .execute(&mut writing.connection)
+        .await?;
+        Ok(())
+    }
+}
+
+/// Which trials counted, in the order of the batch; one that is in it twice counted the first time.
+fn outcome(commit: &Commit, mut counted: BTreeSet<(i64, i64)>) -> Committed {
+    let mut committed = Committed::default();
+    for EndedTrial { trial, .. } in &commit.ended {
+        let written = counted.remove(&(bound(trial.number), i64::from(trial.epoch)));
+        if written { committed.counted.push(trial.number) } else { committed.fenced.push(trial.number) }
+    }
+    committed
+}

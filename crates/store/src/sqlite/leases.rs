@@ -1,0 +1,132 @@
+//! What is lent: granting, giving back, and which trials of it are done.
+
+use std::collections::BTreeSet;
+
+use scenario::RunId;
+use sqlx::{query, query_as};
+
+use super::{bound, integer, json, natural, writer::Writing};
+use crate::{Error, Lease, ranges};
+
+/// A lease with what only the store knows of it.
+pub(super) struct Lent {
+    pub(super) lease: Lease,
+    pub(super) run_key: i64,
+    granted_at: i64,
+}
+
+pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -> Result<(), Error> {
+    let rows = json(&leases.iter().map(|lease| row(lease, at)).collect::<Result<Vec<_>, _>>()?)?;
+    // One look at all sessions and runs: by place in the list, those that may not be lent to or from.
+    let refused: Option<(i64, bool)> = query_as(
+        "select lent.key, session.id is null
+         from json_each(?1) as lent
+         left join session on session.id = lent.value ->> 0 and session.ended_at is null
+         left join run on run.id = lent.value ->> 4
+         where session.id is null or run.key is null
+         order by lent.key limit 1",
+    )
+    .bind(&rows)
+    .fetch_optional(&mut writing.connection)
+    .await?;
+    if let Some((place, session_over)) = refused {
+        writing.roll_back().await?;
+        let lease = usize::try_from(place).ok().and_then(|place| leases.get(place));
+        let lease = lease.ok_or_else(|| Error::Failed(format!("lease at {place} was refused")))?;
+        let unknown_run = || Error::UnknownRun(lease.run.clone());
+        return Err(if session_over { Error::SessionOver(lease.session) } else { unknown_run() });
+    }
+    // What is done by now is forgotten here: a commit looks through its session's leases, so they stay few.
+    query(
+        "delete from lease
+         where session in (select lent.value ->> 0 from json_each(?1) as lent)
+         and past - first <=
+             (select count(*) from trial where trial.run = lease.run and number >= first and number < past)",
+    )
+    .bind(&rows)
+    .execute(&mut writing.connection)
+    .await?;
+    insert(&mut writing, &rows).await?;
+    writing.commit().await
+}
+
+pub(super) async fn release(mut writing: Writing<'_>, session: u64, released: &[Lease]) -> Result<(), Error> {
+    let (mut cut, mut kept) = (Vec::new(), Vec::new());
+    for lent in live(&mut writing, session).await? {
+        let left = ranges::without(&lent.lease, released);
+        if left != [lent.lease.clone()] {
+            cut.push((lent.lease.id, lent.lease.trials.start));
+            kept.extend(left.into_iter().map(|lease| (lease, lent.granted_at)));
+        }
+    }
+    if cut.is_empty() {
+        return writing.roll_back().await;
+    }
+    query(
+        "delete from lease
+         where session = ?1 and (id, first) in (select cut.value ->> 0, cut.value ->> 1 from json_each(?2) as cut)",
+    )
+    .bind(bound(session))
+    .bind(json(&cut)?)
+    .execute(&mut writing.connection)
+    .await?;
+    let rows = json(&kept.iter().map(|(lease, at)| row(lease, *at)).collect::<Result<Vec<_>, _>>()?)?;
+    insert(&mut writing, &rows).await?;
+    writing.commit().await
+}
+
+/// The session's leases by id and first trial.
+pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lent>, Error> {
+    let rows: Vec<(i64, i64, i64, i64, String, i64, i64)> = query_as(
+        "select lease.id, first, past, epoch, run.id, run.key, granted_at
+         from lease join run on run.key = lease.run where session = ?1 order by lease.id, first",
+    )
+    .bind(bound(session))
+    .fetch_all(&mut writing.connection)
+    .await?;
+    let lent = rows.into_iter().map(|(id, first, past, epoch, run, run_key, granted_at)| {
+        let (id, trials, run) = (natural(id)?, natural(first)?..natural(past)?, RunId::new(run));
+        Ok(Lent { lease: Lease { id, run, trials, epoch: natural(epoch)?, session }, run_key, granted_at })
+    });
+    lent.collect()
+}
+
+/// The trials of the session's leases that are done, by the run's key and their number.
+pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<(i64, u64)>, Error> {
+    let rows: Vec<(i64, i64)> = query_as(
+        "select distinct trial.run, number
+         from lease join trial on trial.run = lease.run and number >= first and number < past
+         where lease.session = ?1",
+    )
+    .bind(bound(session))
+    .fetch_all(&mut writing.connection)
+    .await?;
+    rows.into_iter().map(|(run, number)| Ok((run, natural(number)?))).collect()
+}
+
+/// Ends all leases of a session.
+pub(super) async fn forget(writing: &mut Writing<'_>, session: u64) -> Result<(), Error> {
+    query("delete from lease where session = ?1").bind(bound(session)).execute(&mut writing.connection).await?;
+    Ok(())
+}
+
+async fn insert(writing: &mut Writing<'_>, rows: &str) -> Result<(), Error> {
+    query(
+        "insert into lease (session, id, first, past, run, epoch, granted_at)
+         select lent.value ->> 0, lent.value ->> 1, lent.value ->> 2, lent.value ->> 3, run.key,
+             lent.value ->> 5, lent.value ->> 6
+         from json_each(?1) as lent join run on run.id = lent.value ->> 4",
+    )
+    .bind(rows)
+    .execute(&mut writing.connection)
+    .await?;
+    Ok(())
+}
+
+/// Session, id, first, past, run, epoch, granted at: in the order in which the statements take them.
+type Row<'a> = (i64, i64, i64, i64, &'a str, u32, i64);
+
+fn row(lease: &Lease, granted_at: i64) -> Result<Row<'_>, Error> {
+    let (first, past) = (integer(lease.trials.start)?, integer(lease.trials.end)?);
+    Ok((bound(lease.session), integer(lease.id)?, first, past, lease.run.as_str(), lease.epoch, granted_at))
+}

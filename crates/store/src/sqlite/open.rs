@@ -1,0 +1,82 @@
+//! Opening: whose file it is, that nobody else has it open, and which version of the schema it has.
+
+use std::{
+    fs::{self, File, TryLockError},
+    path::Path,
+    time::Duration,
+};
+
+use sqlx::{
+    ConnectOptions, SqlSafeStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+    query, query_scalar,
+    sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{Sqlite, refusal, writer::Writer};
+use crate::Error;
+
+/// As the first migration sets it: "gabf".
+const APPLICATION_ID: i64 = 0x6761_6266;
+const READERS: u32 = 4;
+
+pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
+    let lock = lock(path)?;
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(Duration::from_secs(5))
+        .disable_statement_logging();
+    let mut connection = options.connect().await?;
+    let name = path.display().to_string();
+    whose(&mut connection, &name).await?;
+    // Kept in the file, so it is set once and not by every connection.
+    query("pragma journal_mode = wal").execute(&mut connection).await?;
+    migrations().run(&mut connection).await.map_err(|error| refusal::of_migration(&name, error))?;
+
+    let readers = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .test_before_acquire(false)
+        .connect_lazy_with(options.clone().create_if_missing(false).read_only(true));
+    Ok(Sqlite { writer: Writer::new(options, connection), readers, lock })
+}
+
+/// Held as long as the file is open; the system gives it back when the process dies.
+fn lock(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let shown = Path::new(&name).display();
+    let unwritable = |error: std::io::Error| Error::Unwritable(format!("{shown}: {error}"));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    let file = File::options().create(true).truncate(false).write(true).open(&name).map_err(unwritable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse(path.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(unwritable(error)),
+    }
+}
+
+/// A file of another program must not be turned into a store.
+async fn whose(connection: &mut SqliteConnection, name: &str) -> Result<(), Error> {
+    let refused = |error: sqlx::Error| match Error::from(error) {
+        Error::Failed(reason) => Error::Failed(format!("{name}: {reason}")),
+        other => other,
+    };
+    let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await.map_err(refused)?;
+    let tables: i64 =
+        query_scalar("select count(*) from sqlite_schema").fetch_one(connection).await.map_err(refused)?;
+    match (application, tables) {
+        (APPLICATION_ID, _) | (0, 0) => Ok(()),
+        _ => Err(Error::Version(format!("{name} is not a store of gabfest"))),
+    }
+}
+
+fn migrations() -> Migrator {
+    let migration = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(vec![migration(1, "runs", include_str!("../../migrations/sqlite/1_runs.sql"))])
+}

@@ -1,0 +1,30 @@
+//! What a refusal of SQLite means for whoever called the store.
+
+use sqlx::migrate::MigrateError;
+
+use crate::Error;
+
+// Primary result codes, the low byte of the extended ones: https://www.sqlite.org/rescode.html
+const READONLY: i32 = 8;
+const IOERR: i32 = 10;
+const FULL: i32 = 13;
+const CANTOPEN: i32 = 14;
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        let Some(refused) = error.as_database_error() else { return Self::Failed(error.to_string()) };
+        let code = refused.code().and_then(|code| code.parse::<i32>().ok());
+        match code.map(|code| code & 0xff) {
+            Some(READONLY | IOERR | FULL | CANTOPEN) => Self::Unwritable(refused.message().to_owned()),
+            _ => Self::Failed(refused.message().to_owned()),
+        }
+    }
+}
+
+/// What stopped the schema of the store at `path` from becoming this program's.
+pub(super) fn of_migration(path: &str, error: MigrateError) -> Error {
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+        other => Error::Version(format!("{path}: {other}")),
+    }
+}

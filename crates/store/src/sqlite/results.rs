@@ -1,0 +1,144 @@
+//! What was counted, read back: for the report, and for a scheduler that starts again.
+
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use record::{
+    Role, Tokens, Usd,
+    call::{Spend, SpendLine},
+};
+use scenario::RunId;
+use sqlx::{SqliteConnection, SqlitePool, query_as, query_scalar};
+
+use super::{bound, natural, runs};
+use crate::{Error, Lease, Recovered, StoredTrial};
+
+pub(super) async fn trials(
+    readers: &SqlitePool,
+    run: &RunId,
+    first: u64,
+    limit: u32,
+) -> Result<Vec<StoredTrial>, Error> {
+    let run = runs::key(readers, run).await?;
+    let rows: Vec<(String, i64, i64, i64)> = query_as(
+        "select body, session, first_sequence, last_sequence from trial
+         where run = ?1 and number >= ?2 order by number limit ?3",
+    )
+    .bind(run)
+    .bind(bound(first))
+    .bind(limit)
+    .fetch_all(readers)
+    .await?;
+    let stored = rows.into_iter().map(|(body, session, first_sequence, last_sequence)| {
+        let trial = serde_json::from_str(&body).map_err(|error| Error::Failed(format!("a stored trial: {error}")))?;
+        let (first_sequence, last_sequence) = (natural(first_sequence)?, natural(last_sequence)?);
+        Ok(StoredTrial { trial, session: natural(session)?, first_sequence, last_sequence })
+    });
+    stored.collect()
+}
+
+pub(super) async fn segments(
+    readers: &SqlitePool,
+    run: &RunId,
+    session: u64,
+    sequences: RangeInclusive<u64>,
+) -> Result<Vec<Bytes>, Error> {
+    let run = runs::key(readers, run).await?;
+    let payloads: Vec<Vec<u8>> = query_scalar(
+        "select payload from segment
+         where session = ?1 and sequence >= ?2 and sequence <= ?3 and run = ?4 order by sequence",
+    )
+    .bind(bound(session))
+    .bind(bound(*sequences.start()))
+    .bind(bound(*sequences.end()))
+    .bind(run)
+    .fetch_all(readers)
+    .await?;
+    Ok(payloads.into_iter().map(Bytes::from).collect())
+}
+
+pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {
+    let run = runs::key(readers, run).await?;
+    let rows: Vec<(String, String, i64, i64, i64, i64, i64)> = query_as(
+        "select role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls from spend where run = ?1",
+    )
+    .bind(run)
+    .fetch_all(readers)
+    .await?;
+    let mut spend = Spend::default();
+    for (name, model, calls, input, output, cost_nanos, unpriced_calls) in rows {
+        let role = Role::ALL.into_iter().find(|role| role.name() == name);
+        let role = role.ok_or_else(|| Error::Failed(format!("{name} where a role is kept")))?;
+        let tokens = Tokens { input: natural(input)?, output: natural(output)? };
+        let (calls, unpriced_calls) = (natural(calls)?, natural(unpriced_calls)?);
+        spend.add_line(role, &model, SpendLine { calls, tokens, cost: Usd(cost_nanos), unpriced_calls });
+    }
+    Ok(spend)
+}
+
+pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recovered, Error> {
+    // One transaction, so that all of it was true at one moment.
+    let mut reading = readers.begin().await?;
+    let key = runs::key(&mut *reading, run).await?;
+    let lost = attempts(&mut reading, key).await?;
+    Ok(Recovered {
+        done: done(&mut reading, key).await?,
+        attempts: lost.iter().map(|(number, epoch, _)| (*number, *epoch)).collect(),
+        solo_losses: lost.iter().filter(|(.., solo)| *solo > 0).map(|(number, _, solo)| (*number, *solo)).collect(),
+        leases: leases(&mut reading, run, key).await?,
+        lost_attempts: lost_attempts(&mut reading, key).await?,
+        unsettled: unsettled(&mut reading, key).await?,
+    })
+}
+
+/// Numbers without a gap have the same distance to their rank.
+async fn done(reading: &mut SqliteConnection, run: i64) -> Result<Vec<std::ops::Range<u64>>, Error> {
+    let rows: Vec<(i64, i64)> = query_as(
+        "select min(number), max(number) + 1
+         from (select number, number - row_number() over (order by number) as island from trial where run = ?1)
+         group by island order by 1",
+    )
+    .bind(run)
+    .fetch_all(reading)
+    .await?;
+    rows.into_iter().map(|(first, past)| Ok(natural(first)?..natural(past)?)).collect()
+}
+
+/// Of trials that are not done: the number, the highest epoch that was lost, how often alone.
+async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<Vec<(u64, u32, u32)>, Error> {
+    let rows: Vec<(i64, i64, i64)> = query_as(
+        "select number, max(epoch), sum(solo) from attempt
+         where run = ?1
+         and not exists (select 1 from trial where trial.run = attempt.run and trial.number = attempt.number)
+         group by number order by number",
+    )
+    .bind(run)
+    .fetch_all(reading)
+    .await?;
+    rows.into_iter().map(|(number, last, solo)| Ok((natural(number)?, natural(last)?, natural(solo)?))).collect()
+}
+
+async fn lost_attempts(reading: &mut SqliteConnection, run: i64) -> Result<u64, Error> {
+    natural(query_scalar("select count(*) from attempt where run = ?1").bind(run).fetch_one(reading).await?)
+}
+
+async fn unsettled(reading: &mut SqliteConnection, run: i64) -> Result<Usd, Error> {
+    Ok(Usd(query_scalar("select unsettled_nanos from run where key = ?1").bind(run).fetch_one(reading).await?))
+}
+
+async fn leases(reading: &mut SqliteConnection, id: &RunId, run: i64) -> Result<Vec<Lease>, Error> {
+    let rows: Vec<(i64, i64, i64, i64, i64)> = query_as(
+        "select session, id, first, past, epoch from lease
+         where run = ?1 and past - first >
+             (select count(*) from trial where trial.run = lease.run and number >= first and number < past)
+         order by session, id, first",
+    )
+    .bind(run)
+    .fetch_all(reading)
+    .await?;
+    let leases = rows.into_iter().map(|(session, lease, first, past, epoch)| {
+        let trials = natural(first)?..natural(past)?;
+        Ok(Lease { id: natural(lease)?, run: id.clone(), trials, epoch: natural(epoch)?, session: natural(session)? })
+    });
+    leases.collect()
+}

@@ -1,0 +1,126 @@
+//! Runs and their plans.
+
+use bytes::Bytes;
+use record::summary::RunState;
+use scenario::{Digest, RunId};
+use sqlx::{SqliteExecutor, SqlitePool, query, query_as, query_scalar};
+
+use super::writer::Writing;
+use crate::{Error, RunRow};
+
+pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
+    let there: Option<String> = query_scalar("select plan_digest from run where id = ?1")
+        .bind(run.id.as_str())
+        .fetch_optional(&mut writing.connection)
+        .await?;
+    if let Some(digest) = there {
+        writing.roll_back().await?;
+        let same = digest == run.plan_digest.as_str();
+        return if same { Ok(()) } else { Err(Error::Conflict(run.id.clone())) };
+    }
+    query("insert into plan (digest, body) values (?1, ?2) on conflict do nothing")
+        .bind(run.plan_digest.as_str())
+        .bind(plan)
+        .execute(&mut writing.connection)
+        .await?;
+    query(
+        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )
+    .bind(run.id.as_str())
+    .bind(&run.name)
+    .bind(run.plan_digest.as_str())
+    .bind(run.seed.cast_signed())
+    .bind(run.planned.cast_signed())
+    .bind(state_name(run.state))
+    .bind(run.started_at)
+    .bind(run.ended_at)
+    .bind(&run.version)
+    .execute(&mut writing.connection)
+    .await?;
+    writing.commit().await
+}
+
+pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunRow>, Error> {
+    let columns: Option<Columns> = query_as(
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version from run where id = ?1",
+    )
+    .bind(run.as_str())
+    .fetch_optional(readers)
+    .await?;
+    columns.map(row).transpose()
+}
+
+pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<RunRow>, Error> {
+    let all: Vec<Columns> = query_as(
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version from run
+         order by started_at desc, id desc",
+    )
+    .fetch_all(readers)
+    .await?;
+    all.into_iter().map(row).collect()
+}
+
+pub(super) async fn plan(readers: &SqlitePool, digest: &Digest) -> Result<Option<Bytes>, Error> {
+    let body: Option<Vec<u8>> =
+        query_scalar("select body from plan where digest = ?1").bind(digest.as_str()).fetch_optional(readers).await?;
+    Ok(body.map(Bytes::from))
+}
+
+pub(super) async fn set_state(
+    mut writing: Writing<'_>,
+    run: &RunId,
+    state: RunState,
+    ended_at: Option<i64>,
+) -> Result<(), Error> {
+    let changed = query("update run set state = ?2, ended_at = ?3 where id = ?1")
+        .bind(run.as_str())
+        .bind(state_name(state))
+        .bind(ended_at)
+        .execute(&mut writing.connection)
+        .await?;
+    writing.commit().await?;
+    if changed.rows_affected() == 0 { Err(Error::UnknownRun(run.clone())) } else { Ok(()) }
+}
+
+/// The number by which all other tables know the run.
+pub(super) async fn key(executor: impl SqliteExecutor<'_>, run: &RunId) -> Result<i64, Error> {
+    let key = query_scalar("select key from run where id = ?1").bind(run.as_str()).fetch_optional(executor).await?;
+    key.ok_or_else(|| Error::UnknownRun(run.clone()))
+}
+
+type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String);
+
+fn row(columns: Columns) -> Result<RunRow, Error> {
+    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version) = columns;
+    Ok(RunRow {
+        id: RunId::new(id),
+        name,
+        plan_digest: Digest::new(plan_digest),
+        seed: seed.cast_unsigned(),
+        planned: planned.cast_unsigned(),
+        state: state_of(&state)?,
+        started_at,
+        ended_at,
+        version,
+    })
+}
+
+fn state_name(state: RunState) -> &'static str {
+    match state {
+        RunState::Running => "running",
+        RunState::Finished => "finished",
+        RunState::Interrupted => "interrupted",
+        RunState::Cancelled => "cancelled",
+    }
+}
+
+fn state_of(name: &str) -> Result<RunState, Error> {
+    match name {
+        "running" => Ok(RunState::Running),
+        "finished" => Ok(RunState::Finished),
+        "interrupted" => Ok(RunState::Interrupted),
+        "cancelled" => Ok(RunState::Cancelled),
+        other => Err(Error::Failed(format!("{other} where the state of a run is kept"))),
+    }
+}

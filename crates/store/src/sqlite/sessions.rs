@@ -1,0 +1,116 @@
+//! The lives of workers: opened, seen, over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::Usd;
+use sqlx::{SqlitePool, query, query_scalar};
+
+use super::{bound, json, leases, natural, writer::Writing};
+use crate::{Error, Lease, ranges};
+
+pub(super) async fn open(mut writing: Writing<'_>, worker: &str, at: i64) -> Result<u64, Error> {
+    let id: i64 = query_scalar("insert into session (worker, opened_at, seen_at) values (?1, ?2, ?2) returning id")
+        .bind(worker)
+        .bind(at)
+        .fetch_one(&mut writing.connection)
+        .await?;
+    writing.commit().await?;
+    natural(id)
+}
+
+pub(super) async fn watermark(readers: &SqlitePool, session: u64) -> Result<Option<u64>, Error> {
+    let watermark: Option<i64> = query_scalar("select watermark from session where id = ?1 and ended_at is null")
+        .bind(bound(session))
+        .fetch_optional(readers)
+        .await?;
+    watermark.map(natural).transpose()
+}
+
+pub(super) async fn beat(mut writing: Writing<'_>, session: u64, unsettled: Usd, at: i64) -> Result<(), Error> {
+    let changed = query("update session set unsettled_nanos = ?2, seen_at = ?3 where id = ?1 and ended_at is null")
+        .bind(bound(session))
+        .bind(unsettled.0)
+        .bind(at)
+        .execute(&mut writing.connection)
+        .await?;
+    writing.commit().await?;
+    if changed.rows_affected() == 0 { Err(Error::SessionOver(session)) } else { Ok(()) }
+}
+
+pub(super) async fn end(
+    mut writing: Writing<'_>,
+    session: u64,
+    reason: &str,
+    solo: bool,
+    at: i64,
+) -> Result<Vec<Lease>, Error> {
+    let unsettled: Option<i64> = query_scalar(
+        "update session set ended_at = ?2, end_reason = ?3 where id = ?1 and ended_at is null
+         returning unsettled_nanos",
+    )
+    .bind(bound(session))
+    .bind(at)
+    .bind(reason)
+    .fetch_optional(&mut writing.connection)
+    .await?;
+    let Some(unsettled) = unsettled else {
+        writing.roll_back().await?;
+        return Ok(Vec::new());
+    };
+    let lost = unfinished(&mut writing, session).await?;
+    leases::forget(&mut writing, session).await?;
+    if !lost.is_empty() {
+        lose(&mut writing, session, &lost, solo, at).await?;
+        leave_unsettled(&mut writing, &lost, unsettled).await?;
+    }
+    writing.commit().await?;
+    Ok(lost)
+}
+
+/// The session's leases without the trials that are done, each in as many ranges as that takes.
+async fn unfinished(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lease>, Error> {
+    let live = leases::live(writing, session).await?;
+    let done = leases::done(writing, session).await?;
+    let mut lost = Vec::new();
+    for lent in live {
+        let lease = lent.lease;
+        let is_done = |number: &u64| done.contains(&(lent.run_key, *number));
+        let left = ranges::fold(lease.trials.clone().filter(|number| !is_done(number)));
+        lost.extend(left.into_iter().map(|trials| Lease { trials, ..lease.clone() }));
+    }
+    Ok(lost)
+}
+
+async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], solo: bool, at: i64) -> Result<(), Error> {
+    let mut attempts: BTreeMap<&str, Vec<(u64, u32)>> = BTreeMap::new();
+    for lease in lost {
+        let trials = lease.trials.clone().map(|number| (number, lease.epoch));
+        attempts.entry(lease.run.as_str()).or_default().extend(trials);
+    }
+    query(
+        "insert into attempt (run, number, epoch, session, solo, lost_at)
+         select run.key, trial.value ->> 0, trial.value ->> 1, ?2, ?3, ?4
+         from json_each(?1) as lost join run on run.id = lost.key, json_each(lost.value) as trial
+         where true on conflict do nothing",
+    )
+    .bind(json(&attempts)?)
+    .bind(bound(session))
+    .bind(solo)
+    .bind(at)
+    .execute(&mut writing.connection)
+    .await?;
+    Ok(())
+}
+
+async fn leave_unsettled(writing: &mut Writing<'_>, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
+    let runs: BTreeSet<&str> = lost.iter().map(|lease| lease.run.as_str()).collect();
+    query(
+        "update run set unsettled_nanos = unsettled_nanos + ?2
+         where id in (select lost.value from json_each(?1) as lost)",
+    )
+    .bind(json(&runs)?)
+    .bind(unsettled)
+    .execute(&mut writing.connection)
+    .await?;
+    Ok(())
+}
