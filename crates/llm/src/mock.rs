@@ -4,9 +4,18 @@
 //! What it says is worked out in `answer` from the request alone; what goes wrong and how long it takes,
 //! in `weather`.
 
+mod actions;
+mod agent;
+mod answer;
 mod behaviour;
 mod chance;
+mod judge;
 mod model;
+mod schema;
+mod topics;
+mod user;
+mod weather;
+mod words;
 
 pub use behaviour::{
     Behaviour, Delay, DelayKind, JudgeSkill, Lengths, PassRule, Pattern, RateLimit, Role, Rule, ScriptedCall,

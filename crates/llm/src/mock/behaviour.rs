@@ -38,14 +38,16 @@ pub struct Behaviour {
 }
 
 /// The probability of a good reply of the agent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassRule {
     /// Part of the scenario's name, in either case; absent: every scenario.
+    #[serde(default)]
     pub scenario: Option<String>,
     /// Part of the persona's name, in either case; absent: every persona.
+    #[serde(default)]
     pub persona: Option<String>,
     /// From 1; absent: every turn, each drawn by itself.
+    #[serde(default)]
     pub turn: Option<u32>,
     /// 0 to 1.
     pub probability: f64,

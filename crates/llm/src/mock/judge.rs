@@ -1,0 +1,119 @@
+//! The mock as the judge: bad is what holds the unhelpful phrase, all else is good; its skill can be lowered.
+
+use crate::{Message, Request};
+
+use super::{
+    UNHELPFUL,
+    behaviour::JudgeSkill,
+    chance::Key,
+    schema::{self, Finding},
+    words,
+};
+
+/// The judge's whole answer.
+pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> String {
+    if key.text("malformed").happens(skill.malformed_rate) {
+        return "Well, that is hard to tell: there are arguments on either side, and I would rather not commit."
+            .to_owned();
+    }
+    let bad = request.messages.iter().any(|message| message.content.contains(UNHELPFUL));
+    let found_right = key.text("skill").happens(if bad { skill.sensitivity } else { skill.specificity });
+    let good = if found_right { !bad } else { bad };
+    let finding = Finding { good, evidence: evidence(&request.messages, bad), key };
+    match &request.schema {
+        Some(schema) => schema::satisfy(schema, &finding).to_string(),
+        None => plain(&request.messages, &finding),
+    }
+}
+
+/// What a judge would point at: the phrase where it was said, else the last thing that the agent said.
+fn evidence(messages: &[Message], bad: bool) -> String {
+    if bad {
+        return UNHELPFUL.to_owned();
+    }
+    let texts = || messages.iter().rev().map(|message| message.content.as_str());
+    let said = texts().find_map(said_in_json).or_else(|| texts().find_map(said_in_lines));
+    let said = said.or_else(|| texts().next()?.lines().next().map(str::to_owned));
+    words::shorten(&said.unwrap_or_default(), 60)
+}
+
+/// The last `"agent":"…"` or `"reply":"…"` of material that is JSON.
+fn said_in_json(text: &str) -> Option<String> {
+    let start =
+        ["\"agent\":\"", "\"reply\":\""].iter().filter_map(|mark| Some(text.rfind(mark)? + mark.len() - 1)).max()?;
+    let value = serde_json::Deserializer::from_str(&text[start..]).into_iter::<String>().next();
+    value?.ok().filter(|said| !said.is_empty())
+}
+
+/// The last line `Agent: …` of a transcript.
+fn said_in_lines(text: &str) -> Option<String> {
+    text.lines().rev().find_map(|line| {
+        let (who, said) = line.trim().split_once(':')?;
+        let spoken = ["agent", "assistant", "reply"].iter().any(|name| who.eq_ignore_ascii_case(name));
+        (spoken && !said.trim().is_empty()).then(|| said.trim().to_owned())
+    })
+}
+
+/// Without a schema: a number or a yes or no, as the question asks.
+fn plain(messages: &[Message], finding: &Finding) -> String {
+    let question = messages.iter().rev().map(|message| message.content.as_str());
+    let asks = |part: &str| question.clone().any(|text| words::contains_ignoring_case(text, part));
+    let yes_or_no = asks("'yes'") || asks("\"yes\"") || asks("yes or no") || asks("yes/no");
+    if !yes_or_no && (asks("number") || asks("0 to 1") || asks("0.0") || asks("between 0")) {
+        return schema::confidence(finding.good, finding.key).to_string();
+    }
+    if finding.good { "yes" } else { "no" }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(prompt: &str, skill: JudgeSkill, seed: u64) -> String {
+        let request = Request { messages: vec![Message::user(prompt)], ..Request::default() };
+        speak(&request, skill, Key::new(seed))
+    }
+
+    #[test]
+    fn without_a_schema_it_answers_as_asked() {
+        let skill = JudgeSkill::default();
+        assert_eq!(asked("Is it good? Respond with only 'yes' or 'no'.", skill, 1), "yes");
+        assert_eq!(asked(&format!("Agent: {UNHELPFUL}\nRespond with yes or no"), skill, 1), "no");
+        let high: f64 = asked("Give a number between 0 and 1", skill, 1).parse().expect("a number");
+        let low: f64 = asked(&format!("{UNHELPFUL} Give a number from 0 to 1"), skill, 1).parse().expect("a number");
+        assert!((0.85..=0.98).contains(&high) && (0.05..=0.2).contains(&low), "{high} {low}");
+    }
+
+    #[test]
+    fn its_skill_is_what_was_set() {
+        let skill = JudgeSkill { sensitivity: 0.8, specificity: 0.9, malformed_rate: 0.0 };
+        let trials = 10_000;
+        let count =
+            |prompt: &str, answer: &str| (0..trials).filter(|seed| asked(prompt, skill, *seed) == answer).count();
+        let rows = [(format!("{UNHELPFUL} yes or no?"), "no", 0.8), ("fine, yes or no?".to_owned(), "yes", 0.9)];
+        for (prompt, answer, probability) in rows {
+            let sigma = (trials as f64 * probability * (1.0 - probability)).sqrt();
+            let found = count(&prompt, answer) as f64;
+            assert!((found - trials as f64 * probability).abs() < 4.0 * sigma, "{answer}: {found}");
+        }
+    }
+
+    #[test]
+    fn malformed_is_neither_json_nor_a_word_to_be_found() {
+        let skill = JudgeSkill { malformed_rate: 1.0, ..JudgeSkill::default() };
+        let said = asked("yes or no?", skill, 3).to_lowercase();
+        assert!(serde_json::from_str::<serde_json::Value>(&said).is_err());
+        assert!(!said.contains("yes") && !said.split_whitespace().any(|word| word == "no"), "{said}");
+    }
+
+    #[test]
+    fn evidence_is_what_the_agent_said_last() {
+        let messages =
+            [Message::user("Turn 1:\nUser: hi\nAgent: one\nTurn 2:\nUser: ho\nAgent: two: three\n\nDecide.")];
+        assert_eq!(evidence(&messages, false), "two: three");
+        let material = r#"Q <<<{"turns":[{"turn":1,"user":"a","agent":"he said \"no\""}]}>>> Agent: {"agent""#;
+        assert_eq!(evidence(&[Message::user(material)], false), "he said \"no\"");
+        assert_eq!(evidence(&[Message::user("just text")], false), "just text");
+        assert_eq!(evidence(&[], false), "");
+    }
+}
