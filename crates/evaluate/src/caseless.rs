@@ -4,8 +4,10 @@ use regex::Regex;
 
 use crate::compile::{self, pattern};
 
-/// Room for a literal of some tens of kilobytes: each character becomes the class of its cases.
-const LITERAL_BYTES: usize = 16 << 20;
+/// Longer texts are refused: each character becomes the class of its cases, which takes time and room to compile.
+const LONGEST_BYTES: usize = 32 << 10;
+/// Enough for the longest.
+const COMPILED_BYTES: usize = 32 << 20;
 
 /// A text to look for.
 #[derive(Debug, Clone)]
@@ -16,9 +18,10 @@ pub(crate) struct Caseless {
 impl Caseless {
     /// `field` names the text in the error.
     pub(crate) fn new(text: &str, field: &'static str) -> Result<Self, compile::Error> {
-        let regex = pattern(&regex::escape(text), LITERAL_BYTES)
-            .map_err(|_| compile::Error::TooLong { field, bytes: text.len() })?;
-        Ok(Self { regex })
+        if text.len() > LONGEST_BYTES {
+            return Err(compile::Error::TooLong { field, bytes: text.len() });
+        }
+        Ok(Self { regex: pattern(&regex::escape(text), COMPILED_BYTES)? })
     }
 
     pub(crate) fn is_in(&self, text: &str) -> bool {

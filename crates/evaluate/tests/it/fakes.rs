@@ -1,0 +1,210 @@
+//! A scripted judge, a workspace of a few files, and the shortest ways to a turn and a check.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use evaluate::{
+    Bench, Evaluator, Subject, Workspace,
+    subject::{CommandError, CommandOutput},
+};
+use record::{Finding, Judgment, Scope, Turn, turn::Speaker};
+use scenario::{
+    Check,
+    check::{Expected, JudgeRule, Rule},
+};
+
+pub(crate) const SCOPE: Scope = Scope::Turn { step: 1, turn: 1 };
+
+/// Answers with its script in order; a script that has run out is a test's mistake.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    replies: Mutex<VecDeque<Result<String, llm::Error>>>,
+    requests: Mutex<Vec<llm::Request>>,
+}
+
+#[async_trait]
+impl llm::Model for Script {
+    fn endpoint(&self) -> &str {
+        "script"
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        self.requests.lock().unwrap().push(request.clone());
+        let reply = self.replies.lock().unwrap().pop_front().expect("the script has run out");
+        reply.map(|text| llm::Reply { text, ..llm::Reply::default() })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Judges {
+    model: Arc<Script>,
+    model_types: Mutex<Vec<Option<String>>>,
+    calls: Mutex<u32>,
+}
+
+impl Judges {
+    pub(crate) fn saying<S: Into<String>>(replies: impl IntoIterator<Item = S>) -> Self {
+        Self::answering(replies.into_iter().map(|reply| Ok(reply.into())))
+    }
+
+    pub(crate) fn answering(replies: impl IntoIterator<Item = Result<String, llm::Error>>) -> Self {
+        let replies = Mutex::new(replies.into_iter().collect());
+        Self { model: Arc::new(Script { replies, requests: Mutex::default() }), ..Self::default() }
+    }
+
+    pub(crate) fn requests(&self) -> Vec<llm::Request> {
+        self.model.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn model_types(&self) -> Vec<Option<String>> {
+        self.model_types.lock().unwrap().clone()
+    }
+}
+
+impl Bench for Judges {
+    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
+        self.model_types.lock().unwrap().push(model_type.map(str::to_owned));
+        self.model.clone()
+    }
+
+    fn context(&self, _: Scope) -> (llm::Context, u64) {
+        let mut calls = self.calls.lock().unwrap();
+        let call = *calls;
+        *calls += 1;
+        (llm::Context { role: "judge".to_owned(), call, ..llm::Context::default() }, seed_of_call(call))
+    }
+}
+
+pub(crate) fn seed_of_call(call: u32) -> u64 {
+    1_000 + u64::from(call)
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Folder {
+    pub(crate) files: BTreeMap<String, String>,
+    /// `None`: not allowed.
+    pub(crate) command: Option<Result<CommandOutput, String>>,
+}
+
+#[async_trait]
+impl Workspace for Folder {
+    async fn file(&self, path: &str) -> Result<Option<String>, String> {
+        if path.split('/').any(|part| part == "..") || path.starts_with('/') {
+            return Err("the path leaves the root".to_owned());
+        }
+        Ok(self.files.get(path).cloned())
+    }
+
+    async fn command(&self, _: &str) -> Result<CommandOutput, CommandError> {
+        match &self.command {
+            None => Err(CommandError::NotAllowed),
+            Some(outcome) => outcome.clone().map_err(CommandError::Failed),
+        }
+    }
+}
+
+/// What an evaluator is shown; the rest is as in a plain single exchange.
+#[derive(Debug, Default)]
+pub(crate) struct Scene {
+    pub(crate) reply: String,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) conversation: bool,
+    pub(crate) duration_ms: Option<u64>,
+    pub folder: Folder,
+}
+
+impl Scene {
+    pub(crate) fn replied(reply: &str) -> Self {
+        Self { reply: reply.to_owned(), turns: vec![turn("Hello", reply)], ..Self::default() }
+    }
+
+    pub(crate) fn talked(turns: Vec<Turn>) -> Self {
+        let reply = turns.last().and_then(|turn| turn.agent.clone()).unwrap_or_default();
+        Self { reply, turns, conversation: true, ..Self::default() }
+    }
+
+    pub(crate) async fn judge(&self, rule: Rule, judges: &Judges) -> Judgment {
+        self.judge_by(&compiled(rule), judges).await
+    }
+
+    pub(crate) async fn judge_by(&self, evaluator: &Evaluator, judges: &Judges) -> Judgment {
+        let subject = Subject {
+            scope: SCOPE,
+            reply: &self.reply,
+            turns: &self.turns,
+            conversation: self.conversation,
+            duration_ms: self.duration_ms,
+            workspace: &self.folder,
+        };
+        evaluator.judge(&subject, judges).await
+    }
+
+    /// Where no model may be asked.
+    pub(crate) async fn finding(&self, rule: Rule) -> Finding {
+        self.judge(rule, &Judges::default()).await.finding
+    }
+}
+
+pub(crate) fn compiled(rule: Rule) -> Evaluator {
+    evaluate::compile(&check(rule)).unwrap()
+}
+
+pub(crate) fn check(rule: Rule) -> Check {
+    Check { description: Some("as written".to_owned()), rule, line: 7 }
+}
+
+pub(crate) fn turn(user: &str, agent: &str) -> Turn {
+    Turn {
+        number: 1,
+        step: 1,
+        speaker: Speaker::Simulated,
+        user: user.to_owned(),
+        agent: Some(agent.to_owned()),
+        exit_code: None,
+        tool_calls: Vec::new(),
+        actions: Vec::new(),
+        started_micros: 0,
+        duration_micros: 0,
+        calls: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+pub(crate) fn contains(value: &str) -> Rule {
+    Rule::StringContains { value: value.to_owned(), case_sensitive: false }
+}
+
+pub(crate) fn matches(pattern: &str) -> Rule {
+    Rule::RegexMatch { pattern: pattern.to_owned() }
+}
+
+pub(crate) fn asks(prompt: &str, expected: Expected) -> JudgeRule {
+    JudgeRule {
+        prompt: prompt.to_owned(),
+        expected,
+        model_type: None,
+        temperature: None,
+        json_schema: None,
+        capabilities: Vec::new(),
+    }
+}
+
+pub(crate) fn yes_no(judgment: &str, confidence: f64) -> String {
+    serde_json::json!({ "judgment": judgment, "confidence": confidence, "reasoning": "because" }).to_string()
+}
+
+pub(crate) fn score(score: f64) -> String {
+    serde_json::json!({ "score": score, "reasoning": "because" }).to_string()
+}
+
+pub(crate) fn unreachable() -> llm::Error {
+    llm::Error::Unreachable {
+        endpoint: "script".to_owned(),
+        status: None,
+        message: "connection refused".to_owned(),
+        sent: false,
+    }
+}

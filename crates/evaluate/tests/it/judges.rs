@@ -1,0 +1,358 @@
+//! What judges are asked, how their replies are read, and what a bad reply or a failing model comes to.
+
+use evaluate::question::{Material, Question, TRIES, number, yes_or_no};
+use record::{FailureKind, Finding, Turn};
+use scenario::check::{Expected, FlowPattern, JudgeRule, Rule, SatisfactionMethod};
+use serde_json::{Value, json};
+
+use crate::fakes::{Judges, SCOPE, Scene, asks, seed_of_call, turn, unreachable, yes_no};
+
+const PASS: (Finding, Option<FailureKind>) = (Finding::Pass, None);
+const FAIL: (Finding, Option<FailureKind>) = (Finding::Fail, None);
+const MALFORMED: (Finding, Option<FailureKind>) = (Finding::Inconclusive, Some(FailureKind::JudgeMalformed));
+
+fn three(reply: &str) -> Judges {
+    Judges::saying([reply; TRIES as usize])
+}
+
+async fn found(rule: JudgeRule, judges: &Judges) -> (Finding, Option<FailureKind>) {
+    let judgment = Scene::replied("Here is your refund").judge(Rule::LlmJudge(rule), judges).await;
+    (judgment.finding, judgment.failure)
+}
+
+#[tokio::test]
+async fn expected_grammar() {
+    use Expected::{AtLeast, AtMost, Between, No, Yes};
+    let rows = [
+        (Yes, yes_no("yes", 0.9), PASS),
+        (Yes, yes_no("no", 0.1), FAIL),
+        // Only the judgment decides a yes or no.
+        (Yes, yes_no("yes", 0.1), PASS),
+        (No, yes_no("no", 0.1), PASS),
+        (No, yes_no("yes", 0.9), FAIL),
+        (AtLeast(0.8), yes_no("yes", 0.8), PASS),
+        (AtLeast(0.8), yes_no("yes", 0.79), FAIL),
+        (AtMost(0.3), yes_no("no", 0.3), PASS),
+        (AtMost(0.3), yes_no("no", 0.31), FAIL),
+        (Between(0.4, 0.6), yes_no("no", 0.4), PASS),
+        (Between(0.4, 0.6), yes_no("yes", 0.6), PASS),
+        (Between(0.4, 0.6), yes_no("yes", 0.61), FAIL),
+        // "No, and I am sure of it" must not pass as a high score, nor a sure yes as a low one.
+        (AtLeast(0.8), yes_no("no", 0.95), MALFORMED),
+        (AtMost(0.3), yes_no("yes", 0.05), MALFORMED),
+        (Expected::Says("positive".to_owned()), yes_no("Clearly Positive.", 0.9), PASS),
+        (Expected::Says("positive".to_owned()), yes_no("negative", 0.9), FAIL),
+        (Expected::Says("positive".to_owned()), yes_no("", 0.9), MALFORMED),
+    ];
+    for (expected, reply, outcome) in rows {
+        let rule = asks("Is the reply helpful?", expected.clone());
+        assert_eq!(found(rule, &three(&reply)).await, outcome, "{expected:?} {reply}");
+    }
+}
+
+/// Each of these is asked again, and never becomes a pass or a fail.
+#[tokio::test]
+async fn malformed_replies_are_inconclusive() {
+    let twice = format!("{}{}", yes_no("yes", 0.9), yes_no("yes", 0.9));
+    let array = format!("[{}]", yes_no("yes", 0.9));
+    let prose = format!("Sure, here it is: {}", yes_no("yes", 0.9));
+    let tail = format!("{} I hope this helps.", yes_no("yes", 0.9));
+    let rows = [
+        "",
+        "   ",
+        "yes",
+        "I think the answer is yes.",
+        prose.as_str(),
+        tail.as_str(),
+        twice.as_str(),
+        array.as_str(),
+        "<html><body>502 Bad Gateway</body></html>",
+        r#"{"judgment":"yes","confidence":0.9,"reasoning":"cut of"#,
+        r#"{"judgment":"yes","confidence":1.5,"reasoning":"r"}"#,
+        r#"{"judgment":"yes","confidence":-0.1,"reasoning":"r"}"#,
+        r#"{"judgment":"yes","confidence":1e999,"reasoning":"r"}"#,
+        r#"{"judgment":"yes","confidence":NaN,"reasoning":"r"}"#,
+        r#"{"judgment":"yes","confidence":"0.9","reasoning":"r"}"#,
+        r#"{"judgment":"yes","confidence":0.9junk,"reasoning":"r"}"#,
+        r#"{"judgment":"Yes!","confidence":0.9,"reasoning":"r"}"#,
+        r#"{"judgment":"maybe","confidence":0.9,"reasoning":"r"}"#,
+        r#"{"judgment":"yes","reasoning":"r"}"#,
+        r#"{"confidence":0.9,"reasoning":"r"}"#,
+        r#"{"judgment":"yes","confidence":0.9}"#,
+        r#"{"judgment":"yes","confidence":0.9,"reasoning":"r","verdict":"pass"}"#,
+        "null",
+        "0.9",
+    ];
+    for reply in rows {
+        for expected in [Expected::Yes, Expected::No, Expected::AtLeast(0.0)] {
+            let judges = three(reply);
+            let rule = asks("Is the reply helpful?", expected);
+            let judgment = Scene::replied("hello").judge(Rule::LlmJudge(rule), &judges).await;
+            assert_eq!((judgment.finding, judgment.failure), MALFORMED, "{reply:?}");
+            assert_eq!(judgment.evidence.as_deref(), Some(reply), "the last reply is kept");
+            assert_eq!(judges.requests().len(), TRIES as usize, "{reply:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fence_is_no_fault() {
+    for fence in ["```json\n", "```\n", "  ```json "] {
+        let judges = Judges::saying([format!("{fence}{}\n```\n", yes_no("yes", 0.9))]);
+        assert_eq!(found(asks("Is it?", Expected::Yes), &judges).await, PASS, "{fence:?}");
+    }
+}
+
+/// Each try is a call of its own: another number, another seed, and a word about the form.
+#[tokio::test]
+async fn a_second_try_can_be_understood() {
+    let judges = Judges::saying(["I would say yes".to_owned(), yes_no("no", 0.2)]);
+    assert_eq!(found(asks("Is it?", Expected::Yes), &judges).await, FAIL);
+    let requests = judges.requests();
+    let calls: Vec<_> = requests.iter().map(|request| (request.context.call, request.seed)).collect();
+    assert_eq!(calls, [(0, Some(seed_of_call(0))), (1, Some(seed_of_call(1)))]);
+    assert!(!requests[0].messages[1].content.contains("earlier reply"));
+    assert!(requests[1].messages[1].content.contains("earlier reply"));
+}
+
+/// Our faults are not the agent's failures.
+#[tokio::test]
+async fn a_model_that_fails_is_an_error_of_ours() {
+    let endpoint = || "script".to_owned();
+    let message = || "no".to_owned();
+    let failed = (Finding::Error, Some(FailureKind::JudgeFailed));
+    let exhausted = (Finding::Error, Some(FailureKind::ProviderExhausted));
+    let rows = [
+        (unreachable(), failed),
+        (llm::Error::Refused { endpoint: endpoint(), status: 400, message: message() }, failed),
+        (llm::Error::Throttled { endpoint: endpoint(), after: None, message: message() }, failed),
+        (llm::Error::TimedOut { endpoint: endpoint(), limit: std::time::Duration::from_secs(1) }, failed),
+        (llm::Error::Malformed { endpoint: endpoint(), message: message(), partial: "yes".to_owned() }, failed),
+        (llm::Error::Exhausted { endpoint: endpoint(), message: message() }, exhausted),
+    ];
+    let rules = [
+        Rule::LlmJudge(asks("Is it?", Expected::Yes)),
+        Rule::ConversationFlow {
+            required_patterns: vec![FlowPattern::ClarificationCycle],
+            flow_quality_threshold: 0.0,
+        },
+        Rule::UserSatisfaction {
+            satisfaction_threshold: 0.0,
+            positive: None,
+            negative: None,
+            method: SatisfactionMethod::SentimentAnalysis,
+        },
+        Rule::ContextRetention {
+            test_memory_of: vec!["blue".to_owned()],
+            retention_turns: 1,
+            memory_accuracy_threshold: 0.0,
+        },
+    ];
+    for (error, expected) in rows {
+        for rule in &rules {
+            let judges = Judges::answering([Err(error.clone())]);
+            let scene = Scene::talked(vec![turn("My car is blue", "I see"), turn("Right?", "Right")]);
+            let judgment = scene.judge(rule.clone(), &judges).await;
+            assert_eq!((judgment.finding, judgment.failure), expected, "{} {error}", rule.kind());
+            assert_eq!(judgment.score, None);
+            assert_eq!(judges.requests().len(), 1, "retries are the model's own layer");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_sent() {
+    let rule = JudgeRule {
+        model_type: Some("TEXT_SMALL".to_owned()),
+        temperature: Some(0.0),
+        capabilities: vec!["Greets the user".to_owned(), "Names a price".to_owned()],
+        ..asks("Is the answer polite?", Expected::No)
+    };
+    let reply = json!({
+        "judgment": "no", "confidence": 0.2,
+        "capabilities": [
+            { "achieved": true, "reasoning": "it says hello" },
+            { "achieved": false, "reasoning": "it names none" },
+        ],
+        "reasoning": "curt",
+    });
+    let judges = Judges::saying([reply.to_string()]);
+    let judgment = Scene::replied("Hello.").judge(Rule::LlmJudge(rule), &judges).await;
+    // Capabilities are a checklist: the score tells them, the finding is the judgment's.
+    assert_eq!((judgment.finding, judgment.score), (Finding::Pass, Some(0.5)));
+    assert!(judgment.reason.contains("1 of 2 capabilities") && judgment.reason.contains("curt"), "{}", judgment.reason);
+    let evidence = judgment.evidence.unwrap();
+    assert!(evidence.contains("achieved: Greets the user (it says hello)\nnot achieved: Names a price"), "{evidence}");
+
+    assert_eq!(judges.model_types(), [Some("TEXT_SMALL".to_owned())]);
+    let request = judges.requests().remove(0);
+    assert_eq!(request.temperature, Some(0.0));
+    assert_eq!(request.context.role, "judge");
+    assert!(request.max_tokens.is_some() && request.tools.is_empty());
+    let schema = request.schema.unwrap();
+    let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["judgment", "confidence", "capabilities", "reasoning"], "the judgment stands first");
+    assert_eq!(schema["properties"]["capabilities"]["minItems"], 2);
+    assert_eq!(schema["properties"]["capabilities"]["maxItems"], 2);
+    let prompt = &request.messages[1].content;
+    for part in ["Is the answer polite?", "1. Greets the user", "2. Names a price", "probability"] {
+        assert!(prompt.contains(part), "{part}");
+    }
+    assert!(!prompt.to_lowercase().contains("expected"), "a judge that sees `expected: no` takes it for a request");
+}
+
+#[tokio::test]
+async fn capabilities_must_all_be_judged() {
+    let entry = |achieved: Value| json!({ "achieved": achieved, "reasoning": "r" });
+    let rows = [
+        (json!([entry(json!(true)), entry(json!(false))]), PASS),
+        (json!([entry(json!(true))]), MALFORMED),
+        (json!([entry(json!(true)), entry(json!(true)), entry(json!(true))]), MALFORMED),
+        (json!([entry(json!(true)), entry(json!("yes"))]), MALFORMED),
+        (json!([entry(json!(true)), { "achieved": true }]), MALFORMED),
+        (json!([]), MALFORMED),
+        (json!("all"), MALFORMED),
+        (Value::Null, MALFORMED),
+    ];
+    for (capabilities, outcome) in rows {
+        let reply =
+            json!({ "judgment": "yes", "confidence": 0.9, "capabilities": capabilities, "reasoning": "r" }).to_string();
+        let rule = JudgeRule { capabilities: vec!["one".to_owned(), "two".to_owned()], ..asks("?", Expected::Yes) };
+        assert_eq!(found(rule, &three(&reply)).await, outcome, "{reply}");
+    }
+}
+
+/// A check's own schema is what the reply must satisfy; what `expected` needs must be in it.
+#[tokio::test]
+async fn own_schemas() {
+    let strict = json!({
+        "type": "object",
+        "properties": {
+            "judgment": { "type": "string", "enum": ["yes", "no"] },
+            "confidence": { "type": "number", "minimum": 0, "maximum": 1 },
+            "topic": { "type": "string", "pattern": "^[a-z]+$" },
+        },
+        "required": ["judgment", "topic"],
+    });
+    let loose = json!({ "type": "object" });
+    let rows = [
+        (&strict, Expected::Yes, r#"{"judgment":"yes","topic":"refund"}"#, PASS),
+        (&strict, Expected::No, r#"{"judgment":"yes","topic":"refund"}"#, FAIL),
+        (&strict, Expected::Yes, r#"{"judgment":"yes","topic":"Refund!"}"#, MALFORMED),
+        (&strict, Expected::Yes, r#"{"judgment":"yes"}"#, MALFORMED),
+        (&strict, Expected::AtLeast(0.5), r#"{"judgment":"yes","topic":"refund"}"#, MALFORMED),
+        (&strict, Expected::AtLeast(0.5), r#"{"judgment":"yes","topic":"refund","confidence":0.5}"#, PASS),
+        (&loose, Expected::Yes, r#"{"judgment":true}"#, PASS),
+        (&loose, Expected::No, r#"{"judgment":"NO"}"#, PASS),
+        (&loose, Expected::Yes, r#"{"judgment":"perhaps"}"#, MALFORMED),
+        (&loose, Expected::Yes, r#"{"judgment":1}"#, MALFORMED),
+        (&loose, Expected::Yes, r#"{"success":true}"#, MALFORMED),
+        (&loose, Expected::AtMost(0.5), r#"{"confidence":0.2}"#, PASS),
+        (&loose, Expected::AtMost(0.5), r#"{"confidence":-7}"#, MALFORMED),
+        (&loose, Expected::Says("refund".to_owned()), r#"{"judgment":"about a refund"}"#, PASS),
+        (&json!({ "type": "string" }), Expected::Yes, "\"yes\"", MALFORMED),
+    ];
+    for (schema, expected, reply, outcome) in rows {
+        let rule = JudgeRule { json_schema: Some(schema.clone()), ..asks("Is it?", expected.clone()) };
+        let judges = three(reply);
+        assert_eq!(found(rule, &judges).await, outcome, "{expected:?} {reply}");
+        assert_eq!(judges.requests()[0].schema.as_ref(), Some(schema));
+    }
+}
+
+#[tokio::test]
+async fn simple_questions() {
+    let material = Material::of_turns(&[turn("hello", "hi")]);
+    let question = Question { text: "Is it?", material: &material, model_type: None, temperature: None, scope: SCOPE };
+    let words = [
+        ("yes".to_owned(), Some((true, 1.0))),
+        ("No.".to_owned(), Some((false, 0.0))),
+        (yes_no("yes", 0.6), Some((true, 0.6))),
+        (yes_no("no", 0.4), Some((false, 0.4))),
+        ("yesterday".to_owned(), None),
+        ("not yes".to_owned(), None),
+        ("0.85".to_owned(), None),
+        (r#"{"judgment":"yes"}"#.to_owned(), None),
+    ];
+    for (reply, expected) in words {
+        let answer = yes_or_no(&question, &three(&reply)).await;
+        let read = answer.as_ref().ok().map(|answer| (answer.yes, answer.confidence));
+        assert_eq!(read, expected, "{reply}");
+        if let Err(error) = answer {
+            assert_eq!(error.kind(), FailureKind::JudgeMalformed);
+        }
+    }
+    let numbers = [
+        ("0.85".to_owned(), Some(0.85)),
+        ("1".to_owned(), Some(1.0)),
+        (r#"{"score":0.25,"reasoning":"r"}"#.to_owned(), Some(0.25)),
+        ("0.9junk".to_owned(), None),
+        ("1.5".to_owned(), None),
+        ("85%".to_owned(), None),
+        ("yes".to_owned(), None),
+        (r#"{"score":1.5,"reasoning":"r"}"#.to_owned(), None),
+        (r#"{"score":"0.5","reasoning":"r"}"#.to_owned(), None),
+    ];
+    for (reply, expected) in numbers {
+        let rating = number(&question, &three(&reply)).await;
+        assert_eq!(rating.ok().map(|rating| rating.score), expected, "{reply}");
+    }
+}
+
+/// Each pattern is a question of its own wording, and the share that is seen is the score.
+#[tokio::test]
+async fn flow_patterns() {
+    let patterns = vec![
+        FlowPattern::QuestionThenAnswer,
+        FlowPattern::ProblemThenSolution,
+        FlowPattern::ClarificationCycle,
+        FlowPattern::EmpathyThenSolution,
+        FlowPattern::EscalationPattern,
+    ];
+    let judges = Judges::saying(["yes", "no", "yes", "no", "yes"]);
+    let rule = Rule::ConversationFlow { required_patterns: patterns, flow_quality_threshold: 0.6 };
+    let judgment = Scene::talked(vec![turn("a", "b")]).judge(rule, &judges).await;
+    assert_eq!((judgment.finding, judgment.score), (Finding::Pass, Some(0.6)));
+    let mut questions: Vec<String> =
+        judges.requests().iter().map(|request| request.messages[1].content.clone()).collect();
+    assert!(judgment.evidence.unwrap().contains("problem_then_solution: no"));
+    questions.sort();
+    questions.dedup();
+    assert_eq!(questions.len(), 5);
+}
+
+#[tokio::test]
+async fn retention_asks_about_the_turns_after_the_first_mention() {
+    let turns: Vec<Turn> = [
+        ("Hi", "Hello"),
+        ("My order is 1234", "Thanks"),
+        ("What now?", "Looking at order 1234"),
+        ("And?", "Which order do you mean?"),
+        ("1234!", "Of course"),
+        ("Bye", "Bye"),
+    ]
+    .map(|(user, agent)| turn(user, agent))
+    .to_vec();
+    // (items, turns asked about, replies, score)
+    type Row = (&'static [&'static str], u32, &'static [&'static str], f64);
+    let rows: [Row; 6] = [
+        (&["ORDER is 1234"], 2, &["yes", "no"], 0.5),
+        (&["order is 1234"], 10, &["yes", "no", "yes", "yes"], 0.75),
+        (&["order is 1234", "Bye"], 1, &["yes"], 0.5),
+        (&["order is 1234", "never said"], 1, &["yes"], 0.5),
+        (&["looking at"], 1, &["yes"], 1.0),
+        (&["bye"], 3, &[], 0.0),
+    ];
+    for (items, retention_turns, replies, score) in rows {
+        let judges = Judges::saying(replies.iter().copied());
+        let rule = Rule::ContextRetention {
+            test_memory_of: items.iter().map(|item| (*item).to_owned()).collect(),
+            retention_turns,
+            memory_accuracy_threshold: 0.6,
+        };
+        let judgment = Scene::talked(turns.clone()).judge(rule, &judges).await;
+        assert_eq!(judgment.score, Some(score), "{items:?}: {:?}", judgment.evidence);
+        assert_eq!(judgment.finding, if score >= 0.6 { Finding::Pass } else { Finding::Fail });
+        assert_eq!(judges.requests().len(), replies.len(), "{items:?}");
+    }
+}
