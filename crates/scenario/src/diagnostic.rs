@@ -45,13 +45,27 @@ impl Diagnostic {
     }
 }
 
+/// Makes errors of all warnings, as `--strict` asks.
+pub fn strict(diagnostics: &mut [Diagnostic]) {
+    for diagnostic in diagnostics {
+        diagnostic.severity = Severity::Error;
+    }
+}
+
 impl fmt::Display for Diagnostic {
-    /// One line, as compilers write it: `path:line:column: error: message`.
+    /// One line, as compilers write it: `path:line:column: error: message`, without the parts that are not known.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        write!(f, "{}:{}:{}: {severity}: {}", self.path, self.line, self.column, self.message)
+        if !self.path.is_empty() {
+            write!(f, "{}:", self.path)?;
+            for number in [self.line, self.column].into_iter().take_while(|number| *number > 0) {
+                write!(f, "{number}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        write!(f, "{severity}: {}", self.message)
     }
 }

@@ -7,13 +7,18 @@
 pub mod check;
 pub mod conversation;
 pub mod diagnostic;
+pub mod format;
 pub mod ids;
 pub mod matrix;
 pub mod message;
 pub mod mock;
+pub mod path;
 pub mod persona;
 pub mod plan;
 mod scenario;
+pub mod schema;
+pub mod suggest;
+pub mod yaml;
 
 pub use check::{Check, Rule};
 pub use conversation::Conversation;

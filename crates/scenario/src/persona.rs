@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::{KnowledgeLevel, Simulator};
 
+mod library;
+
+pub use library::Library;
+pub(crate) use library::PersonaDocument;
+
+/// The word that stands for every persona of the library.
+pub const ALL: &str = "all";
+
 /// A persona of the library. What it does not say stays as the scenario says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Persona {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
 
+mod expand;
 mod number;
 mod stored;
 

@@ -1,0 +1,60 @@
+//! ElizaOS scenarios, `*.scenario.yaml`: from the document to the scenario.
+
+mod bounded;
+mod conversation;
+mod document;
+mod evaluation;
+mod expected;
+mod files;
+mod ours;
+mod setup;
+mod step;
+
+pub(crate) use bounded::{Repeats, ReplyTokens, Temperature, Words};
+pub(crate) use document::ScenarioDocument;
+
+use super::Script;
+use crate::{
+    Diagnostic, Environment, Format, Scenario, Source,
+    yaml::{Document, Findings},
+};
+
+/// Reads one document.
+#[must_use]
+pub fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
+    let mut findings = Findings::new(&document.path);
+    let script = script(document, &mut findings);
+    let script = if findings.has_errors() { None } else { script };
+    (script, findings.into_sorted())
+}
+
+/// Every section is read whatever became of the others, so that one reading finds all faults of a file.
+fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
+    let root = document.root();
+    let written = root.decode::<ScenarioDocument>(findings);
+    let plugins = setup::plugins(&root.items_of("plugins"), findings);
+    let mocks = root.get("setup").map_or_else(Vec::new, |setup| setup::mocks(&setup.items_of("mocks"), findings));
+    let files = root.get("setup").and_then(|setup| setup.get("virtual_fs")).map(|part| files::read(&part, findings));
+    let steps = step::read_all(&root.items_of("run"), findings);
+    let ours = ours::read(root.get("gabfest").as_ref(), findings)?;
+    let written = written?;
+    let scenario = Scenario {
+        name: written.name,
+        description: written.description,
+        format: Format::Eliza,
+        source: Source { path: document.path.clone(), line: 1 },
+        tags: ours.tags,
+        weight: ours.weight,
+        required_pass_rate: ours.required_pass_rate,
+        plugins,
+        environment: Environment { files: files.unwrap_or_default(), databases: ours.databases },
+        mocks,
+        opening: ours.opening,
+        steps,
+        strategy: written.judgment.strategy,
+        history: ours.history,
+        on_failure: ours.on_failure,
+        expect_failure: ours.expect_failure,
+    };
+    Some(Script { scenario, personas: ours.personas, repeats: ours.repeats })
+}

@@ -1,0 +1,88 @@
+//! `run`: the steps, each a conversation, one exchange, or code.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{conversation, conversation::ConversationDocument, evaluation, evaluation::EvaluationDocument};
+use crate::{
+    Action, Message, Step,
+    yaml::{Findings, Part},
+};
+
+/// How long an agent may take for the answer to a single input, in milliseconds.
+const INPUT_TIMEOUT_MS: u64 = 90_000;
+const OPENING_LINE: &str = "Hello, I need help.";
+
+/// One step: with `conversation` a simulated conversation, else with `input` one exchange, else with `code` a program.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Step")]
+pub(crate) struct StepDocument {
+    /// What people call the step.
+    name: Option<String>,
+    /// The language of `code`: bash unless written.
+    lang: Option<String>,
+    /// A program to run; off unless the operator of the worker allows it.
+    code: Option<String>,
+    /// What the user says; in a conversation, what the user says first.
+    input: Option<String>,
+    /// Judged when the step is over.
+    #[serde(default, rename = "evaluations")]
+    #[schemars(with = "Vec<EvaluationDocument>")]
+    _evaluations: Vec<Value>,
+    /// A conversation with a simulated user.
+    #[serde(rename = "conversation")]
+    #[schemars(with = "Option<ConversationDocument>")]
+    _conversation: Option<Value>,
+}
+
+pub(super) fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Step> {
+    parts.iter().filter_map(|part| read(part, findings)).collect()
+}
+
+fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
+    let written = part.decode::<StepDocument>(findings);
+    let checks = evaluation::read_all(&part.items_of("evaluations"), findings);
+    let conversation = part.get("conversation").map(|part| conversation::read(&part, findings));
+    let written = written?;
+    warn_of_unused(part, findings);
+    let action = match (conversation, written.input, written.code) {
+        (Some(conversation), input, _) => {
+            let mut conversation = conversation?;
+            let said = input.filter(|text| !text.trim().is_empty());
+            conversation.opening_line = said.unwrap_or_else(|| OPENING_LINE.to_owned());
+            Action::Converse(Box::new(conversation))
+        }
+        (None, Some(input), _) => {
+            Action::Say { message: Message::user(input), expected: None, timeout_ms: INPUT_TIMEOUT_MS }
+        }
+        (None, None, Some(code)) => {
+            Action::Execute { language: written.lang.unwrap_or_else(|| "bash".to_owned()), code }
+        }
+        (None, None, None) => {
+            findings.error(part.spot(), "the step does nothing: expected `input`, `conversation` or `code`");
+            findings.help("`input` is one message to the agent, `conversation` a simulated user, `code` a program");
+            return None;
+        }
+    };
+    Some(Step { name: written.name, action, checks, line: part.line() })
+}
+
+/// A step does one thing; what else is written has no effect, which its writer should know.
+fn warn_of_unused(part: &Part<'_>, findings: &mut Findings) {
+    let has = |key: &str| part.get(key).is_some();
+    let talks = has("conversation") || has("input");
+    for key in ["code", "lang"] {
+        if has(key) && (talks || !has("code")) {
+            let winner = if has("conversation") {
+                "conversation"
+            } else if has("input") {
+                "input"
+            } else {
+                "code"
+            };
+            let relation = if talks { "stands beside" } else { "stands without" };
+            findings.warning(part.key_spot(key), format!("`{key}` has no effect: it {relation} `{winner}`"));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The one door for YAML: text in, a checked document with the place of every value out.
+//!
+//! What comes in is untrusted. Its size, its nesting and what its aliases would expand to are measured on the
+//! parser's events, in one pass and in memory that does not grow with the expansion, before `serde_yaml` sees it:
+//! the guard of `serde_yaml` is relative to the size of the file, which padding lifts.
+
+mod decode;
+mod guard;
+mod json;
+mod part;
+mod place;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Diagnostic;
+
+pub use part::{Findings, Part};
+pub use place::{Places, Spot};
+
+/// The largest file that is read.
+pub const MAX_BYTES: usize = 1 << 20;
+/// The most values a document may hold once its aliases are expanded.
+pub const MAX_NODES: u64 = 100_000;
+/// The most text a document may hold once its aliases are expanded: one long text can be repeated by short aliases.
+pub const MAX_EXPANDED_BYTES: u64 = 8 << 20;
+/// The deepest nesting, aliases expanded.
+pub const MAX_DEPTH: usize = 100;
+
+/// A YAML document: its value as JSON, and where in the file each part of it stands.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// As the user named it.
+    pub path: String,
+    pub value: Value,
+    pub places: Places,
+}
+
+/// Parses and checks the text of a file.
+///
+/// # Errors
+/// The text is too large, is not YAML, or holds what a document may not hold.
+pub fn open(text: &str, path: &str) -> Result<Document, Diagnostic> {
+    if text.len() > MAX_BYTES {
+        return Err(too_large(text.len() as u64, path));
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let places = guard::survey(text).map_err(|fault| fault.into_diagnostic(path))?;
+    let value = json::parse(text, &places).map_err(|fault| fault.into_diagnostic(path))?;
+    Ok(Document { path: path.to_owned(), value, places })
+}
+
+/// Reads a file of one fixed shape, such as the settings. Findings are in the order of the lines.
+#[must_use]
+pub fn read<T: DeserializeOwned + JsonSchema>(text: &str, path: &str) -> (Option<T>, Vec<Diagnostic>) {
+    match open(text, path) {
+        Ok(document) => {
+            let mut findings = Findings::new(path);
+            let value = document.root().decode(&mut findings);
+            (value, findings.into_sorted())
+        }
+        Err(diagnostic) => (None, vec![diagnostic]),
+    }
+}
+
+impl Document {
+    #[must_use]
+    pub fn root(&self) -> Part<'_> {
+        Part::root(&self.value, &self.places)
+    }
+}
+
+/// The finding for a file that is not even opened.
+#[must_use]
+pub fn too_large(bytes: u64, path: &str) -> Diagnostic {
+    Diagnostic::error(path, 0, 0, format!("the file is {bytes} bytes; at most {MAX_BYTES} are read"))
+        .with_help("split it into several scenario files")
+}
+
+/// What is wrong with a text, and where.
+#[derive(Debug)]
+struct Fault {
+    spot: Spot,
+    message: String,
+    help: Option<&'static str>,
+}
+
+impl Fault {
+    fn new(spot: Spot, message: impl Into<String>) -> Self {
+        Self { spot, message: message.into(), help: None }
+    }
+
+    fn with_help(mut self, help: &'static str) -> Self {
+        self.help = Some(help);
+        self
+    }
+
+    fn into_diagnostic(self, path: &str) -> Diagnostic {
+        let diagnostic = Diagnostic::error(path, self.spot.line, self.spot.column, self.message);
+        match self.help {
+            Some(help) => diagnostic.with_help(help),
+            None => diagnostic,
+        }
+    }
+}

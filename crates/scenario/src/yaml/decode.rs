@@ -1,0 +1,258 @@
+//! Decoding a part of a document into a type, with all that is wrong with it found in one go.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, schema_for};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Findings, Part, Spot};
+use crate::{
+    path::{Path, Segment},
+    schema::Shape,
+    suggest,
+};
+
+/// How many faults of one part are reported; more would tell nobody anything.
+const MAX_FAULTS: usize = 20;
+
+impl Part<'_> {
+    /// Decodes this part. Every fault is a finding at its own place; keys that the type does not know are warnings.
+    pub fn decode<T: DeserializeOwned + JsonSchema>(&self, findings: &mut Findings) -> Option<T> {
+        self.decode_without(&[], findings)
+    }
+
+    /// The same, but the type does not see these keys: they were read before.
+    pub fn decode_without<T: DeserializeOwned + JsonSchema>(
+        &self,
+        keys: &[&str],
+        findings: &mut Findings,
+    ) -> Option<T> {
+        if !self.value().is_object() {
+            findings.error(self.spot(), format!("expected a mapping, found {}", kind_of(self.value())));
+            return None;
+        }
+        let mut decoder = Decoder { part: self, schema: None, removed: BTreeSet::new() };
+        let mut value = self.value().clone();
+        if let Value::Object(map) = &mut value {
+            map.retain(|key, _| !keys.contains(&key.as_str()));
+        }
+        decoder.refuse_nulls::<T>(&mut value, findings);
+        let mut unknown = BTreeSet::new();
+        for _ in 0..MAX_FAULTS {
+            match attempt::<T>(&value, &mut unknown) {
+                Ok(decoded) => {
+                    decoder.warn_of_unknown::<T>(&unknown, findings);
+                    return decoder.removed.is_empty().then_some(decoded);
+                }
+                // The faulty value is taken out and the rest is tried again, to find the other faults too.
+                Err((path, message)) => {
+                    if !decoder.report::<T>(path, &message, &mut value, findings) {
+                        break;
+                    }
+                }
+            }
+        }
+        decoder.warn_of_unknown::<T>(&unknown, findings);
+        None
+    }
+}
+
+struct Decoder<'a> {
+    part: &'a Part<'a>,
+    /// Made when a fault is found: a file without faults does not need it.
+    schema: Option<Value>,
+    /// What was taken out because it was faulty.
+    removed: BTreeSet<Path>,
+}
+
+impl Decoder<'_> {
+    /// Reports one fault; false when nothing more can be found behind it.
+    fn report<T: JsonSchema>(&mut self, path: Path, message: &str, value: &mut Value, findings: &mut Findings) -> bool {
+        if message.starts_with("missing field") {
+            self.report_missing::<T>(&path, value, findings);
+            return false;
+        }
+        findings.error(self.value_spot(&path), in_plain_words(message));
+        if let Some(help) = self.help_for::<T>(&path, message) {
+            findings.help(help);
+        }
+        self.remove(path, value)
+    }
+
+    /// Names all missing keys of a mapping, not only the first that serde stumbles over.
+    fn report_missing<T: JsonSchema>(&mut self, path: &Path, value: &Value, findings: &mut Findings) {
+        let spot = self.part.nearest(path).spot();
+        let removed = self.removed.clone();
+        let shape = Shape::of(self.schema::<T>()).at(&path.0);
+        let known = shape.keys();
+        for name in shape.required() {
+            let below = path.join(Segment::Key(name.clone()));
+            if below.find(value).is_some() || removed.contains(&below) {
+                continue;
+            }
+            let place = if path.0.is_empty() { String::new() } else { format!(" in `{path}`") };
+            findings.error(spot, format!("missing key `{name}`{place}"));
+            if let Some(description) = known.get(&name).filter(|description| !description.is_empty()) {
+                findings.help(format!("`{name}`: {description}"));
+            }
+        }
+    }
+
+    /// A key without a value is a slip of the pen, except where any value will do.
+    fn refuse_nulls<T: JsonSchema>(&mut self, value: &mut Value, findings: &mut Findings) {
+        let mut nulls = Vec::new();
+        find_nulls(value, &Path::default(), &mut nulls);
+        for path in nulls {
+            let shape = Shape::of(self.schema::<T>()).at(&path.0);
+            if shape.is_unknown() || shape.takes_anything() {
+                continue;
+            }
+            findings.error(self.value_spot(&path), format!("`{path}` has no value"));
+            findings.help("write a value behind the colon, or leave the key out");
+            self.remove(path, value);
+        }
+    }
+
+    fn warn_of_unknown<T: JsonSchema>(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
+        for path in unknown {
+            let Some((Segment::Key(key), parents)) = path.0.split_last() else { continue };
+            let parents = Path(parents.to_vec());
+            findings.warning(self.part.nearest(&parents).key_spot(key), format!("unknown key `{key}`"));
+            let known = Shape::of(self.schema::<T>()).at(&parents.0).keys();
+            let help = suggest::did_you_mean(key, known.keys().map(String::as_str));
+            findings.help(help.unwrap_or_else(|| "it is ignored".to_owned()));
+        }
+    }
+
+    fn value_spot(&self, path: &Path) -> Spot {
+        self.part.nearest(path).spot()
+    }
+
+    fn help_for<T: JsonSchema>(&mut self, path: &Path, message: &str) -> Option<String> {
+        if let Some(rest) = message.strip_prefix("unknown variant `") {
+            let mut names = rest.split('`');
+            let found = names.next()?;
+            let known: Vec<&str> = names.skip(1).step_by(2).collect();
+            return Some(suggest::known_names(found, known));
+        }
+        let (Segment::Key(key), parents) = path.0.split_last()? else { return None };
+        let known = Shape::of(self.schema::<T>()).at(parents).keys();
+        known.get(key).filter(|text| !text.is_empty()).map(|description| format!("`{key}`: {description}"))
+    }
+
+    /// Takes the value at a path out, or the list around it, whose other elements would change their places.
+    fn remove(&mut self, mut path: Path, value: &mut Value) -> bool {
+        while matches!(path.0.last(), Some(Segment::Index(_))) {
+            path.0.pop();
+        }
+        let Some(Segment::Key(key)) = path.0.pop() else { return false };
+        let mut place = &mut *value;
+        for segment in &path.0 {
+            let next = match segment {
+                Segment::Key(key) => place.get_mut(key),
+                Segment::Index(index) => place.get_mut(index),
+            };
+            match next {
+                Some(next) => place = next,
+                None => return false,
+            }
+        }
+        let gone = place.as_object_mut().and_then(|map| map.shift_remove(&key)).is_some();
+        self.removed.insert(path.join(Segment::Key(key)));
+        gone
+    }
+
+    fn schema<T: JsonSchema>(&mut self) -> &Value {
+        self.schema.get_or_insert_with(|| schema_for!(T).to_value())
+    }
+}
+
+/// One pass of serde over the value; unknown keys are noted on the way.
+fn attempt<T: DeserializeOwned>(value: &Value, unknown: &mut BTreeSet<Path>) -> Result<T, (Path, String)> {
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(value, &mut track);
+    let mut note = |path: serde_ignored::Path<'_>| {
+        unknown.insert(ignored_path(&path));
+    };
+    T::deserialize(serde_ignored::Deserializer::new(tracked, &mut note))
+        .map_err(|error| (error_path(&track.path()), error.to_string()))
+}
+
+fn error_path(path: &serde_path_to_error::Path) -> Path {
+    let segments = path.iter().filter_map(|segment| match segment {
+        serde_path_to_error::Segment::Seq { index } => Some(Segment::Index(*index)),
+        serde_path_to_error::Segment::Map { key } => Some(Segment::Key(key.clone())),
+        serde_path_to_error::Segment::Enum { variant } => Some(Segment::Key(variant.clone())),
+        serde_path_to_error::Segment::Unknown => None,
+    });
+    Path(segments.collect())
+}
+
+fn ignored_path(path: &serde_ignored::Path<'_>) -> Path {
+    match path {
+        serde_ignored::Path::Root => Path::default(),
+        serde_ignored::Path::Seq { parent, index } => ignored_path(parent).join(Segment::Index(*index)),
+        serde_ignored::Path::Map { parent, key } => ignored_path(parent).join(Segment::Key(key.clone())),
+        serde_ignored::Path::Some { parent }
+        | serde_ignored::Path::NewtypeStruct { parent }
+        | serde_ignored::Path::NewtypeVariant { parent } => ignored_path(parent),
+    }
+}
+
+fn find_nulls(value: &Value, path: &Path, nulls: &mut Vec<Path>) {
+    match value {
+        Value::Null => nulls.push(path.clone()),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                find_nulls(item, &path.join(Segment::Index(index)), nulls);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                find_nulls(item, &path.join(Segment::Key(key.clone())), nulls);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}
+
+/// serde speaks of Rust's types; users of YAML know other words.
+fn in_plain_words(message: &str) -> String {
+    const WORDS: [(&str, &str); 14] = [
+        ("invalid type: ", "found "),
+        ("invalid value: ", "found "),
+        ("invalid length ", "found a length of "),
+        ("unknown variant ", "unknown word "),
+        ("floating point `", "number `"),
+        ("integer `", "number `"),
+        ("string \"", "text \""),
+        ("boolean `", "`"),
+        ("expected a string", "expected text"),
+        ("expected a boolean", "expected true or false"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected a mapping"),
+        ("expected f64", "expected a number"),
+        ("sequence, ", "a list, "),
+    ];
+    let mut text = message.to_owned();
+    for (rust, plain) in WORDS {
+        text = text.replacen(rust, plain, 1);
+    }
+    if let Some(at) = text.find("expected struct ") {
+        text.truncate(at);
+        text.push_str("expected a mapping");
+    }
+    text.replace("found map,", "found a mapping,").replace("found null,", "found nothing,")
+}
