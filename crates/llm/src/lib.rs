@@ -3,9 +3,16 @@
 //! One small trait, [`Model`]; [`openai`] speaks to servers, [`mock`] answers by itself; [`limit`] and
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe.
 
+pub mod endpoint;
 pub mod error;
+pub mod estimate;
+pub mod key;
+pub mod limit;
 pub mod mock;
 pub mod model;
+pub mod openai;
+pub mod price;
+pub mod retry;
 
 pub use error::Error;
 pub use model::{Context, Message, Model, Reply, Request, Timing, Usage};

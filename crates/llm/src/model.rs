@@ -1,6 +1,6 @@
 //! The one trait of this crate, and what goes in and comes out.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -14,6 +14,17 @@ pub trait Model: Send + Sync + fmt::Debug {
     fn endpoint(&self) -> &str;
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error>;
+}
+
+#[async_trait]
+impl<M: Model + ?Sized> Model for Arc<M> {
+    fn endpoint(&self) -> &str {
+        (**self).endpoint()
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        (**self).ask(request).await
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,0 +1,11 @@
+//! Endpoints: what the settings file says of a model, and the stack of layers that comes of it.
+//!
+//! From the inside out: the client (or the mock), the price, the limit, the retries. So each try takes a permit
+//! of its own and is priced by itself.
+
+mod build;
+mod headers;
+mod settings;
+
+pub use build::{Endpoint, Error, build};
+pub use settings::{Kind, Retries, Settings};

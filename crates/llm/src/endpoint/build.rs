@@ -1,0 +1,232 @@
+//! From settings to something that can be asked: addresses are checked, keys are read, layers are stacked.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{Url, header::AUTHORIZATION};
+use secrecy::ExposeSecret;
+
+use crate::{
+    Model, key,
+    limit::{Limit, Limited},
+    mock::Mock,
+    openai,
+    price::{Price, Priced},
+    retry::{Policy, Retry},
+};
+
+use super::{Kind, Settings, headers};
+
+/// An endpoint that has been opened: its connections and its limit are shared by all who ask it.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    model: Arc<dyn Model>,
+    limit: Arc<Limit>,
+    settings: Settings,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("endpoint {endpoint} has no url")]
+    NoUrl { endpoint: String },
+    #[error("the url of endpoint {endpoint} {reason}")]
+    Url { endpoint: String, reason: &'static str },
+    #[error("endpoint {endpoint} has no key")]
+    Key { endpoint: String, source: key::Error },
+    #[error("the key of endpoint {endpoint} is not printable ASCII")]
+    KeyText { endpoint: String },
+    #[error("endpoint {endpoint} may not have the header {name}: {reason}")]
+    Header { endpoint: String, name: String, reason: &'static str },
+    #[error("the timeout of endpoint {endpoint} is 0, in which nothing can be answered")]
+    Timeout { endpoint: String },
+    #[error("the price of endpoint {endpoint} is not an amount of money")]
+    Price { endpoint: String },
+    #[error("the client of endpoint {endpoint} cannot be set up")]
+    Client { endpoint: String, source: reqwest::Error },
+}
+
+impl Endpoint {
+    pub fn open(name: &str, settings: &Settings) -> Result<Self, Error> {
+        let endpoint = || name.to_owned();
+        if settings.price.is_some_and(|price| !price.is_valid()) {
+            return Err(Error::Price { endpoint: endpoint() });
+        }
+        let model: Arc<dyn Model> = match settings.kind {
+            Kind::Openai => {
+                let client = openai::Client::new(name, client_settings(name, settings)?)
+                    .map_err(|source| Error::Client { endpoint: endpoint(), source: source.without_url() })?;
+                Arc::new(Priced::new(client, settings.price))
+            }
+            Kind::Mock => Arc::new(Priced::new(Mock::new(name, settings.mock.clone()), settings.price)),
+        };
+        Ok(Self { model, limit: Limit::new(&settings.limits), settings: settings.clone() })
+    }
+
+    /// A way to ask it: by `Policy::model()` or `Policy::agent()`, with the tries that the settings allow.
+    #[must_use]
+    pub fn model(&self, policy: Policy) -> Arc<dyn Model> {
+        let retries = self.settings.retries;
+        let policy = policy.bounded(retries.tries, Duration::from_millis(retries.deadline_ms));
+        Arc::new(Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy))
+    }
+
+    /// For pauses that others learn of, and for what is asked beside the model.
+    #[must_use]
+    pub fn limit(&self) -> &Arc<Limit> {
+        &self.limit
+    }
+
+    #[must_use]
+    pub fn price(&self) -> Option<Price> {
+        self.settings.price
+    }
+}
+
+/// One way to ask one endpoint. Where several roles share an endpoint, open it once: its limit is shared then.
+pub fn build(name: &str, settings: &Settings, policy: Policy) -> Result<Arc<dyn Model>, Error> {
+    Ok(Endpoint::open(name, settings)?.model(policy))
+}
+
+fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, Error> {
+    let endpoint = || name.to_owned();
+    if settings.timeout_ms == 0 {
+        return Err(Error::Timeout { endpoint: endpoint() });
+    }
+    let url = settings.url.as_deref().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
+    let url = completions(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
+    let (mut headers, mut keys) = headers::resolve(name, &settings.headers)?;
+    if let Some(reference) = &settings.key {
+        let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint(), source })?;
+        let bearer = headers::secret(&format!("Bearer {}", key.expose_secret()))
+            .ok_or_else(|| Error::KeyText { endpoint: endpoint() })?;
+        headers.insert(AUTHORIZATION, bearer);
+        keys.push(key);
+    }
+    Ok(openai::Settings {
+        url,
+        model: settings.model.clone().unwrap_or_default(),
+        headers,
+        keys,
+        stream: settings.stream,
+        timeout: Duration::from_millis(settings.timeout_ms),
+        schema_mode: settings.schema_mode,
+    })
+}
+
+/// The address of chat completions below the address that is written; its query is kept.
+fn completions(written: &str) -> Result<Url, &'static str> {
+    let mut url = Url::parse(written.trim()).map_err(|_| "cannot be read: it looks like https://host/v1")?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err("is neither http:// nor https://");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("has a name or a password in it: a key is never written in the file");
+    }
+    url.set_fragment(None);
+    let path = url.path().trim_end_matches('/').to_owned();
+    if path.ends_with("/chat/completions") {
+        url.set_path(&path);
+    } else {
+        url.set_path(&format!("{path}/chat/completions"));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Message, Request};
+
+    fn settings(value: serde_json::Value) -> Settings {
+        serde_json::from_value(value).expect("settings")
+    }
+
+    fn refusal(value: serde_json::Value) -> String {
+        let error = build("main", &settings(value), Policy::model()).expect_err("refused");
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        format!("{error}: {source}")
+    }
+
+    #[test]
+    fn the_address_of_completions() {
+        let rows = [
+            ("https://api.openai.com/v1", Some("https://api.openai.com/v1/chat/completions")),
+            ("http://127.0.0.1:8080", Some("http://127.0.0.1:8080/chat/completions")),
+            ("http://h/v1/", Some("http://h/v1/chat/completions")),
+            ("http://h/v1/chat/completions", Some("http://h/v1/chat/completions")),
+            ("http://h/v1/chat/completions/", Some("http://h/v1/chat/completions")),
+            ("https://h/d?api-version=1#x", Some("https://h/d/chat/completions?api-version=1")),
+            ("https://user:pass@h/v1", None),
+            ("ftp://h/v1", None),
+            ("h/v1", None),
+            ("", None),
+        ];
+        for (written, expected) in rows {
+            assert_eq!(completions(written).ok().as_ref().map(Url::as_str), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_work_is_said_before_the_run() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let rows = [
+            (json!({}), "main has no url"),
+            (json!({"url": "http://me:sk-1@h"}), "a key is never written"),
+            (json!({"url": "http://h", "timeout_ms": 0}), "timeout of endpoint main is 0"),
+            (json!({"url": "http://h", "key": "env:GABFEST_NO_SUCH_KEY"}), "GABFEST_NO_SUCH_KEY is not set"),
+            (
+                json!({"url": "http://h", "price": {"input_per_million": -1, "output_per_million": 1}}),
+                "amount of money",
+            ),
+            (json!({"url": "http://h", "headers": {"api-key": "sk-1"}}), "use env:NAME or file:PATH"),
+            (json!({"url": "http://h", "headers": {"Authorization": "Bearer sk-1"}}), "use env:NAME or file:PATH"),
+            (json!({"url": "http://h", "headers": {"Host": "other"}}), "gabfest writes it itself"),
+            (json!({"url": "http://h", "headers": {"x-gabfest-turn": "1"}}), "gabfest writes it itself"),
+            (json!({"url": "http://h", "headers": {"a b": "1"}}), "no name of a header"),
+            (json!({"url": "http://h", "headers": {"x-team": "a\nb"}}), "not printable ASCII"),
+        ];
+        for (value, expected) in rows {
+            let message = refusal(value);
+            assert!(message.contains(expected), "{message}");
+            assert!(!message.contains("sk-1"), "{message}");
+        }
+    }
+
+    #[test]
+    fn settings_may_say_little_and_survive_a_round_trip() {
+        let full = settings(json!({
+            "kind": "openai", "url": "http://h", "model": "m", "key": "env:KEY", "headers": {"x-team": "qa"},
+            "stream": true, "timeout_ms": 5, "schema_mode": "json_object",
+            "limits": {"requests_per_minute": 60, "tokens_per_minute": 1000, "concurrency": 4, "burst": 2},
+            "price": {"input_per_million": 0.5, "output_per_million": 1.5},
+            "retries": {"tries": 2},
+        }));
+        assert_eq!(full.retries.deadline_ms, 600_000);
+        assert_eq!(settings(serde_json::to_value(&full).expect("writes")), full);
+        assert_eq!(settings(json!({})), Settings::default());
+        let zero = serde_json::from_value::<Settings>(json!({"limits": {"concurrency": 0}}));
+        assert!(zero.is_err());
+        let schema = schemars::schema_for!(Settings).to_value().to_string();
+        assert!(schema.contains("tokens_per_minute") && schema.contains("KeyRef"), "{schema}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_mock_stands_behind_price_limit_and_retries() {
+        let value = json!({
+            "kind": "mock", "limits": {"requests_per_minute": 60},
+            "price": {"input_per_million": 1.0, "output_per_million": 1.0},
+        });
+        let endpoint = Endpoint::open("main", &settings(value)).expect("opens");
+        let (judge, agent) = (endpoint.model(Policy::model()), endpoint.model(Policy::agent()));
+        let mut request = Request { messages: vec![Message::user("hello")], ..Request::default() };
+        request.context.role = "agent".to_owned();
+        judge.ask(&request).await.expect("answers");
+        let reply = agent.ask(&request).await.expect("answers");
+        assert_eq!(agent.endpoint(), "main");
+        // The limit is the endpoint's and not the asker's.
+        assert_eq!(reply.timing.wait, Duration::from_secs(1));
+        let price = endpoint.price().expect("priced");
+        assert_eq!(reply.cost_nanos, Some(price.nanos(&reply.usage)));
+    }
+}

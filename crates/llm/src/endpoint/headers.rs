@@ -1,0 +1,64 @@
+//! The headers that settings may add to a call: none that the protocol or gabfest writes, and no key in plain sight.
+
+use std::collections::BTreeMap;
+
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::{key::KeyRef, openai};
+
+use super::Error;
+
+/// They frame the message; another value would send something else than was meant.
+const FRAMING: [HeaderName; 7] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::HOST,
+    header::TE,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Parts of the names of headers that carry keys.
+const KEYS: [&str; 7] = ["auth", "cookie", "credential", "key", "password", "secret", "token"];
+
+/// The headers with their values, and the keys among these.
+pub(super) fn resolve(
+    endpoint: &str,
+    written: &BTreeMap<String, String>,
+) -> Result<(HeaderMap, Vec<SecretString>), Error> {
+    let mut headers = HeaderMap::with_capacity(written.len() + 16);
+    let mut keys = Vec::new();
+    for (name, value) in written {
+        let fault = |reason: &'static str| Error::Header { endpoint: endpoint.into(), name: name.clone(), reason };
+        let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| fault("that is no name of a header"))?;
+        if FRAMING.contains(&known)
+            || known == openai::headers::IDEMPOTENCY_KEY
+            || known.as_str().starts_with("x-gabfest-")
+        {
+            return Err(fault("gabfest writes it itself"));
+        }
+        let value = match KeyRef::parse(value) {
+            Ok(reference) => {
+                let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint.into(), source })?;
+                let value = secret(key.expose_secret());
+                keys.push(key);
+                value
+            }
+            Err(_) if KEYS.iter().any(|part| known.as_str().contains(part)) => {
+                return Err(fault("it carries a key, which is never written in the file: use env:NAME or file:PATH"));
+            }
+            Err(_) => HeaderValue::from_str(value).ok(),
+        };
+        headers.insert(known, value.ok_or_else(|| fault("its value is not printable ASCII"))?);
+    }
+    Ok((headers, keys))
+}
+
+/// A value that is not shown, not even to debuggers of headers.
+pub(super) fn secret(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}

@@ -1,0 +1,303 @@
+//! One endpoint, asked over HTTP: a request out, a reply or a classified error back.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::{
+    Response, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
+    redirect,
+};
+use secrecy::SecretString;
+use tokio::time::{Instant, timeout};
+
+use crate::{Error, Model, Reply, Request};
+
+use super::{
+    gather::{self, Gather, Trouble},
+    headers, rejection,
+    reply::Completion,
+    request::{self, Manner, SchemaMode},
+    secrets::Secrets,
+    sse,
+};
+
+/// A body that is not streamed.
+const MOST_BODY_BYTES: usize = gather::MOST_BYTES;
+/// A stream, wrapping and all: the pieces of a long reply are some three hundred bytes for one token.
+const MOST_STREAM_BYTES: usize = 64 << 20;
+/// Of an answer that is no completion, kept to be looked at.
+const MOST_PARTIAL_BYTES: usize = 4 << 10;
+/// A server that is there accepts at once; the rest of the call's time is for the answer.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// For the end of a stream after its last word, so that the connection can be used again.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// What a client needs to know, resolved.
+#[derive(Debug)]
+pub struct Settings {
+    /// Where completions are asked for, path and query included.
+    pub url: Url,
+    /// Empty for servers that have but one.
+    pub model: String,
+    /// Sent with every call; those with a key are marked as sensitive.
+    pub headers: HeaderMap,
+    /// The keys in them, to be struck from all that a server says.
+    pub keys: Vec<SecretString>,
+    pub stream: bool,
+    /// For a whole call.
+    pub timeout: Duration,
+    pub schema_mode: SchemaMode,
+}
+
+/// A server that is asked for chat completions.
+///
+/// reqwest does not show the socket, so times are measured from the moment the request is given to it. That is
+/// the time on a warm connection; the first call on each connection has the connecting in it.
+#[derive(Debug)]
+pub struct Client {
+    name: String,
+    http: reqwest::Client,
+    url: Url,
+    model: String,
+    headers: HeaderMap,
+    secrets: Secrets,
+    stream: bool,
+    timeout: Duration,
+    schema_mode: SchemaMode,
+}
+
+impl Client {
+    /// Needs a default crypto provider of rustls, which the binary installs first of all.
+    pub fn new(name: impl Into<String>, settings: Settings) -> Result<Self, reqwest::Error> {
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("gabfest/", env!("CARGO_PKG_VERSION")))
+            .tcp_nodelay(true)
+            // HTTP/2 would send all calls over one connection and hold back those above the server's limit
+            // of streams: a wait that would pass for latency.
+            .http1_only()
+            .pool_max_idle_per_host(usize::MAX)
+            .connect_timeout(CONNECT_WITHIN.min(settings.timeout))
+            // A redirect could carry the key to another host, and a proxy from the environment is not in the plan.
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            // Tries are counted, paced and reported by our own layer.
+            .retry(reqwest::retry::never())
+            .build()?;
+        let mut headers = settings.headers;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(Self {
+            name: name.into(),
+            http,
+            url: settings.url,
+            model: settings.model,
+            headers,
+            secrets: Secrets::new(settings.keys),
+            stream: settings.stream,
+            timeout: settings.timeout,
+            schema_mode: settings.schema_mode,
+        })
+    }
+
+    async fn hear(&self, call: reqwest::RequestBuilder, request: &Request, sent: Instant) -> Result<Reply, Error> {
+        let mut response = call.send().await.map_err(|error| self.unreachable(error))?;
+        if !response.status().is_success() {
+            let (body, _) = self.body(&mut response, MOST_BODY_BYTES).await;
+            let (status, headers) = (response.status(), response.headers());
+            return Err(rejection::error(&self.name, status, headers, &body, &self.secrets));
+        }
+        match Kind::of(&response, self.stream) {
+            Kind::Json => self.hear_whole(response, request, sent).await,
+            Kind::Events => self.hear_stream(response, request, sent).await,
+            Kind::Other(kind) => {
+                let (body, _) = self.body(&mut response, MOST_BODY_BYTES).await;
+                Err(self.malformed(format!("its content type is {kind}"), &body))
+            }
+        }
+    }
+
+    async fn hear_whole(&self, mut response: Response, request: &Request, sent: Instant) -> Result<Reply, Error> {
+        let (body, ending) = self.body(&mut response, MOST_BODY_BYTES).await;
+        let ended = Instant::now();
+        match ending {
+            Ending::Whole => {}
+            Ending::TooLong => {
+                return Err(self.malformed(format!("a body of more than {MOST_BODY_BYTES} bytes"), &body));
+            }
+            Ending::Broken(error) => {
+                return Err(self.malformed(format!("the body breaks off: {}", chain(error)), &body));
+            }
+        }
+        if body.is_empty() {
+            return Err(self.malformed("the body is empty".to_owned(), &body));
+        }
+        let completion: Completion<'_> =
+            serde_json::from_slice(&body).map_err(|error| self.malformed(error.to_string(), &body))?;
+        let mut gather = Gather::default();
+        gather
+            .take(completion, ended)
+            .and_then(|()| gather.finish(request, &self.model, sent, ended, false))
+            .map_err(|trouble| self.trouble(trouble, &body))
+    }
+
+    async fn hear_stream(&self, mut response: Response, request: &Request, sent: Instant) -> Result<Reply, Error> {
+        let mut gather = Gather::default();
+        let mut reader = sse::Reader::default();
+        let mut bytes = 0;
+        let outcome = loop {
+            let chunk = match response.chunk().await {
+                Ok(chunk) => chunk,
+                Err(error) => break Err(Trouble::Malformed(format!("the stream breaks off: {}", chain(error)))),
+            };
+            let at = Instant::now();
+            match &chunk {
+                Some(chunk) => reader.feed(chunk),
+                None => reader.end(),
+            }
+            match take_events(&mut reader, &mut gather, at) {
+                Err(trouble) => break Err(trouble),
+                Ok(true) => {
+                    // What is left is the end of the body; unread, it would cost the connection.
+                    let _ = timeout(LINGER, response.chunk()).await;
+                    break Ok(at);
+                }
+                Ok(false) => {}
+            }
+            match chunk {
+                Some(chunk) => bytes += chunk.len(),
+                None if gather.is_finished() => break Ok(at),
+                None => break Err(Trouble::Malformed("the stream ends before the reply does".to_owned())),
+            }
+            if bytes > MOST_STREAM_BYTES {
+                break Err(Trouble::Malformed(format!("a stream of more than {MOST_STREAM_BYTES} bytes")));
+            }
+        };
+        match outcome {
+            Ok(ended) => {
+                gather.finish(request, &self.model, sent, ended, true).map_err(|trouble| self.trouble(trouble, b""))
+            }
+            Err(trouble) => Err(self.trouble(trouble, gather.text.as_bytes())),
+        }
+    }
+
+    /// What comes of a body, up to `most` bytes, and how it ends.
+    async fn body(&self, response: &mut Response, most: usize) -> (Vec<u8>, Ending) {
+        let expected = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let mut body = Vec::with_capacity(expected.min(most));
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => {
+                    body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
+                    if body.len() == most {
+                        return (body, Ending::TooLong);
+                    }
+                }
+                Ok(None) => return (body, Ending::Whole),
+                Err(error) => return (body, Ending::Broken(error)),
+            }
+        }
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> Error {
+        Error::Unreachable {
+            endpoint: self.name.clone(),
+            status: None,
+            sent: !error.is_connect(),
+            message: self.secrets.hide(chain(error)),
+        }
+    }
+
+    fn trouble(&self, trouble: Trouble, partial: &[u8]) -> Error {
+        match trouble {
+            Trouble::Malformed(message) => self.malformed(message, partial),
+            Trouble::Exhausted(message) => {
+                Error::Exhausted { endpoint: self.name.clone(), message: self.secrets.hide(message) }
+            }
+        }
+    }
+
+    fn malformed(&self, message: String, partial: &[u8]) -> Error {
+        // The keys go first: a cut through the middle of one would leave half of it.
+        let mut partial = self.secrets.hide(String::from_utf8_lossy(partial).into_owned());
+        partial.truncate(partial.floor_char_boundary(MOST_PARTIAL_BYTES));
+        Error::Malformed { endpoint: self.name.clone(), message: self.secrets.hide(message), partial }
+    }
+}
+
+#[async_trait]
+impl Model for Client {
+    fn endpoint(&self) -> &str {
+        &self.name
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
+        let mut headers = self.headers.clone();
+        headers::write(&request.context, &mut headers);
+        let call = self.http.post(self.url.clone()).headers(headers).body(request::body(request, manner));
+        match timeout(self.timeout, self.hear(call, request, Instant::now())).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::TimedOut { endpoint: self.name.clone(), limit: self.timeout }),
+        }
+    }
+}
+
+enum Ending {
+    Whole,
+    TooLong,
+    Broken(reqwest::Error),
+}
+
+/// What a server says that its answer is.
+enum Kind {
+    Json,
+    Events,
+    Other(String),
+}
+
+impl Kind {
+    /// A server that ignores `stream`, or always streams, is understood; one that does not say is believed to
+    /// have done as asked.
+    fn of(response: &Response, stream: bool) -> Self {
+        let Some(value) = response.headers().get(CONTENT_TYPE) else {
+            return if stream { Self::Events } else { Self::Json };
+        };
+        let text = value.to_str().unwrap_or("not text");
+        let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match kind.as_str() {
+            "text/event-stream" => Self::Events,
+            "application/json" => Self::Json,
+            json if json.ends_with("+json") => Self::Json,
+            _ => Self::Other(kind),
+        }
+    }
+}
+
+/// Takes all events that are there; whether the last of the stream was among them.
+fn take_events(reader: &mut sse::Reader, gather: &mut Gather, at: Instant) -> Result<bool, Trouble> {
+    while let Some(data) = reader.next_event().map_err(|long| Trouble::Malformed(long.to_string()))? {
+        if data.trim_ascii() == b"[DONE]" {
+            return Ok(true);
+        }
+        if data.trim_ascii().is_empty() {
+            continue;
+        }
+        let completion = serde_json::from_slice(data).map_err(|error| Trouble::Malformed(error.to_string()))?;
+        gather.take(completion, at)?;
+    }
+    Ok(false)
+}
+
+/// An error of reqwest with its causes, which it keeps out of its own words, and without the address.
+fn chain(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}

@@ -1,0 +1,147 @@
+//! The headers that tell a server what a call is for: an agent under test may log them, the mock answers by them.
+
+use std::fmt::Write;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::Context;
+
+/// The same for every try of a call, so that a server can recognise a repeated one.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub const ROLE: HeaderName = HeaderName::from_static("x-gabfest-role");
+pub const RUN: HeaderName = HeaderName::from_static("x-gabfest-run");
+pub const SCENARIO: HeaderName = HeaderName::from_static("x-gabfest-scenario");
+pub const PERSONA: HeaderName = HeaderName::from_static("x-gabfest-persona");
+pub const CONVERSATION: HeaderName = HeaderName::from_static("x-gabfest-conversation");
+pub const TURN: HeaderName = HeaderName::from_static("x-gabfest-turn");
+pub const CALL: HeaderName = HeaderName::from_static("x-gabfest-call");
+/// From 0, and not sent with the first one.
+pub const TRY: HeaderName = HeaderName::from_static("x-gabfest-try");
+
+/// Of a name, in bytes before encoding: servers refuse calls whose headers are long.
+const MOST_BYTES: usize = 512;
+
+/// Adds the headers of a call; what is empty is not sent.
+pub fn write(context: &Context, headers: &mut HeaderMap) {
+    let texts = [
+        (IDEMPOTENCY_KEY, &context.idempotency_key),
+        (ROLE, &context.role),
+        (RUN, &context.run),
+        (SCENARIO, &context.scenario),
+        (PERSONA, &context.persona),
+        (CONVERSATION, &context.conversation),
+    ];
+    for (name, text) in texts {
+        if !text.is_empty() {
+            headers.insert(name, encode(text));
+        }
+    }
+    headers.insert(TURN, context.turn.into());
+    headers.insert(CALL, context.call.into());
+    if context.try_number > 0 {
+        headers.insert(TRY, context.try_number.into());
+    }
+}
+
+/// What [`write`] wrote; what is missing or cannot be read is empty.
+#[must_use]
+pub fn read(headers: &HeaderMap) -> Context {
+    let text = |name| headers.get(name).map(decode).unwrap_or_default();
+    let number = |name| text(name).parse::<u32>().unwrap_or_default();
+    Context {
+        role: text(ROLE),
+        run: text(RUN),
+        scenario: text(SCENARIO),
+        persona: text(PERSONA),
+        conversation: text(CONVERSATION),
+        turn: number(TURN),
+        call: number(CALL),
+        idempotency_key: text(IDEMPOTENCY_KEY),
+        try_number: number(TRY),
+    }
+}
+
+/// Percent-encodes what is not printable ASCII, and the percent sign.
+fn encode(text: &str) -> HeaderValue {
+    let text = &text[..text.floor_char_boundary(MOST_BYTES)];
+    if text.bytes().all(is_plain) {
+        return HeaderValue::from_str(text).expect("printable ASCII is a header");
+    }
+    let mut encoded = String::with_capacity(text.len() * 3);
+    for byte in text.bytes() {
+        if is_plain(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            write!(encoded, "%{byte:02X}").expect("a string takes all that is written");
+        }
+    }
+    HeaderValue::from_str(&encoded).expect("percent-encoded text is a header")
+}
+
+fn decode(value: &HeaderValue) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
+        let byte = escaped.and_then(|digits| Some(hex(digits[0])? << 4 | hex(digits[1])?));
+        rest = if byte.is_some() { &after[2..] } else { after };
+        bytes.push(byte.unwrap_or(first));
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+/// A space stands for itself: headers lose it at their ends only, where names have none.
+fn is_plain(byte: u8) -> bool {
+    (b' '..=b'~').contains(&byte) && byte != b'%'
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn context(text: &str) -> Context {
+        Context {
+            role: "judge".into(),
+            run: "r1".into(),
+            scenario: text.into(),
+            persona: text.into(),
+            conversation: "c".into(),
+            turn: 3,
+            call: 1,
+            idempotency_key: "r1/c/3/1".into(),
+            try_number: 2,
+        }
+    }
+
+    #[test]
+    fn names_travel_whole() {
+        for text in ["plain", "with space", "100 %", "Zoë", "退款", "%41", "line\nbreak", ""] {
+            let mut headers = HeaderMap::new();
+            write(&context(text), &mut headers);
+            assert!(headers.values().all(|value| value.to_str().is_ok()), "{headers:?}");
+            assert_eq!(read(&headers), context(text));
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_at_a_letter() {
+        let mut headers = HeaderMap::new();
+        write(&context(&"é".repeat(9_999)), &mut headers);
+        assert_eq!(read(&headers).scenario, "é".repeat(256));
+    }
+
+    proptest! {
+        #[test]
+        fn any_header_can_be_read(bytes in proptest::collection::vec(32_u8..=255, 0..60)) {
+            if let Ok(value) = HeaderValue::from_bytes(&bytes) {
+                let _ = decode(&value);
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The body of a call, written straight from what was asked: no value tree in between.
+
+use schemars::JsonSchema;
+use serde::{
+    Deserialize, Serialize, Serializer,
+    ser::{SerializeMap, SerializeSeq},
+};
+use serde_json::Value;
+
+use crate::{Message, Request, model::Speaker, model::ToolCall};
+
+/// How a server is told that the reply must satisfy a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaMode {
+    /// `response_format: json_schema`.
+    #[default]
+    JsonSchema,
+    /// `response_format: json_object`, for servers that know no schemas.
+    JsonObject,
+    /// Not at all, for servers that refuse `response_format`.
+    None,
+}
+
+/// What the endpoint's settings add to a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner<'a> {
+    /// Empty for servers that have but one.
+    pub(super) model: &'a str,
+    pub(super) stream: bool,
+    pub(super) schema_mode: SchemaMode,
+}
+
+pub(super) fn body(request: &Request, manner: Manner<'_>) -> Vec<u8> {
+    serde_json::to_vec(&Body { request, manner }).expect("writing to memory fails only on keys that are no text")
+}
+
+struct Body<'a> {
+    request: &'a Request,
+    manner: Manner<'a>,
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { request, manner } = self;
+        let mut map = Once { map: serializer.serialize_map(None)?, extra: &request.extra };
+        if !manner.model.is_empty() {
+            map.entry("model", manner.model)?;
+        }
+        map.own("messages", &Messages(&request.messages))?;
+        if let Some(temperature) = request.temperature {
+            map.entry("temperature", &temperature)?;
+        }
+        if let Some(max_tokens) = request.max_tokens {
+            map.entry("max_tokens", &max_tokens)?;
+        }
+        if let Some(seed) = request.seed {
+            map.entry("seed", &wire_seed(seed))?;
+        }
+        if !request.tools.is_empty() {
+            map.entry("tools", &request.tools)?;
+        }
+        if let Some(schema) = &request.schema {
+            match manner.schema_mode {
+                SchemaMode::JsonSchema => map.entry("response_format", &schema_format(schema))?,
+                SchemaMode::JsonObject => map.entry("response_format", &OBJECT_FORMAT)?,
+                SchemaMode::None => {}
+            }
+        }
+        if manner.stream {
+            map.own("stream", &true)?;
+            map.entry("stream_options", &StreamOptions { include_usage: true })?;
+        }
+        map.end()
+    }
+}
+
+/// A map that writes each key once. What the request adds stands in the place of what the settings say, but
+/// never in that of the messages or the manner of answering, on which reading depends.
+struct Once<'a, M> {
+    map: M,
+    extra: &'a serde_json::Map<String, Value>,
+}
+
+const OWN: [&str; 2] = ["messages", "stream"];
+
+impl<M: SerializeMap> Once<'_, M> {
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), M::Error> {
+        if self.extra.contains_key(key) { Ok(()) } else { self.map.serialize_entry(key, value) }
+    }
+
+    fn own<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), M::Error> {
+        self.map.serialize_entry(key, value)
+    }
+
+    fn end(mut self) -> Result<M::Ok, M::Error> {
+        for (key, value) in self.extra.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
+            self.map.serialize_entry(key, value)?;
+        }
+        self.map.end()
+    }
+}
+
+/// Servers read the seed into a signed number and refuse what does not fit.
+fn wire_seed(seed: u64) -> u64 {
+    seed & (u64::MAX >> 1)
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Format<'a> {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json_schema: Option<Schema<'a>>,
+}
+
+/// Not `strict`: OpenAI takes only a part of JSON Schema then, and refuses the call for the rest.
+#[derive(Serialize)]
+struct Schema<'a> {
+    name: &'static str,
+    schema: &'a Value,
+}
+
+const OBJECT_FORMAT: Format<'static> = Format { r#type: "json_object", json_schema: None };
+
+fn schema_format(schema: &Value) -> Format<'_> {
+    Format { r#type: "json_schema", json_schema: Some(Schema { name: "reply", schema }) }
+}
+
+struct Messages<'a>(&'a [Message]);
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for message in self.0 {
+            list.serialize_element(&Line {
+                role: message.role.name(),
+                content: Content(message),
+                tool_calls: Calls(&message.tool_calls),
+                tool_call_id: message.tool_call_id.as_deref(),
+            })?;
+        }
+        list.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    role: &'static str,
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Calls::is_empty")]
+    tool_calls: Calls<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+struct Content<'a>(&'a Message);
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let message = self.0;
+        if message.content.is_empty() && message.role == Speaker::Assistant && !message.tool_calls.is_empty() {
+            return serializer.serialize_none();
+        }
+        if message.images.is_empty() {
+            return serializer.serialize_str(&message.content);
+        }
+        let mut parts = serializer.serialize_seq(None)?;
+        if !message.content.is_empty() {
+            parts.serialize_element(&TextPart { r#type: "text", text: &message.content })?;
+        }
+        for url in &message.images {
+            parts.serialize_element(&ImagePart { r#type: "image_url", image_url: ImageUrl { url } })?;
+        }
+        parts.end()
+    }
+}
+
+#[derive(Serialize)]
+struct TextPart<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct ImagePart<'a> {
+    r#type: &'static str,
+    image_url: ImageUrl<'a>,
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: &'a str,
+}
+
+struct Calls<'a>(&'a [ToolCall]);
+
+impl Calls<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Calls<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|call| Call {
+            id: &call.id,
+            r#type: "function",
+            function: Function { name: &call.name, arguments: &call.arguments },
+        }))
+    }
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const MANNER: Manner<'static> = Manner { model: "gpt-x", stream: false, schema_mode: SchemaMode::JsonSchema };
+
+    fn written(request: &Request, manner: Manner<'_>) -> Value {
+        serde_json::from_slice(&body(request, manner)).expect("JSON")
+    }
+
+    #[test]
+    fn a_plain_question_is_short() {
+        let request =
+            Request { messages: vec![Message::system("be brief"), Message::user("hi")], ..Request::default() };
+        assert_eq!(
+            written(&request, MANNER),
+            json!({ "model": "gpt-x", "messages": [
+                { "role": "system", "content": "be brief" }, { "role": "user", "content": "hi" }] })
+        );
+        assert!(written(&request, Manner { model: "", ..MANNER }).get("model").is_none());
+    }
+
+    #[test]
+    fn every_setting_has_its_place() {
+        let request = Request {
+            messages: vec![Message::user("hi")],
+            temperature: Some(0.5),
+            max_tokens: Some(9),
+            seed: Some(u64::MAX),
+            tools: vec![json!({"type": "function"})],
+            schema: Some(json!({"type": "object"})),
+            ..Request::default()
+        };
+        let body = written(&request, Manner { stream: true, ..MANNER });
+        assert_eq!(body["temperature"], 0.5);
+        assert_eq!(body["max_tokens"], 9);
+        assert_eq!(body["seed"], i64::MAX);
+        assert_eq!(body["tools"], json!([{"type": "function"}]));
+        assert_eq!(
+            body["response_format"],
+            json!({ "type": "json_schema", "json_schema": { "name": "reply", "schema": { "type": "object" } } })
+        );
+        assert_eq!(body["stream"], true);
+        assert_eq!(body["stream_options"], json!({ "include_usage": true }));
+
+        let object = written(&request, Manner { schema_mode: SchemaMode::JsonObject, ..MANNER });
+        assert_eq!(object["response_format"], json!({ "type": "json_object" }));
+        let none = written(&request, Manner { schema_mode: SchemaMode::None, ..MANNER });
+        assert!(none.get("response_format").is_none());
+    }
+
+    #[test]
+    fn messages_of_all_kinds() {
+        let messages = vec![
+            Message { images: vec!["https://x/a.png".into()], ..Message::user("look") },
+            Message {
+                tool_calls: vec![ToolCall { id: "c1".into(), name: "find".into(), arguments: "{}".into() }],
+                ..Message::assistant("")
+            },
+            Message { tool_call_id: Some("c1".into()), ..Message::new(Speaker::Tool, "found") },
+        ];
+        let body = written(&Request { messages, ..Request::default() }, MANNER);
+        assert_eq!(
+            body["messages"],
+            json!([
+                { "role": "user", "content": [
+                    { "type": "text", "text": "look" },
+                    { "type": "image_url", "image_url": { "url": "https://x/a.png" } } ] },
+                { "role": "assistant", "content": null, "tool_calls": [
+                    { "id": "c1", "type": "function", "function": { "name": "find", "arguments": "{}" } } ] },
+                { "role": "tool", "content": "found", "tool_call_id": "c1" },
+            ])
+        );
+    }
+
+    #[test]
+    fn what_is_added_replaces_settings_and_never_the_messages() {
+        let extra = json!({ "temperature": 0, "messages": [], "stream": true, "plugins": ["a"], "model": "other" });
+        let request = Request {
+            messages: vec![Message::user("hi")],
+            temperature: Some(1.0),
+            extra: extra.as_object().cloned().expect("an object"),
+            ..Request::default()
+        };
+        let text = String::from_utf8(body(&request, MANNER)).expect("text");
+        for key in ["temperature", "messages", "model", "plugins"] {
+            assert_eq!(text.matches(&format!("\"{key}\":")).count(), 1, "{text}");
+        }
+        let body = written(&request, MANNER);
+        assert_eq!(body["temperature"], 0);
+        assert_eq!(body["model"], "other");
+        assert_eq!(body["messages"][0]["content"], "hi");
+        assert!(body.get("stream").is_none());
+    }
+}

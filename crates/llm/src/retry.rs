@@ -1,0 +1,340 @@
+//! Asking again, where asking again can help and cannot do harm.
+
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hash, Hasher},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use backon::{BackoffBuilder, ExponentialBuilder};
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    Error, Model, Reply, Request,
+    limit::{Attempt, Limited},
+};
+
+/// Which errors are worth another try, and how long to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    whom: Whom,
+    /// Tries of a call that fails; being throttled is not a failure and is bounded by the deadline alone.
+    tries: u32,
+    /// From the first try; no pause ends after it.
+    deadline: Duration,
+    /// Of the pauses: the bound of the first, which doubles, and of the last.
+    shortest: Duration,
+    longest: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whom {
+    Model,
+    Agent,
+}
+
+/// The layer. It stands on a [`Limited`], so that no try can go without a permit.
+#[derive(Debug)]
+pub struct Retry<M> {
+    inner: Limited<M>,
+    policy: Policy,
+}
+
+impl Policy {
+    /// For models, which keep no state: every passing fault.
+    #[must_use]
+    pub fn model() -> Self {
+        Self {
+            whom: Whom::Model,
+            tries: 5,
+            deadline: Duration::from_secs(600),
+            shortest: Duration::from_millis(500),
+            longest: Duration::from_secs(60),
+        }
+    }
+
+    /// For agents, which keep state: only what cannot have reached the agent.
+    #[must_use]
+    pub fn agent() -> Self {
+        Self { whom: Whom::Agent, ..Self::model() }
+    }
+
+    /// The same with other bounds.
+    #[must_use]
+    pub fn bounded(self, tries: u32, deadline: Duration) -> Self {
+        Self { tries, deadline, ..self }
+    }
+
+    /// Whether the same call may be made again after this error.
+    #[must_use]
+    pub fn allows(&self, error: &Error) -> bool {
+        match error {
+            Error::Throttled { .. } | Error::Unreachable { sent: false, .. } => true,
+            Error::TimedOut { .. } | Error::Malformed { .. } | Error::Unreachable { sent: true, .. } => {
+                self.whom == Whom::Model
+            }
+            Error::Refused { .. } | Error::Exhausted { .. } => false,
+        }
+    }
+}
+
+impl<M: Model> Retry<M> {
+    #[must_use]
+    pub fn new(inner: Limited<M>, policy: Policy) -> Self {
+        Self { inner, policy }
+    }
+}
+
+#[async_trait]
+impl<M: Model> Model for Retry<M> {
+    fn endpoint(&self) -> &str {
+        self.inner.endpoint()
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        let began = Instant::now();
+        let mut backoff = ExponentialBuilder::default()
+            .with_min_delay(self.policy.shortest)
+            .with_max_delay(self.policy.longest)
+            .without_max_times()
+            .build();
+        let mut waited = Duration::ZERO;
+        let (mut tries, mut failures) = (0, 0);
+        loop {
+            if let Some(error) = self.paused_too_long(began) {
+                return Err(error);
+            }
+            tries += 1;
+            let attempt = self.inner.attempt(&with_number(request, tries - 1)).await;
+            waited += attempt.waited;
+            let error = match attempt {
+                Attempt { outcome: Ok(mut reply), .. } => {
+                    reply.tries = tries;
+                    reply.timing.wait = waited;
+                    return Ok(reply);
+                }
+                Attempt { outcome: Err(error), .. } => error,
+            };
+            let asked = if let Error::Throttled { after, .. } = &error {
+                after.unwrap_or_default()
+            } else {
+                failures += 1;
+                Duration::ZERO
+            };
+            if !self.policy.allows(&error) || failures >= self.policy.tries {
+                return Err(error);
+            }
+            // Full jitter (Brooker, AWS, 2015), and never before the server asked to be asked.
+            let spread = backoff.next().unwrap_or(self.policy.longest).mul_f64(chance(request, tries));
+            let pause = asked.saturating_add(spread);
+            if began.elapsed().saturating_add(pause) > self.policy.deadline {
+                return Err(error);
+            }
+            sleep(pause).await;
+        }
+    }
+}
+
+impl<M: Model> Retry<M> {
+    /// The endpoint has told another call to come back later than this one can wait.
+    fn paused_too_long(&self, began: Instant) -> Option<Error> {
+        let left = self.inner.limit().paused_for()?;
+        (began.elapsed().saturating_add(left) > self.policy.deadline).then(|| Error::Throttled {
+            endpoint: self.endpoint().to_owned(),
+            after: Some(left),
+            message: format!("it asked not to be called for another {} s", left.as_secs()),
+        })
+    }
+}
+
+/// The request as it is, the first time.
+fn with_number(request: &Request, try_number: u32) -> Cow<'_, Request> {
+    if request.context.try_number == try_number {
+        return Cow::Borrowed(request);
+    }
+    let mut again = request.clone();
+    again.context.try_number = try_number;
+    Cow::Owned(again)
+}
+
+/// In 0..1, from the call's own identity: two runs of one plan pause alike, and two calls do not.
+fn chance(request: &Request, tries: u32) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (request.seed, &request.context.idempotency_key, tries).hash(&mut hasher);
+    // The upper 53 bits are what a double holds exactly.
+    (hasher.finish() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::VecDeque,
+        sync::{Arc, Mutex},
+    };
+
+    use super::*;
+    use crate::{
+        Context,
+        limit::{self, Limit},
+    };
+
+    /// Answers with the errors of a script, then with replies.
+    #[derive(Debug)]
+    struct Scripted {
+        script: Mutex<VecDeque<Error>>,
+        asked_at: Arc<Mutex<Vec<Instant>>>,
+    }
+
+    #[async_trait]
+    impl Model for Scripted {
+        fn endpoint(&self) -> &str {
+            "scripted"
+        }
+
+        async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+            self.asked_at.lock().unwrap().push(Instant::now());
+            match self.script.lock().unwrap().pop_front() {
+                Some(error) => Err(error),
+                None => Ok(Reply { model: format!("try {}", request.context.try_number), ..Reply::default() }),
+            }
+        }
+    }
+
+    fn throttled(after: Option<u64>) -> Error {
+        Error::Throttled { endpoint: "x".into(), after: after.map(Duration::from_secs), message: String::new() }
+    }
+
+    fn unreachable(sent: bool) -> Error {
+        Error::Unreachable { endpoint: "x".into(), status: None, message: String::new(), sent }
+    }
+
+    fn timed_out() -> Error {
+        Error::TimedOut { endpoint: "x".into(), limit: Duration::from_secs(1) }
+    }
+
+    fn malformed() -> Error {
+        Error::Malformed { endpoint: "x".into(), message: String::new(), partial: String::new() }
+    }
+
+    fn refused() -> Error {
+        Error::Refused { endpoint: "x".into(), status: 400, message: String::new() }
+    }
+
+    fn exhausted() -> Error {
+        Error::Exhausted { endpoint: "x".into(), message: String::new() }
+    }
+
+    fn retry(script: Vec<Error>, policy: Policy, limit: Arc<Limit>) -> (Retry<Scripted>, Arc<Mutex<Vec<Instant>>>) {
+        let asked_at = Arc::new(Mutex::new(Vec::new()));
+        let model = Scripted { script: Mutex::new(script.into()), asked_at: Arc::clone(&asked_at) };
+        (Retry::new(Limited::new(model, limit), policy), asked_at)
+    }
+
+    fn unlimited() -> Arc<Limit> {
+        Limit::new(&limit::Settings::default())
+    }
+
+    fn request(key: &str) -> Request {
+        Request { context: Context { idempotency_key: key.into(), ..Context::default() }, ..Request::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_tried_again_depends_on_whom_is_asked() {
+        // (error, tries of a model, tries of an agent)
+        let rows = [
+            (throttled(None), 2, 2),
+            (throttled(Some(3)), 2, 2),
+            (unreachable(false), 2, 2),
+            (unreachable(true), 2, 1),
+            (timed_out(), 2, 1),
+            (malformed(), 2, 1),
+            (refused(), 1, 1),
+            (exhausted(), 1, 1),
+        ];
+        for (error, of_model, of_agent) in rows {
+            for (policy, expected) in [(Policy::model(), of_model), (Policy::agent(), of_agent)] {
+                let (model, asked_at) = retry(vec![error.clone()], policy, unlimited());
+                let reply = model.ask(&request("a")).await;
+                assert_eq!(asked_at.lock().unwrap().len(), expected, "{error:?} {policy:?}");
+                match reply {
+                    Ok(reply) => assert_eq!(reply.tries as usize, expected),
+                    Err(last) => assert_eq!(format!("{last:?}"), format!("{error:?}")),
+                }
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn five_failures_are_enough() {
+        let (model, asked_at) = retry(vec![malformed(); 9], Policy::model(), unlimited());
+        let began = Instant::now();
+        model.ask(&request("a")).await.expect_err("still failing");
+        assert_eq!(asked_at.lock().unwrap().len(), 5);
+        // Full jitter over 0.5 + 1 + 2 + 4 seconds.
+        assert!(began.elapsed() <= Duration::from_millis(7_500), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_asked_before_the_server_says() {
+        let script = vec![throttled(Some(20)), throttled(Some(0)), throttled(None), throttled(Some(90))];
+        let (model, asked_at) = retry(script, Policy::model(), unlimited());
+        let reply = model.ask(&request("a")).await.expect("answers in the end");
+        assert_eq!((reply.tries, &*reply.model), (5, "try 4"));
+        let asked_at = asked_at.lock().unwrap();
+        let gaps: Vec<_> = asked_at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let (least, spread) = ([20.0, 0.0, 0.0, 90.0], [0.5, 1.0, 2.0, 4.0]);
+        for (n, gap) in gaps.iter().enumerate() {
+            let gap = gap.as_secs_f64();
+            assert!(gap >= least[n] && gap <= least[n] + spread[n] + 0.01, "{n}: {gap}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_storm_is_waited_out_until_the_deadline() {
+        let policy = Policy::model().bounded(5, Duration::from_secs(60));
+        let (model, asked_at) = retry(vec![throttled(Some(10)); 99], policy, unlimited());
+        let began = Instant::now();
+        let error = model.ask(&request("a")).await.expect_err("throttled");
+        assert!(matches!(error, Error::Throttled { .. }), "{error:?}");
+        assert!(began.elapsed() <= Duration::from_secs(60));
+        assert!(asked_at.lock().unwrap().len() >= 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_beyond_the_deadline_is_not_begun() {
+        let limit = unlimited();
+        let (model, asked_at) = retry(vec![throttled(Some(3_600))], Policy::model(), Arc::clone(&limit));
+        let began = Instant::now();
+        model.ask(&request("a")).await.expect_err("too long");
+        // The next call knows of it and does not even ask.
+        let error = model.ask(&request("b")).await.expect_err("still paused");
+        assert!(matches!(error, Error::Throttled { after: Some(_), .. }), "{error:?}");
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert_eq!(asked_at.lock().unwrap().len(), 1);
+        tokio::time::sleep(Duration::from_secs(3_601)).await;
+        model.ask(&request("c")).await.expect("the pause is over");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_permits_is_added_up_and_pausing_is_not() {
+        let settings =
+            limit::Settings { requests_per_minute: std::num::NonZeroU32::new(1), ..limit::Settings::default() };
+        let (model, _) = retry(vec![malformed(), malformed()], Policy::model(), Limit::new(&settings));
+        let began = Instant::now();
+        let reply = model.ask(&request("a")).await.expect("answers");
+        assert_eq!(reply.tries, 3);
+        let elapsed = began.elapsed();
+        assert!((119..=121).contains(&elapsed.as_secs()), "{elapsed:?}");
+        assert!(reply.timing.wait < elapsed && reply.timing.wait > elapsed - Duration::from_secs(2), "{reply:?}");
+    }
+
+    #[test]
+    fn jitter_is_the_calls_own() {
+        assert_eq!(chance(&request("a"), 1), chance(&request("a"), 1));
+        let draws: Vec<f64> = (0..1_000).map(|n| chance(&request(&n.to_string()), 1)).collect();
+        let mean = draws.iter().sum::<f64>() / 1_000.0;
+        assert!((0.45..0.55).contains(&mean), "{mean}");
+        assert!(draws.iter().all(|draw| (0.0..1.0).contains(draw)));
+    }
+}
