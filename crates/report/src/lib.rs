@@ -1,1 +1,35 @@
 //! A summary in, pages out.
+//!
+//! A report is a function of a run's [`record::Summary`] and of a capped [`Selection`] of its transcripts, so
+//! rendering an old run again gives the same bytes. Trials come one by one, in the plan's order; only the
+//! selection stays in memory.
+//!
+//! - [`Writer`] fills a run's folder; [`Page`] renders one page without a folder.
+//! - [`json`], [`junit`], [`markdown`], [`html`], [`terminal`]: the pages, one file a format.
+//! - [`trials_jsonl`], [`transcripts_jsonl`], [`view`]: one line a trial.
+//! - [`schema`]: the shape of `report.json`.
+//! - `cases`, `matrix`, `reasons`, `clip`, `figures`: what the pages share.
+
+mod cases;
+mod clip;
+mod figures;
+mod matrix;
+mod part_file;
+mod reasons;
+
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod page;
+pub mod schema;
+pub mod selection;
+pub mod terminal;
+pub mod transcripts_jsonl;
+pub mod trials_jsonl;
+pub mod view;
+pub mod write;
+
+pub use page::Page;
+pub use selection::{Selected, Selection};
+pub use write::{Error, Writer, Written};

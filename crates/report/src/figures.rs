@@ -1,0 +1,108 @@
+//! Numbers as people read them: shares, times, counts and money.
+
+use record::{Usd, summary::Rate};
+
+/// `83.3%`; whole percents without a decimal.
+pub(crate) fn percent(share: f64) -> String {
+    let tenths = (share * 1_000.0).round() / 10.0;
+    // A share just below 1 must not read as 100%: one failure in ten thousand is a failure.
+    let tenths = if share < 1.0 { tenths.min(99.9) } else { tenths };
+    let tenths = if share > 0.0 { tenths.max(0.1) } else { tenths };
+    if tenths.fract().abs() < 1e-9 { format!("{tenths:.0}%") } else { format!("{tenths:.1}%") }
+}
+
+/// `83.3%`, or a dash where nothing was judged.
+pub(crate) fn estimate(rate: &Rate) -> String {
+    rate.estimate.map_or_else(|| "–".to_owned(), percent)
+}
+
+/// `64–93%`: an interval's ends, in whole percents rounded outwards.
+pub(crate) fn interval(rate: &Rate) -> String {
+    if rate.n == 0 {
+        return "–".to_owned();
+    }
+    let low = (rate.low * 100.0 + 1e-9).floor().max(0.0);
+    let high = (rate.high * 100.0 - 1e-9).ceil().min(100.0);
+    format!("{low:.0}–{high:.0}%")
+}
+
+/// `812 ms`, `1.84 s`, `2 min 5 s`.
+pub(crate) fn millis(millis: f64) -> String {
+    if millis < 10.0 {
+        format!("{millis:.1} ms")
+    } else if millis < 999.5 {
+        format!("{millis:.0} ms")
+    } else if millis < 59_995.0 {
+        format!("{:.2} s", millis / 1_000.0)
+    } else {
+        let seconds = (millis / 1_000.0).round() as u64;
+        format!("{} min {} s", count(seconds / 60), seconds % 60)
+    }
+}
+
+/// [`millis`] of microseconds.
+pub(crate) fn micros(micros: u64) -> String {
+    millis(micros as f64 / 1_000.0)
+}
+
+/// `12,345`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `$0.0123`.
+pub(crate) fn usd(dollars: f64) -> String {
+    Usd((dollars * 1e9).round() as i64).to_string()
+}
+
+/// `1 case`, `2 cases`.
+pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        for (share, text) in
+            [(0.0, "0%"), (1.0, "100%"), (0.5, "50%"), (0.8333, "83.3%"), (0.99999, "99.9%"), (0.00001, "0.1%")]
+        {
+            assert_eq!(percent(share), text);
+        }
+        for (number, text) in [
+            (0.0, "0.0 ms"),
+            (9.94, "9.9 ms"),
+            (812.4, "812 ms"),
+            (999.6, "1.00 s"),
+            (1_840.0, "1.84 s"),
+            (59_996.0, "1 min 0 s"),
+            (125_000.0, "2 min 5 s"),
+        ] {
+            assert_eq!(millis(number), text);
+        }
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+        assert_eq!(usd(0.01234), "$0.0123");
+        assert_eq!(plural(1, "case", "cases"), "1 case");
+    }
+
+    #[test]
+    fn intervals_round_outwards() {
+        let rate = |low, high, n| Rate { estimate: None, low, high, method: "wilson 95%".to_owned(), n };
+        assert_eq!(interval(&rate(0.641, 0.926, 20)), "64–93%");
+        assert_eq!(interval(&rate(0.0, 1.0, 3)), "0–100%");
+        assert_eq!(interval(&rate(0.64, 0.93, 20)), "64–93%");
+        assert_eq!(interval(&rate(0.0, 1.0, 0)), "–");
+    }
+}

@@ -1,0 +1,153 @@
+//! The conversations of the page, as chats with their judgments beside the turns.
+
+mod chat;
+
+use record::{Summary, Verdict};
+use serde::Serialize;
+
+use self::chat::{Finding, Turn};
+use super::overview::{Mark, mark};
+use crate::{
+    Selected, Selection, cases, clip,
+    figures::{self, count, usd},
+    matrix::Matrix,
+};
+
+const HEADLINE_CHARS: usize = 160;
+
+#[derive(Serialize)]
+pub(super) struct Conversations {
+    pub(super) failing: Vec<Conversation>,
+    passing: Vec<Conversation>,
+    /// What can be filtered for, with how many there are.
+    kinds: Vec<Kind>,
+    left_out: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Kind {
+    mark: Mark,
+    count: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Conversation {
+    anchor: String,
+    mark: Mark,
+    pub(super) name: String,
+    scenario: String,
+    headline: String,
+    reason: Option<String>,
+    failure_kind: Option<&'static str>,
+    blame: Option<&'static str>,
+    pub(super) failing_turn: Option<u32>,
+    /// With its `#`.
+    pub(super) failing_anchor: String,
+    facts: Vec<Fact>,
+    /// That somebody may want to paste elsewhere.
+    ids: Vec<Fact>,
+    turns: Vec<Turn>,
+    /// Of the conversation and its steps as a whole.
+    after: Vec<Finding>,
+    /// Its place in the table of scenarios and personas.
+    row: Option<usize>,
+    column: Option<usize>,
+    case: u64,
+}
+
+#[derive(Serialize)]
+struct Fact {
+    name: &'static str,
+    value: String,
+}
+
+impl Conversations {
+    pub(super) fn of(summary: &Summary, selection: &Selection) -> Self {
+        let matrix = Matrix::of(&summary.cases);
+        let (failing, passing) = selection.in_plan_order();
+        let kinds = [Verdict::Fail, Verdict::Error, Verdict::Inconclusive].into_iter().filter_map(|verdict| {
+            let number = failing.iter().filter(|selected| selected.trial.verdict == verdict).count();
+            (number > 0).then(|| Kind { mark: mark(verdict), count: count(number as u64) })
+        });
+        let left_out = selection.failing_seen() - failing.len() as u64;
+        Self {
+            kinds: kinds.collect(),
+            failing: failing.iter().map(|selected| conversation(selected, summary, &matrix)).collect(),
+            passing: passing.iter().map(|selected| conversation(selected, summary, &matrix)).collect(),
+            left_out: (left_out > 0).then(|| count(left_out)),
+        }
+    }
+
+    pub(super) fn first_of_cell(&self, row: usize, column: usize) -> Option<String> {
+        self.first(|conversation| conversation.row == Some(row) && conversation.column == Some(column))
+    }
+
+    pub(super) fn first_of_case(&self, case: u64) -> Option<String> {
+        self.first(|conversation| conversation.case == case)
+    }
+
+    fn first(&self, wanted: impl Fn(&Conversation) -> bool) -> Option<String> {
+        let found = self.failing.iter().chain(&self.passing).find(|conversation| wanted(conversation));
+        found.map(|conversation| format!("#{}", conversation.anchor))
+    }
+}
+
+fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conversation {
+    let trial = &selected.trial;
+    let case = cases::find(summary, trial.case);
+    let failure = trial.failure.as_ref();
+    // Made of the number, not of ids: whatever stands in an id, this is a valid anchor.
+    let anchor = format!("t{}", trial.number);
+    let failing_turn =
+        failure.and_then(|failure| failure.turn).filter(|turn| selected.turns.iter().any(|of| of.number == *turn));
+    let failing_anchor = match failing_turn {
+        Some(turn) => format!("#{anchor}-turn-{turn}"),
+        None => format!("#{anchor}"),
+    };
+    let (row, column) = case.and_then(|case| matrix.place(case)).unzip();
+    let reason = failure.map(|failure| failure.message.clone());
+    Conversation {
+        mark: mark(trial.verdict),
+        name: case.map_or_else(|| format!("case {}", trial.case_id), cases::name),
+        scenario: case.map_or_else(String::new, |case| case.scenario.clone()),
+        headline: reason.as_deref().map(|reason| clip::ellipsis(reason, HEADLINE_CHARS)).unwrap_or_default(),
+        reason,
+        failure_kind: failure.map(|failure| failure.kind.name()),
+        blame: failure.map(|failure| failure.blame.name()),
+        failing_turn,
+        failing_anchor,
+        facts: facts(selected, case.map(|case| case.agent.as_str())),
+        ids: vec![
+            Fact { name: "trial", value: trial.trial_id.to_string() },
+            Fact { name: "case", value: trial.case_id.to_string() },
+            Fact { name: "seed", value: trial.seed.to_string() },
+        ],
+        turns: chat::turns(selected, &anchor, failing_turn),
+        after: chat::after(selected),
+        row,
+        column,
+        case: trial.case,
+        anchor,
+    }
+}
+
+fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {
+    let trial = &selected.trial;
+    let mut facts = Vec::new();
+    let mut fact = |name, value| facts.push(Fact { name, value });
+    if let Some(agent) = agent {
+        fact("agent", agent.to_owned());
+    }
+    fact("repeat", trial.repeat.to_string());
+    fact("turns", trial.turns.to_string());
+    fact("took", figures::millis(trial.duration_ms as f64));
+    if let Some(reason) = &trial.termination_reason {
+        fact("ended by", reason.clone());
+    }
+    let cost = usd(trial.spend.cost().dollars());
+    fact("cost", if trial.spend.unpriced_calls() > 0 { format!("{cost} (incomplete)") } else { cost });
+    if trial.epoch > 1 {
+        fact("attempt", trial.epoch.to_string());
+    }
+    facts
+}

@@ -1,0 +1,173 @@
+//! One conversation turn by turn: what was said, what was called, what was found.
+
+mod json_text;
+
+use record::{Scope, turn::Speaker};
+use serde::Serialize;
+
+use crate::{
+    Selected,
+    figures::{self, count, micros},
+};
+
+#[derive(Serialize)]
+pub(super) struct Turn {
+    anchor: String,
+    number: u32,
+    step: u32,
+    /// How many turns before it are not shown.
+    gap: Option<String>,
+    failing: bool,
+    speaker: &'static str,
+    program: bool,
+    user: String,
+    agent: Option<String>,
+    exit_code: Option<i32>,
+    tools: Vec<Tool>,
+    actions: Vec<String>,
+    took: String,
+    ttft: Option<String>,
+    calls: Vec<Call>,
+    notes: Vec<Note>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: String,
+    arguments: String,
+    result: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Call {
+    role: &'static str,
+    model: String,
+    endpoint: String,
+    wait: Option<String>,
+    ttft: Option<String>,
+    total: String,
+    tokens: String,
+    tries: Option<u32>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Note {
+    kind: String,
+    text: String,
+}
+
+/// A judgment beside what it is about.
+#[derive(Serialize)]
+pub(super) struct Finding {
+    class: &'static str,
+    icon: &'static str,
+    word: &'static str,
+    scope: Option<String>,
+    check: String,
+    description: Option<String>,
+    score: Option<String>,
+    reason: String,
+    evidence: Option<String>,
+    line: Option<u32>,
+}
+
+pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>) -> Vec<Turn> {
+    let mut before = 0;
+    let mut turns = Vec::with_capacity(selected.turns.len());
+    for turn in &selected.turns {
+        let missing = u64::from(turn.number.saturating_sub(before + 1));
+        before = turn.number;
+        turns.push(Turn {
+            anchor: format!("{anchor}-turn-{}", turn.number),
+            number: turn.number,
+            step: turn.step,
+            gap: (missing > 0).then(|| figures::plural(missing, "turn", "turns")),
+            failing: failing_turn == Some(turn.number),
+            speaker: match turn.speaker {
+                Speaker::Scripted => "user, scripted",
+                Speaker::Simulated => "user, simulated",
+                Speaker::Program => "program",
+            },
+            program: turn.speaker == Speaker::Program,
+            user: turn.user.clone(),
+            agent: turn.agent.clone().filter(|text| !text.is_empty()),
+            exit_code: turn.exit_code,
+            tools: turn.tool_calls.iter().map(tool).collect(),
+            actions: turn.actions.clone(),
+            took: micros(turn.duration_micros),
+            ttft: turn
+                .calls
+                .iter()
+                .find(|call| call.role == record::Role::Agent)
+                .and_then(|call| call.ttft_micros)
+                .map(micros),
+            calls: turn.calls.iter().map(call).collect(),
+            notes: turn.notes.iter().map(|note| Note { kind: note.kind.clone(), text: note.text.clone() }).collect(),
+            findings: findings(selected, |scope| matches!(scope, Scope::Turn { turn: of, .. } if of == turn.number)),
+        });
+    }
+    turns
+}
+
+/// What was found about steps, the conversation, and turns that are not shown.
+pub(super) fn after(selected: &Selected) -> Vec<Finding> {
+    findings(selected, |scope| match scope {
+        Scope::Turn { turn, .. } => selected.turns.iter().all(|shown| shown.number != turn),
+        Scope::Conversation { .. } | Scope::Step { .. } => true,
+    })
+}
+
+fn findings(selected: &Selected, about: impl Fn(Scope) -> bool) -> Vec<Finding> {
+    let judgments = selected.trial.judgments.iter().filter(|judgment| about(judgment.scope));
+    judgments
+        .map(|judgment| {
+            let (class, icon) = match judgment.finding {
+                record::Finding::Pass => ("pass", "✓"),
+                record::Finding::Fail => ("fail", "✕"),
+                record::Finding::Inconclusive => ("inconclusive", "?"),
+                record::Finding::Error => ("error", "!"),
+            };
+            Finding {
+                class,
+                icon,
+                word: judgment.finding.name(),
+                scope: match judgment.scope {
+                    Scope::Turn { turn, .. } if selected.turns.iter().any(|shown| shown.number == turn) => None,
+                    Scope::Turn { turn, .. } => Some(format!("turn {turn}")),
+                    Scope::Step { step } => Some(format!("step {step}")),
+                    Scope::Conversation { step } => Some(format!("conversation, step {step}")),
+                },
+                check: judgment.check.clone(),
+                description: judgment.description.clone().filter(|text| !text.is_empty()),
+                score: judgment.score.map(|score| format!("{score:.2}")),
+                reason: judgment.reason.clone(),
+                evidence: judgment.evidence.clone().filter(|text| !text.is_empty()),
+                line: (judgment.line > 0).then_some(judgment.line),
+            }
+        })
+        .collect()
+}
+
+fn tool(call: &record::turn::ToolCall) -> Tool {
+    Tool {
+        name: call.name.clone(),
+        arguments: json_text::indented(&call.arguments),
+        result: call.result.as_deref().map(json_text::indented),
+    }
+}
+
+fn call(of: &record::Call) -> Call {
+    Call {
+        role: of.role.name(),
+        model: of.model.clone(),
+        endpoint: of.endpoint.clone(),
+        wait: (of.wait_micros > 0).then(|| micros(of.wait_micros)),
+        ttft: of.ttft_micros.map(micros),
+        total: micros(of.total_micros),
+        tokens: format!("{} in, {} out", count(of.tokens.input), count(of.tokens.output)),
+        tries: (of.tries > 1).then_some(of.tries),
+        error: of.error.clone(),
+    }
+}

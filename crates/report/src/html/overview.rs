@@ -1,0 +1,282 @@
+//! The top of the page: the verdict, its gates and the key figures.
+
+use record::{
+    Summary, Verdict,
+    summary::{RunState, RunVerdict, Trials},
+};
+use serde::Serialize;
+
+use super::conversation::Conversations;
+use crate::figures::{self, count, millis, percent, usd};
+
+/// Width of the bars' drawing, in its own units.
+const BAR: f64 = 1_000.0;
+
+#[derive(Serialize)]
+pub(super) struct Overview {
+    name: String,
+    id: String,
+    started_at: String,
+    ended_at: Option<String>,
+    seed: String,
+    plan_digest: String,
+    version: String,
+    note: Option<&'static str>,
+    verdict: Mark,
+    sentence: String,
+    exit: &'static str,
+    gates: Vec<Gate>,
+    first_failure: Option<FirstFailure>,
+    parts: Vec<Part>,
+    figures: Vec<Figure>,
+}
+
+/// A verdict as a colour, a sign and a word.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Mark {
+    pub(super) class: &'static str,
+    pub(super) icon: &'static str,
+    pub(super) word: &'static str,
+}
+
+#[derive(Serialize)]
+struct Gate {
+    name: String,
+    mark: Mark,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct FirstFailure {
+    href: String,
+    words: String,
+}
+
+/// A piece of the bar of all planned trials.
+#[derive(Serialize)]
+struct Part {
+    class: &'static str,
+    word: &'static str,
+    count: String,
+    from: String,
+    width: String,
+}
+
+#[derive(Serialize)]
+struct Figure {
+    key: &'static str,
+    name: &'static str,
+    value: String,
+    details: Vec<String>,
+    warning: Option<String>,
+    interval: Option<Interval>,
+}
+
+#[derive(Serialize)]
+struct Interval {
+    low: String,
+    width: String,
+    estimate: String,
+}
+
+impl Overview {
+    pub(super) fn of(summary: &Summary, conversations: &Conversations) -> Self {
+        let run = &summary.run;
+        Self {
+            name: run.name.clone(),
+            id: run.id.to_string(),
+            started_at: run.started_at.clone(),
+            ended_at: run.ended_at.clone(),
+            seed: run.seed.to_string(),
+            plan_digest: run.plan_digest.short().to_owned(),
+            version: run.gabfest_version.clone(),
+            note: note(run.state),
+            verdict: run_mark(summary.verdict),
+            sentence: sentence(summary),
+            exit: exit(summary),
+            gates: summary
+                .gates
+                .iter()
+                .map(|gate| Gate { name: gate.name.clone(), mark: run_mark(gate.verdict), reason: gate.reason.clone() })
+                .collect(),
+            first_failure: conversations.failing.first().map(|first| FirstFailure {
+                href: first.failing_anchor.clone(),
+                words: match first.failing_turn {
+                    Some(turn) => format!("Go to the first failure: turn {turn} of {}", first.name),
+                    None => format!("Go to the first failure: {}", first.name),
+                },
+            }),
+            parts: parts(&summary.summary.trials),
+            figures: figures(summary),
+        }
+    }
+}
+
+pub(super) fn run_mark(verdict: RunVerdict) -> Mark {
+    match verdict {
+        RunVerdict::Pass => mark(Verdict::Pass),
+        RunVerdict::Fail => mark(Verdict::Fail),
+        RunVerdict::Inconclusive => mark(Verdict::Inconclusive),
+    }
+}
+
+pub(super) fn mark(verdict: Verdict) -> Mark {
+    let (class, icon) = match verdict {
+        Verdict::Pass => ("pass", "✓"),
+        Verdict::Fail => ("fail", "✕"),
+        Verdict::Error => ("error", "!"),
+        Verdict::Inconclusive => ("inconclusive", "?"),
+        Verdict::Skipped => ("skipped", "–"),
+        Verdict::Cancelled => ("cancelled", "–"),
+    };
+    Mark { class, icon, word: verdict.name() }
+}
+
+fn note(state: RunState) -> Option<&'static str> {
+    match state {
+        RunState::Finished => None,
+        RunState::Running => Some("This run is still going on: every figure is provisional."),
+        RunState::Interrupted => {
+            Some("This run was interrupted: the figures cover what was played, and gabfest resume goes on with it.")
+        }
+        RunState::Cancelled => Some("This run was cancelled: the figures cover what was played."),
+    }
+}
+
+fn sentence(summary: &Summary) -> String {
+    let broken = summary.gates.iter().filter(|gate| gate.verdict != RunVerdict::Pass).count() as u64;
+    let gates = match (summary.gates.len() as u64, broken) {
+        (0, _) => "No gate was set.".to_owned(),
+        (1, 0) => "The one gate held.".to_owned(),
+        (all, 0) => format!("All {} gates held.", count(all)),
+        (all, broken) => format!("{} of {} did not hold.", count(broken), figures::plural(all, "gate", "gates")),
+    };
+    let trials = summary.summary.trials;
+    format!("{gates} {} of {} judged trials passed.", count(trials.pass), count(trials.pass + trials.fail))
+}
+
+fn exit(summary: &Summary) -> &'static str {
+    match (summary.run.state, summary.verdict) {
+        (RunState::Interrupted, _) => "130: interrupted, with a partial report",
+        (_, RunVerdict::Pass) => "0: every gate held",
+        (_, RunVerdict::Fail) => "1: a gate failed",
+        (_, RunVerdict::Inconclusive) => "3: not enough evidence",
+    }
+}
+
+fn parts(trials: &Trials) -> Vec<Part> {
+    let all = [
+        ("pass", "passed", trials.pass),
+        ("fail", "failed", trials.fail),
+        ("error", "error", trials.error),
+        ("inconclusive", "inconclusive", trials.inconclusive),
+        ("skipped", "skipped", trials.skipped),
+        ("cancelled", "cancelled", trials.cancelled),
+        ("waiting", "not started", trials.not_started),
+    ];
+    let sum: u64 = all.iter().map(|(_, _, number)| number).sum();
+    let mut from = 0.0;
+    let mut parts = Vec::new();
+    for (class, word, number) in all {
+        if number > 0 {
+            let width = number as f64 / sum as f64 * BAR;
+            parts.push(Part {
+                class,
+                word,
+                count: count(number),
+                from: format!("{from:.1}"),
+                // A gap of two units keeps neighbours apart without relying on their colours.
+                width: format!("{:.1}", (width - 2.0).max(2.0)),
+            });
+            from += width;
+        }
+    }
+    parts
+}
+
+fn figures(summary: &Summary) -> Vec<Figure> {
+    let totals = &summary.summary;
+    let trials = totals.trials;
+    let rate = &totals.pass_rate;
+    let judged = trials.pass + trials.fail;
+    let figure = |key, name, value: String, details: Vec<String>| Figure {
+        key,
+        name,
+        value,
+        details,
+        warning: None,
+        interval: None,
+    };
+    let mut all = Vec::new();
+    all.push(Figure {
+        interval: (rate.n > 0).then(|| Interval {
+            low: format!("{:.1}", rate.low * BAR),
+            width: format!("{:.1}", ((rate.high - rate.low) * BAR).max(4.0)),
+            estimate: format!("{:.1}", rate.estimate.unwrap_or(0.0) * BAR),
+        }),
+        ..figure(
+            "pass-rate",
+            "Pass rate",
+            figures::estimate(rate),
+            vec![
+                format!("{} of {} judged", count(trials.pass), count(judged)),
+                format!("{} interval {}", rate.method, figures::interval(rate)),
+            ],
+        )
+    });
+    all.push(figure(
+        "completed",
+        "Completed",
+        percent(totals.completed_rate),
+        vec![
+            format!("{} of {} planned", count(judged), count(trials.planned)),
+            format!(
+                "{}, {}",
+                figures::plural(totals.conversations, "conversation", "conversations"),
+                figures::plural(totals.turns, "turn", "turns")
+            ),
+        ],
+    ));
+    all.push(figure(
+        "flaky",
+        "Flaky cases",
+        count(totals.flaky_cases),
+        vec![format!("of {}", figures::plural(summary.cases.len() as u64, "case", "cases"))],
+    ));
+    let turn = &totals.latency.turn;
+    if turn.count > 0 {
+        let details = vec![format!("p95 {}", millis(turn.p95_ms)), format!("p99 {}", millis(turn.p99_ms))];
+        all.push(figure("latency", "Reply, median", millis(turn.p50_ms), details));
+    }
+    let ttft = &totals.latency.ttft;
+    if ttft.count > 0 {
+        let details = vec![format!("p95 {}", millis(ttft.p95_ms)), format!("p99 {}", millis(ttft.p99_ms))];
+        all.push(figure("ttft", "First token, median", millis(ttft.p50_ms), details));
+    }
+    let input: u64 = totals.tokens.values().map(|tokens| tokens.input).sum();
+    let output: u64 = totals.tokens.values().map(|tokens| tokens.output).sum();
+    let details = vec![format!("{} in", count(input)), format!("{} out", count(output))];
+    all.push(figure("tokens", "Tokens", count(input + output), details));
+    let cost = &totals.cost;
+    all.push(Figure {
+        warning: (!cost.complete).then(|| {
+            format!("incomplete: {} no price", figures::plural(cost.unpriced_calls, "call has", "calls have"))
+        }),
+        ..figure(
+            "cost",
+            "Cost",
+            usd(cost.total_usd),
+            (totals.unsettled_usd > 0.0)
+                .then(|| format!("at most {} unsettled", usd(totals.unsettled_usd)))
+                .into_iter()
+                .collect(),
+        )
+    });
+    all.push(figure(
+        "attempts",
+        "Attempts",
+        count(totals.attempts.total),
+        vec![format!("{} lost and played again", count(totals.attempts.lost))],
+    ));
+    all
+}

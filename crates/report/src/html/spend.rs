@@ -1,0 +1,73 @@
+//! Tokens and cost by role and model, and what went wrong by kind and blame.
+
+use record::{Blame, Summary, summary::FailureCount};
+use serde::Serialize;
+
+use crate::figures::{self, count, usd};
+
+#[derive(Serialize)]
+pub(super) struct Spend {
+    rows: Vec<Row>,
+    calls: String,
+    input: String,
+    output: String,
+    cost: String,
+    incomplete: Option<String>,
+    unsettled: Option<String>,
+    agent_failures: Vec<Failure>,
+    our_failures: Vec<Failure>,
+    lost: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    role: &'static str,
+    model: String,
+    calls: String,
+    input: String,
+    output: String,
+    cost: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    kind: &'static str,
+    blame: &'static str,
+    trials: String,
+}
+
+impl Spend {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let totals = &summary.summary;
+        let rows = totals.models.iter().map(|line| Row {
+            role: line.role.name(),
+            model: line.model.clone(),
+            calls: count(line.calls),
+            input: count(line.tokens.input),
+            output: count(line.tokens.output),
+            cost: (line.calls == 0 || line.unpriced_calls < line.calls).then(|| usd(line.cost_usd)),
+        });
+        let sum = |of: fn(&record::summary::ModelSpend) -> u64| count(totals.models.iter().map(of).sum());
+        let (agent, ours): (Vec<_>, Vec<_>) = totals.failures.iter().partition(|failure| failure.blame == Blame::Agent);
+        Self {
+            rows: rows.collect(),
+            calls: sum(|line| line.calls),
+            input: sum(|line| line.tokens.input),
+            output: sum(|line| line.tokens.output),
+            cost: usd(totals.cost.total_usd),
+            incomplete: (!totals.cost.complete)
+                .then(|| figures::plural(totals.cost.unpriced_calls, "call has no price", "calls have no price")),
+            unsettled: (totals.unsettled_usd > 0.0).then(|| usd(totals.unsettled_usd)),
+            agent_failures: agent.into_iter().map(failure).collect(),
+            our_failures: ours.into_iter().map(failure).collect(),
+            lost: (totals.attempts.lost > 0).then(|| {
+                let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
+                format!("{lost} of {} lost with their workers and played again", count(totals.attempts.total))
+            }),
+        }
+    }
+}
+
+fn failure(of: &FailureCount) -> Failure {
+    Failure { kind: of.kind.name(), blame: of.blame.name(), trials: count(of.trials) }
+}

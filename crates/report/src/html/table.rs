@@ -1,0 +1,168 @@
+//! The tables of cases: scenario x persona as a heat map, and every case with its parameters.
+
+use record::{
+    Summary,
+    summary::{CaseSummary, RunVerdict},
+};
+use serde::Serialize;
+
+use super::{
+    conversation::Conversations,
+    overview::{Mark, run_mark},
+};
+use crate::{
+    cases, clip,
+    figures::{self, count, percent},
+    matrix::{Cell, Matrix},
+};
+
+const SCENARIOS_SHOWN: usize = 500;
+const CASES_SHOWN: usize = 300;
+const PARAMETER_CHARS: usize = 120;
+
+#[derive(Serialize)]
+pub(super) struct MatrixTable {
+    personas: Vec<String>,
+    rows: Vec<Row>,
+    left_out: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    scenario: String,
+    agent: Option<String>,
+    cells: Vec<Option<Heat>>,
+    total: Heat,
+}
+
+#[derive(Serialize)]
+struct Heat {
+    /// 0 to 10: tenths of the pass rate; 10 only where all passed.
+    tenths: Option<u64>,
+    rate: String,
+    passed: String,
+    interval: String,
+    flaky: bool,
+    unjudged: Option<String>,
+    /// To its first conversation that did not pass.
+    href: Option<String>,
+    /// What the conversations of this cell carry, so that they can be filtered.
+    row: usize,
+    column: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct CaseTable {
+    rows: Vec<CaseRow>,
+    several_agents: bool,
+    left_out: Option<String>,
+}
+
+#[derive(Serialize)]
+struct CaseRow {
+    mark: Mark,
+    name: String,
+    persona: String,
+    agent: String,
+    source: String,
+    parameters: Vec<(String, String)>,
+    passed: String,
+    rate: String,
+    interval: String,
+    /// The chance that as many repeats as were judged all pass.
+    pass_hat_k: Option<String>,
+    flaky: bool,
+    unjudged: Option<String>,
+    href: Option<String>,
+}
+
+impl MatrixTable {
+    pub(super) fn of(summary: &Summary, conversations: &Conversations) -> Self {
+        let matrix = Matrix::of(&summary.cases);
+        let (rows, left_out) = matrix.shown(SCENARIOS_SHOWN);
+        let rows = rows
+            .into_iter()
+            .map(|(row, of)| Row {
+                scenario: of.scenario.clone(),
+                agent: of.agent.clone(),
+                cells: of
+                    .cells
+                    .iter()
+                    .enumerate()
+                    .map(|(column, cell)| {
+                        let href = conversations.first_of_cell(row, column);
+                        cell.as_ref().map(|cell| heat(cell, row, column, href))
+                    })
+                    .collect(),
+                total: heat(&of.total, row, matrix.personas.len(), None),
+            })
+            .collect();
+        let left_out = (left_out > 0).then(|| figures::plural(left_out as u64, "more scenario", "more scenarios"));
+        Self { personas: matrix.personas, rows, left_out }
+    }
+}
+
+impl CaseTable {
+    pub(super) fn of(summary: &Summary, conversations: &Conversations) -> Self {
+        let mut shown: Vec<&CaseSummary> = summary.cases.iter().collect();
+        shown.sort_by_key(|case| (case.verdict == RunVerdict::Pass && !case.flaky, case.number));
+        let left_out = shown.len().saturating_sub(CASES_SHOWN) as u64;
+        shown.truncate(CASES_SHOWN);
+        shown.sort_by_key(|case| case.number);
+        Self {
+            several_agents: summary.cases.windows(2).any(|pair| pair[0].agent != pair[1].agent),
+            rows: shown.into_iter().map(|case| case_row(case, conversations)).collect(),
+            left_out: (left_out > 0).then(|| figures::plural(left_out, "more case", "more cases")),
+        }
+    }
+}
+
+fn heat(cell: &Cell, row: usize, column: usize, href: Option<String>) -> Heat {
+    let rate = cell.rate();
+    Heat {
+        tenths: rate.estimate.map(|share| (share * 10.0).floor() as u64),
+        rate: figures::estimate(&rate),
+        passed: format!("{}/{}", count(cell.pass), count(cell.judged())),
+        interval: figures::interval(&rate),
+        flaky: cell.flaky_cases > 0,
+        unjudged: unjudged(cell.error, cell.inconclusive),
+        href,
+        row,
+        column,
+    }
+}
+
+fn unjudged(error: u64, inconclusive: u64) -> Option<String> {
+    let words: Vec<String> = [(error, "error"), (inconclusive, "inconclusive")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{} {word}", count(number)))
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {
+    let name = match &case.combination {
+        Some(combination) => format!("{} / {combination}", case.scenario),
+        None => case.scenario.clone(),
+    };
+    let parameters = case.parameters.iter().map(|(path, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (path.clone(), clip::ellipsis(&value, PARAMETER_CHARS))
+    });
+    CaseRow {
+        mark: run_mark(case.verdict),
+        name,
+        persona: cases::persona(case).to_owned(),
+        agent: case.agent.clone(),
+        source: case.source.clone(),
+        parameters: parameters.collect(),
+        passed: format!("{}/{}", count(case.pass), count(case.pass + case.fail)),
+        rate: figures::estimate(&case.pass_rate),
+        interval: figures::interval(&case.pass_rate),
+        pass_hat_k: case.pass_hat_k.last().map(|share| format!("{} (k={})", percent(*share), case.pass_hat_k.len())),
+        flaky: case.flaky,
+        unjudged: unjudged(case.error, case.inconclusive),
+        href: conversations.first_of_case(case.number),
+    }
+}

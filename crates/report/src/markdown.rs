@@ -1,0 +1,322 @@
+//! `report.md`: what a person likes to find in a comment on a pull request.
+
+use record::{
+    Summary, Verdict,
+    latency::Quantiles,
+    summary::{RunState, RunVerdict},
+};
+
+use crate::{
+    Selected, Selection, cases, clip,
+    figures::{self, count, millis, percent, usd},
+    matrix::{Cell, Matrix},
+    terminal,
+};
+
+/// GitHub takes comments of up to 65,536 characters.
+const FAILING_SHOWN: usize = 20;
+const ROWS_SHOWN: usize = 60;
+const LAST_WORDS_CHARS: usize = 240;
+
+#[must_use]
+pub fn render(summary: &Summary, selection: &Selection) -> String {
+    let mut page = String::new();
+    heading(&mut page, summary);
+    gates(&mut page, summary);
+    matrix(&mut page, summary);
+    failing(&mut page, summary, selection);
+    latency(&mut page, summary);
+    spend(&mut page, summary);
+    faults(&mut page, summary);
+    footer(&mut page, summary);
+    page
+}
+
+fn heading(page: &mut String, summary: &Summary) {
+    let totals = &summary.summary;
+    let trials = totals.trials;
+    page.push_str(&format!(
+        "# {} {}: {}\n\n",
+        run_icon(summary.verdict),
+        summary.verdict.name(),
+        escape(&summary.run.name)
+    ));
+    if let Some(note) = state_note(summary.run.state) {
+        page.push_str(&format!("> **{note}**\n\n"));
+    }
+    page.push_str(&format!(
+        "**{} of {} judged trials passed** ({}, {} interval {}); {} of {} planned trials completed ({}); {}.\n",
+        count(trials.pass),
+        count(trials.pass + trials.fail),
+        figures::estimate(&totals.pass_rate),
+        escape(&totals.pass_rate.method),
+        figures::interval(&totals.pass_rate),
+        count(trials.pass + trials.fail),
+        count(trials.planned),
+        percent(totals.completed_rate),
+        figures::plural(totals.flaky_cases, "flaky case", "flaky cases"),
+    ));
+    let rest: Vec<String> = [
+        (trials.inconclusive, "inconclusive"),
+        (trials.error, "error"),
+        (trials.skipped, "skipped"),
+        (trials.cancelled, "cancelled"),
+        (trials.not_started, "not started"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, word)| format!("{} {word}", count(number)))
+    .collect();
+    if !rest.is_empty() {
+        page.push_str(&format!("Not judged: {}.\n", rest.join(", ")));
+    }
+    page.push('\n');
+}
+
+fn gates(page: &mut String, summary: &Summary) {
+    if summary.gates.is_empty() {
+        return;
+    }
+    page.push_str("| gate | | |\n|---|---|---|\n");
+    for gate in &summary.gates {
+        let icon = run_icon(gate.verdict);
+        page.push_str(&format!(
+            "| {} | {icon} {} | {} |\n",
+            escape(&gate.name),
+            gate.verdict.name(),
+            escape(&gate.reason)
+        ));
+    }
+    page.push('\n');
+}
+
+fn matrix(page: &mut String, summary: &Summary) {
+    let matrix = Matrix::of(&summary.cases);
+    if matrix.rows.is_empty() {
+        return;
+    }
+    page.push_str("## Scenarios × personas\n\n| scenario |");
+    for persona in &matrix.personas {
+        page.push_str(&format!(" {} |", escape(persona)));
+    }
+    page.push_str(" all | 95% interval |\n|---|");
+    page.push_str(&"---:|".repeat(matrix.personas.len() + 2));
+    page.push('\n');
+    let (rows, left_out) = matrix.shown(ROWS_SHOWN);
+    for (_, row) in rows {
+        let agent = row.agent.as_ref().map_or_else(String::new, |agent| format!(" @ {}", escape(agent)));
+        page.push_str(&format!("| {}{agent} |", escape(&row.scenario)));
+        for cell in &row.cells {
+            page.push_str(&format!(" {} |", cell.as_ref().map_or_else(String::new, cell_text)));
+        }
+        page.push_str(&format!(" {} | {} |\n", cell_text(&row.total), figures::interval(&row.total.rate())));
+    }
+    if left_out > 0 {
+        page.push_str(&format!(
+            "\n… and {} in `report.html`.\n",
+            figures::plural(left_out as u64, "more scenario", "more scenarios")
+        ));
+    }
+    page.push_str("\nPassed of judged trials; 〰️ marks flaky cases, `!` trials without a verdict.\n\n");
+}
+
+fn cell_text(cell: &Cell) -> String {
+    let mut text = match cell.rate().estimate {
+        Some(share) => format!("{} ({}/{})", percent(share), count(cell.pass), count(cell.judged())),
+        None => "–".to_owned(),
+    };
+    if cell.flaky_cases > 0 {
+        text.push_str(" 〰️");
+    }
+    if cell.inconclusive + cell.error > 0 {
+        text.push_str(&format!(" {}!", count(cell.inconclusive + cell.error)));
+    }
+    text
+}
+
+fn failing(page: &mut String, summary: &Summary, selection: &Selection) {
+    let failing = selection.failing();
+    if failing.is_empty() {
+        return;
+    }
+    page.push_str("## Conversations that did not pass\n\n");
+    for selected in failing.iter().take(FAILING_SHOWN) {
+        conversation(page, selected, summary);
+    }
+    let more = selection.failing_seen() - failing.len().min(FAILING_SHOWN) as u64;
+    if more > 0 {
+        page.push_str(&format!("\n… and {} more in `report.html` and `trials.jsonl`.\n", count(more)));
+    }
+    page.push('\n');
+}
+
+fn conversation(page: &mut String, selected: &Selected, summary: &Summary) {
+    let trial = &selected.trial;
+    let failure = trial.failure.as_ref();
+    let turn = failure.and_then(|failure| failure.turn);
+    let case = cases::find(summary, trial.case);
+    page.push_str(&format!(
+        "- {} **{}** {}{}: {} (trial `{}`)\n",
+        verdict_icon(trial.verdict),
+        trial.verdict.name(),
+        case.map_or_else(String::new, |case| format!("{} ", escape(&cases::name(case)))),
+        turn.map_or_else(|| "at the end".to_owned(), |turn| format!("in turn {turn}")),
+        failure.map_or_else(String::new, |failure| escape(&clip::ellipsis(&failure.message, LAST_WORDS_CHARS))),
+        trial.trial_id,
+    ));
+    let said = turn.and_then(|turn| selected.turns.iter().find(|said| said.number == turn)).or(selected.turns.last());
+    if let Some(said) = said {
+        page.push_str(&format!("  - user: {}\n", code(&said.user)));
+        page.push_str(&format!("  - agent: {}\n", said.agent.as_deref().map_or_else(|| "*nothing*".to_owned(), code)));
+    }
+}
+
+fn latency(page: &mut String, summary: &Summary) {
+    let latency = &summary.summary.latency;
+    if latency.turn.count == 0 {
+        return;
+    }
+    page.push_str("## Latency of the agent\n\n| | n | p50 | p90 | p95 | p99 | p99.9 | max |\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for (name, of) in [("whole reply", &latency.turn), ("first token", &latency.ttft)] {
+        if of.count > 0 {
+            page.push_str(&quantiles(name, of));
+        }
+    }
+    page.push('\n');
+}
+
+fn quantiles(name: &str, of: &Quantiles) -> String {
+    let times = [of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.p999_ms, of.max_ms].map(millis).join(" | ");
+    format!("| {name} | {} | {times} |\n", count(of.count))
+}
+
+fn spend(page: &mut String, summary: &Summary) {
+    let totals = &summary.summary;
+    if totals.models.is_empty() {
+        return;
+    }
+    page.push_str("## Tokens and cost\n\n| role | model | calls | tokens in | tokens out | cost |\n|---|---|---:|---:|---:|---:|\n");
+    for line in &totals.models {
+        page.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} |\n",
+            line.role.name(),
+            escape(&line.model),
+            count(line.calls),
+            count(line.tokens.input),
+            count(line.tokens.output),
+            if line.calls > 0 && line.unpriced_calls == line.calls {
+                "no price".to_owned()
+            } else {
+                usd(line.cost_usd)
+            },
+        ));
+    }
+    let cost = &totals.cost;
+    page.push_str(&format!("\nTotal {}", usd(cost.total_usd)));
+    if !cost.complete {
+        let calls = figures::plural(cost.unpriced_calls, "call has", "calls have");
+        page.push_str(&format!(" (**incomplete**: {calls} no price)"));
+    }
+    if totals.unsettled_usd > 0.0 {
+        page.push_str(&format!(
+            "; at most {} more in calls that lost workers had in flight",
+            usd(totals.unsettled_usd)
+        ));
+    }
+    page.push_str(".\n\n");
+}
+
+fn faults(page: &mut String, summary: &Summary) {
+    let ours: Vec<_> =
+        summary.summary.failures.iter().filter(|failure| failure.blame != record::Blame::Agent).collect();
+    let attempts = &summary.summary.attempts;
+    if ours.is_empty() && attempts.lost == 0 {
+        return;
+    }
+    page.push_str("## Not the agent's fault\n\n");
+    for failure in ours {
+        let trials = figures::plural(failure.trials, "trial", "trials");
+        page.push_str(&format!("- {trials}: `{}` (blame: {})\n", failure.kind.name(), failure.blame.name()));
+    }
+    if attempts.lost > 0 {
+        let lost = figures::plural(attempts.lost, "attempt", "attempts");
+        page.push_str(&format!("- {lost} of {} lost with their workers and played again\n", count(attempts.total)));
+    }
+    page.push('\n');
+}
+
+fn footer(page: &mut String, summary: &Summary) {
+    let run = &summary.run;
+    page.push_str(&format!(
+        "---\nRun `{}`, seed {}, started {}{}, gabfest {}.\n",
+        run.id,
+        run.seed,
+        escape(&run.started_at),
+        run.ended_at.as_ref().map_or_else(String::new, |ended| format!(", ended {}", escape(ended))),
+        escape(&run.gabfest_version),
+    ));
+}
+
+fn state_note(state: RunState) -> Option<&'static str> {
+    match state {
+        RunState::Finished => None,
+        RunState::Running => Some("The run is still going on: every figure is provisional."),
+        RunState::Interrupted => Some("The run was interrupted: the figures cover what was played."),
+        RunState::Cancelled => Some("The run was cancelled: the figures cover what was played."),
+    }
+}
+
+fn run_icon(verdict: RunVerdict) -> &'static str {
+    match verdict {
+        RunVerdict::Pass => "✅",
+        RunVerdict::Fail => "❌",
+        RunVerdict::Inconclusive => "⚠️",
+    }
+}
+
+fn verdict_icon(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✅",
+        Verdict::Fail => "❌",
+        Verdict::Error => "💥",
+        Verdict::Inconclusive => "⚠️",
+        Verdict::Skipped | Verdict::Cancelled => "⏭️",
+    }
+}
+
+/// Text from outside as text: no markup, no links, no mention that would call somebody to a pull request.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut before = ' ';
+    for character in terminal::clean(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\\' | '`' | '*' | '[' | ']' | '|' | '~' | '$' => {
+                escaped.push('\\');
+                escaped.push(character);
+            }
+            // Inside a word it is text anyway, and names are full of it.
+            '_' if !before.is_alphanumeric() => escaped.push_str("\\_"),
+            '@' => escaped.push_str("@\u{200b}"),
+            other => escaped.push(other),
+        }
+        before = character;
+    }
+    // GitHub makes links of bare addresses.
+    escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.")
+}
+
+/// A code span, in which nothing is markup, fenced by more backticks than the text has in a row.
+fn code(text: &str) -> String {
+    let text = clip::ellipsis(&terminal::clean(text), LAST_WORDS_CHARS);
+    let mut longest = 0;
+    let mut row = 0;
+    for character in text.chars() {
+        row = if character == '`' { row + 1 } else { 0 };
+        longest = longest.max(row);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence} {text} {fence}")
+}

@@ -1,0 +1,119 @@
+//! The cases of a run folded to scenario x persona: the table that every page shows first.
+
+use std::collections::BTreeMap;
+
+use record::summary::{CaseSummary, Rate};
+
+use crate::cases::persona;
+
+#[derive(Debug)]
+pub(crate) struct Matrix {
+    /// In the order in which the plan names them.
+    pub(crate) personas: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+    /// Scenario and agent to row: runs may have thousands of scenarios.
+    places: BTreeMap<(String, Option<String>), usize>,
+    several_agents: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) scenario: String,
+    /// Only where the run has more than one.
+    pub(crate) agent: Option<String>,
+    /// One a persona; `None` where the plan has no such case.
+    pub(crate) cells: Vec<Option<Cell>>,
+    pub(crate) total: Cell,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    pub(crate) cases: u64,
+    pub(crate) trials: u64,
+    pub(crate) pass: u64,
+    pub(crate) fail: u64,
+    pub(crate) inconclusive: u64,
+    pub(crate) error: u64,
+    pub(crate) flaky_cases: u64,
+}
+
+impl Matrix {
+    pub(crate) fn of(cases: &[CaseSummary]) -> Self {
+        let mut personas: Vec<String> = Vec::new();
+        for case in cases {
+            let name = persona(case);
+            if !personas.iter().any(|known| known == name) {
+                personas.push(name.to_owned());
+            }
+        }
+        let several_agents = cases.windows(2).any(|pair| pair[0].agent != pair[1].agent);
+        let mut matrix = Self { personas, rows: Vec::new(), places: BTreeMap::new(), several_agents };
+        for case in cases {
+            matrix.add(case);
+        }
+        matrix
+    }
+
+    /// The row and the column of a case.
+    pub(crate) fn place(&self, case: &CaseSummary) -> Option<(usize, usize)> {
+        let row = *self.places.get(&self.key(case))?;
+        let column = self.personas.iter().position(|name| name == persona(case))?;
+        Some((row, column))
+    }
+
+    /// At most `cap` rows with their indexes, in the plan's order, and how many are left out: rows where
+    /// everything passed give way first.
+    pub(crate) fn shown(&self, cap: usize) -> (Vec<(usize, &Row)>, usize) {
+        let mut rows: Vec<(usize, &Row)> = self.rows.iter().enumerate().collect();
+        if rows.len() > cap {
+            rows.sort_by_key(|(index, row)| (row.total.pass == row.total.trials, *index));
+            rows.truncate(cap);
+            rows.sort_by_key(|(index, _)| *index);
+        }
+        (rows, self.rows.len().saturating_sub(cap))
+    }
+
+    fn add(&mut self, case: &CaseSummary) {
+        let key = self.key(case);
+        let index = self.places.get(&key).copied().unwrap_or(self.rows.len());
+        if index == self.rows.len() {
+            self.rows.push(Row {
+                scenario: key.0.clone(),
+                agent: key.1.clone(),
+                cells: vec![None; self.personas.len()],
+                total: Cell::default(),
+            });
+            self.places.insert(key, index);
+        }
+        let column = self.personas.iter().position(|name| name == persona(case));
+        let row = &mut self.rows[index];
+        row.total.add(case);
+        if let Some(column) = column {
+            row.cells[column].get_or_insert_default().add(case);
+        }
+    }
+
+    fn key(&self, case: &CaseSummary) -> (String, Option<String>) {
+        (case.scenario.clone(), self.several_agents.then(|| case.agent.clone()))
+    }
+}
+
+impl Cell {
+    fn add(&mut self, case: &CaseSummary) {
+        self.cases += 1;
+        self.trials += case.trials;
+        self.pass += case.pass;
+        self.fail += case.fail;
+        self.inconclusive += case.inconclusive;
+        self.error += case.error;
+        self.flaky_cases += u64::from(case.flaky);
+    }
+
+    pub(crate) fn judged(&self) -> u64 {
+        self.pass + self.fail
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        statistics::interval(self.pass, self.judged())
+    }
+}

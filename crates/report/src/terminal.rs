@@ -1,0 +1,391 @@
+//! The summary on a terminal. Nothing here prints.
+
+mod paint;
+mod table;
+
+use record::{
+    Blame, Summary, Verdict,
+    latency::Quantiles,
+    summary::{Gate, RunState, RunVerdict},
+};
+use unicode_width::UnicodeWidthChar as _;
+
+use self::{paint::Paint, table::Table};
+use crate::{
+    Selected, cases,
+    figures::{self, count, millis, percent, usd},
+    matrix::{Cell, Matrix},
+};
+
+/// Columns where there is no terminal to ask.
+pub const PLAIN_WIDTH: usize = 100;
+
+const NARROWEST: usize = 48;
+const FAILING_SHOWN: usize = 10;
+const ROWS_SHOWN: usize = 40;
+
+/// Lines with a line end each; `width` in columns. What stands where is the caller's to add.
+#[must_use]
+pub fn summary_text(summary: &Summary, failing: &[Selected], color: bool, width: usize) -> String {
+    let mut page = Page { text: String::new(), paint: Paint { color }, width: width.max(NARROWEST) };
+    page.headline(summary);
+    page.gates(&summary.gates);
+    page.matrix(summary);
+    page.failing(summary, failing);
+    page.latency(summary);
+    page.spend(summary);
+    page.faults(summary);
+    page.text
+}
+
+/// Text from outside on one line, without characters that steer a terminal or turn the order of what is read.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' | '\t' => cleaned.push(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' => {}
+            '\u{2028}' | '\u{2029}' => cleaned.push(' '),
+            control if control.is_control() => {}
+            other => cleaned.push(other),
+        }
+    }
+    cleaned.trim().to_owned()
+}
+
+/// Cut to `columns`, with a dot-dot-dot where more was there.
+fn fit(text: &str, columns: usize) -> String {
+    let mut taken = 0;
+    for (index, character) in text.char_indices() {
+        let wide = character.width().unwrap_or(0);
+        // The last column is kept for the dots, unless this character is the last.
+        let last = index + character.len_utf8() == text.len();
+        if taken + wide > columns.saturating_sub(usize::from(!last)) {
+            return format!("{}…", text[..index].trim_end());
+        }
+        taken += wide;
+    }
+    text.to_owned()
+}
+
+struct Page {
+    text: String,
+    paint: Paint,
+    width: usize,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn heading(&mut self, words: &str) {
+        let words = self.paint.bold(words);
+        self.line("");
+        self.line(&words);
+    }
+
+    fn table(&mut self, table: &Table) {
+        for line in table.lines(self.width) {
+            self.line(&line);
+        }
+    }
+
+    fn headline(&mut self, summary: &Summary) {
+        let totals = &summary.summary;
+        let trials = totals.trials;
+        let verdict =
+            self.paint.run(summary.verdict, &format!("{} {}", run_icon(summary.verdict), summary.verdict.name()));
+        let name = fit(&clean(&summary.run.name), self.width.saturating_sub(18));
+        self.line(&format!("{verdict}  {}", self.paint.bold(&name)));
+        let state = match summary.run.state {
+            RunState::Finished => None,
+            RunState::Running => Some("still running: every figure is provisional"),
+            RunState::Interrupted => Some("interrupted: the figures cover what was played"),
+            RunState::Cancelled => Some("cancelled: the figures cover what was played"),
+        };
+        if let Some(state) = state {
+            let state = self.paint.yellow(state);
+            self.line(&format!("  {state}"));
+        }
+        let rate = &totals.pass_rate;
+        self.line(&format!(
+            "  passed     {} of {} judged trials, {} ({} interval {})",
+            count(trials.pass),
+            count(trials.pass + trials.fail),
+            figures::estimate(rate),
+            clean(&rate.method),
+            figures::interval(rate),
+        ));
+        self.line(&format!(
+            "  completed  {} of {} planned trials, {}; {}, {}",
+            count(trials.pass + trials.fail),
+            count(trials.planned),
+            percent(totals.completed_rate),
+            figures::plural(totals.conversations, "conversation", "conversations"),
+            figures::plural(totals.turns, "turn", "turns"),
+        ));
+        let ended: Vec<String> = [
+            (Verdict::Fail, trials.fail, "failed"),
+            (Verdict::Error, trials.error, "error"),
+            (Verdict::Inconclusive, trials.inconclusive, "inconclusive"),
+            (Verdict::Skipped, trials.skipped, "skipped"),
+            (Verdict::Cancelled, trials.cancelled, "cancelled"),
+            (Verdict::Cancelled, trials.not_started, "not started"),
+        ]
+        .into_iter()
+        .filter(|(_, number, _)| *number > 0)
+        .map(|(verdict, number, word)| self.paint.verdict(verdict, &format!("{} {word}", count(number))))
+        .collect();
+        if !ended.is_empty() {
+            self.line(&format!("  the rest   {}", ended.join(", ")));
+        }
+    }
+
+    fn gates(&mut self, gates: &[Gate]) {
+        if gates.is_empty() {
+            return;
+        }
+        self.heading("Gates");
+        let mut table = Table::new("ll");
+        table.stretch(1);
+        for gate in gates {
+            let icon = self.paint.run(gate.verdict, run_icon(gate.verdict));
+            table.row([format!("{icon} {}", clean(&gate.name)), clean(&gate.reason)]);
+        }
+        self.table(&table);
+    }
+
+    fn matrix(&mut self, summary: &Summary) {
+        let matrix = Matrix::of(&summary.cases);
+        if matrix.rows.is_empty() {
+            return;
+        }
+        self.heading("Scenarios and personas");
+        let mut table = Table::new("llrrrl");
+        table.stretch(0);
+        table.row(["scenario", "persona", "passed", "rate", "95% interval", ""].map(|word| self.paint.dim(word)));
+        let (rows, left_out) = matrix.shown(ROWS_SHOWN);
+        for (_, row) in rows {
+            let agent = row.agent.as_ref().map_or_else(String::new, |agent| format!(" @ {}", clean(agent)));
+            let name = format!("{}{agent}", clean(&row.scenario));
+            let cells =
+                row.cells.iter().zip(&matrix.personas).filter_map(|(cell, persona)| Some((cell.as_ref()?, persona)));
+            for (index, (cell, persona)) in cells.enumerate() {
+                // A scenario is named once, above its personas.
+                let name = if index == 0 { name.clone() } else { String::new() };
+                table.row(self.cell(name, clean(persona), cell));
+            }
+        }
+        self.table(&table);
+        if left_out > 0 {
+            let more = figures::plural(left_out as u64, "more scenario", "more scenarios");
+            let more = self.paint.dim(&format!("  … and {more} in the report"));
+            self.line(&more);
+        }
+    }
+
+    fn cell(&self, name: String, persona: String, cell: &Cell) -> [String; 6] {
+        let rate = cell.rate();
+        let verdict = if cell.fail > 0 {
+            Verdict::Fail
+        } else if cell.error > 0 {
+            Verdict::Error
+        } else if cell.inconclusive > 0 || cell.pass < cell.trials {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Pass
+        };
+        let mut marks = Vec::new();
+        if cell.flaky_cases > 0 {
+            marks.push(self.paint.yellow("~ flaky"));
+        }
+        if cell.error > 0 {
+            marks.push(self.paint.verdict(Verdict::Error, &format!("{} error", count(cell.error))));
+        }
+        if cell.inconclusive > 0 {
+            let words = format!("{} inconclusive", count(cell.inconclusive));
+            marks.push(self.paint.verdict(Verdict::Inconclusive, &words));
+        }
+        [
+            name,
+            persona,
+            format!("{}/{}", count(cell.pass), count(cell.judged())),
+            self.paint.verdict(verdict, &figures::estimate(&rate)),
+            figures::interval(&rate),
+            marks.join(" "),
+        ]
+    }
+
+    fn failing(&mut self, summary: &Summary, failing: &[Selected]) {
+        if failing.is_empty() {
+            return;
+        }
+        self.heading("Conversations that did not pass");
+        for selected in failing.iter().take(FAILING_SHOWN) {
+            let trial = &selected.trial;
+            let failure = trial.failure.as_ref();
+            let name = cases::find(summary, trial.case).map_or_else(String::new, |case| clean(&cases::name(case)));
+            let place = failure.and_then(|failure| failure.turn);
+            let place = place.map_or_else(|| "at the end".to_owned(), |turn| format!("turn {turn}"));
+            let mark = format!("{} {:<12}", verdict_icon(trial.verdict), trial.verdict.name());
+            let mark = self.paint.verdict(trial.verdict, &mark);
+            let name = fit(&name, self.width.saturating_sub(19 + place.len()));
+            self.line(&format!("  {mark} {name}, {place}"));
+            let message = failure.map(|failure| clean(&failure.message)).unwrap_or_default();
+            self.line(&format!("      {}", fit(&message, self.width - 6)));
+            let repeat = format!("      trial {}, repeat {}", trial.trial_id, trial.repeat);
+            let repeat = self.paint.dim(&repeat);
+            self.line(&repeat);
+        }
+        let totals = summary.summary.trials;
+        let all = (totals.fail + totals.error + totals.inconclusive).max(failing.len() as u64);
+        let more = all - failing.len().min(FAILING_SHOWN) as u64;
+        if more > 0 {
+            let more = self.paint.dim(&format!("  … and {} more in the report", count(more)));
+            self.line(&more);
+        }
+    }
+
+    fn latency(&mut self, summary: &Summary) {
+        let latency = &summary.summary.latency;
+        if latency.turn.count == 0 {
+            return;
+        }
+        self.heading("Latency of the agent");
+        let mut table = Table::new("lrrrrrr");
+        table.row(["", "n", "p50", "p90", "p95", "p99", "max"].map(|word| self.paint.dim(word)));
+        for (name, of) in [("whole reply", &latency.turn), ("first token", &latency.ttft)] {
+            if of.count > 0 {
+                table.row(quantiles(name, of));
+            }
+        }
+        self.table(&table);
+    }
+
+    fn spend(&mut self, summary: &Summary) {
+        let totals = &summary.summary;
+        if totals.models.is_empty() {
+            return;
+        }
+        self.heading("Tokens and cost");
+        let mut table = Table::new("llrrrr");
+        table.stretch(1);
+        table.row(["role", "model", "calls", "tokens in", "tokens out", "cost"].map(|word| self.paint.dim(word)));
+        for line in &totals.models {
+            let unpriced = line.calls > 0 && line.unpriced_calls == line.calls;
+            table.row([
+                line.role.name().to_owned(),
+                clean(&line.model),
+                count(line.calls),
+                count(line.tokens.input),
+                count(line.tokens.output),
+                if unpriced { self.paint.dim("no price") } else { usd(line.cost_usd) },
+            ]);
+        }
+        let tokens = |of: fn(&record::Tokens) -> u64| count(totals.models.iter().map(|line| of(&line.tokens)).sum());
+        let calls = count(totals.models.iter().map(|line| line.calls).sum());
+        let total = [
+            "total".to_owned(),
+            String::new(),
+            calls,
+            tokens(|tokens| tokens.input),
+            tokens(|tokens| tokens.output),
+            usd(totals.cost.total_usd),
+        ];
+        table.row(total.map(|cell| self.paint.bold(&cell)));
+        self.table(&table);
+        if !totals.cost.complete {
+            let calls = figures::plural(totals.cost.unpriced_calls, "call has", "calls have");
+            let note = self.paint.yellow(&format!("  cost is incomplete: {calls} no price"));
+            self.line(&note);
+        }
+        if totals.unsettled_usd > 0.0 {
+            self.line(&format!(
+                "  at most {} more in calls that lost workers had in flight",
+                usd(totals.unsettled_usd)
+            ));
+        }
+    }
+
+    fn faults(&mut self, summary: &Summary) {
+        let totals = &summary.summary;
+        let ours: Vec<_> = totals.failures.iter().filter(|failure| failure.blame != Blame::Agent).collect();
+        if ours.is_empty() && totals.attempts.lost == 0 {
+            return;
+        }
+        self.heading("Not the agent's fault");
+        let mut table = Table::new("rll");
+        for failure in ours {
+            let blame = self.paint.dim(&format!("blame: {}", failure.blame.name()));
+            table.row([count(failure.trials), failure.kind.name().to_owned(), blame]);
+        }
+        self.table(&table);
+        if totals.attempts.lost > 0 {
+            let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
+            self.line(&format!(
+                "  {lost} of {} lost with their workers and played again",
+                count(totals.attempts.total)
+            ));
+        }
+    }
+}
+
+fn quantiles(name: &str, of: &Quantiles) -> [String; 7] {
+    let [p50, p90, p95, p99, max] = [of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.max_ms].map(millis);
+    [name.to_owned(), count(of.count), p50, p90, p95, p99, max]
+}
+
+fn run_icon(verdict: RunVerdict) -> &'static str {
+    match verdict {
+        RunVerdict::Pass => "✓",
+        RunVerdict::Fail => "✗",
+        RunVerdict::Inconclusive => "?",
+    }
+}
+
+fn verdict_icon(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✓",
+        Verdict::Fail => "✗",
+        Verdict::Error => "!",
+        Verdict::Inconclusive => "?",
+        Verdict::Skipped | Verdict::Cancelled => "–",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_taken_out() {
+        for (text, cleaned) in [
+            ("plain", "plain"),
+            ("a\u{1b}[31mred\u{1b}[0m", "a[31mred[0m"),
+            ("title\u{1b}]0;pwned\u{7}", "title]0;pwned"),
+            ("c1\u{9b}31m", "c131m"),
+            ("two\nlines\r\nand\ttab", "two lines  and tab"),
+            ("abc\u{202e}fdp.exe", "abcfdp.exe"),
+            ("nul\0del\u{7f}", "nuldel"),
+            ("日本 ok", "日本 ok"),
+        ] {
+            assert_eq!(clean(text), cleaned, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns() {
+        for (text, columns, fitted) in [
+            ("exact", 5, "exact"),
+            ("longer text", 7, "longer…"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("", 0, ""),
+        ] {
+            assert_eq!(fit(text, columns), fitted);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Colours for a terminal that has them.
+
+use record::{Verdict, summary::RunVerdict};
+
+/// ANSI colours, or none. Every colour stands beside a word or a sign that says the same.
+#[derive(Clone, Copy)]
+pub(super) struct Paint {
+    pub(super) color: bool,
+}
+
+impl Paint {
+    pub(super) fn bold(self, text: &str) -> String {
+        self.code("1", text)
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.code("2", text)
+    }
+
+    pub(super) fn yellow(self, text: &str) -> String {
+        self.code("33", text)
+    }
+
+    pub(super) fn run(self, verdict: RunVerdict, text: &str) -> String {
+        match verdict {
+            RunVerdict::Pass => self.code("1;32", text),
+            RunVerdict::Fail => self.code("1;31", text),
+            RunVerdict::Inconclusive => self.code("1;33", text),
+        }
+    }
+
+    pub(super) fn verdict(self, verdict: Verdict, text: &str) -> String {
+        match verdict {
+            Verdict::Pass => self.code("32", text),
+            Verdict::Fail => self.code("31", text),
+            Verdict::Error => self.code("35", text),
+            Verdict::Inconclusive => self.code("33", text),
+            Verdict::Skipped | Verdict::Cancelled => self.dim(text),
+        }
+    }
+
+    fn code(self, code: &str, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,34 @@
+//! `transcripts.jsonl`: one line a trial, every word of it.
+
+use record::{Trial, Turn, Verdict};
+use scenario::{CaseId, TrialId};
+use serde::Serialize;
+
+/// A line of JSON with its line end; `None` for a trial that passed and need not be kept.
+#[must_use]
+pub fn line(trial: &Trial, turns: &[Turn]) -> Option<String> {
+    if trial.verdict == Verdict::Pass && !trial.keep_transcript {
+        return None;
+    }
+    let line = Line {
+        trial_id: &trial.trial_id,
+        case_id: &trial.case_id,
+        number: trial.number,
+        repeat: trial.repeat,
+        verdict: trial.verdict,
+        turns,
+    };
+    let mut text = serde_json::to_string(&line).expect("a transcript's line has only string keys");
+    text.push('\n');
+    Some(text)
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    trial_id: &'a TrialId,
+    case_id: &'a CaseId,
+    number: u64,
+    repeat: u32,
+    verdict: Verdict,
+    turns: &'a [Turn],
+}

@@ -1,0 +1,69 @@
+//! `trials.jsonl`: one line a trial, its verdict and what it took, without the words.
+
+use std::collections::BTreeMap;
+
+use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict};
+use scenario::{CaseId, Strategy, TrialId};
+use serde::Serialize;
+
+/// A line of JSON with its line end.
+#[must_use]
+pub fn line(trial: &Trial) -> String {
+    let failure = trial.failure.as_ref();
+    let line = Line {
+        trial_id: &trial.trial_id,
+        case_id: &trial.case_id,
+        number: trial.number,
+        repeat: trial.repeat,
+        epoch: trial.epoch,
+        seed: trial.seed,
+        verdict: trial.verdict,
+        failure_kind: failure.map(|failure| failure.kind),
+        blame: failure.map(|failure| failure.blame),
+        failure_message: failure.map(|failure| failure.message.as_str()),
+        failure_turn: failure.and_then(|failure| failure.turn),
+        strategy: trial.strategy,
+        termination_reason: trial.termination_reason.as_deref(),
+        conversations: trial.conversations,
+        turns: trial.turns,
+        duration_ms: trial.duration_ms,
+        llm_calls: by_role(|role| trial.spend.of(role).calls),
+        tokens: by_role(|role| trial.spend.of(role).tokens),
+        cost_usd: trial.spend.cost().dollars(),
+        unpriced_calls: trial.spend.unpriced_calls(),
+        judgments: &trial.judgments,
+    };
+    let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    trial_id: &'a TrialId,
+    case_id: &'a CaseId,
+    number: u64,
+    repeat: u32,
+    epoch: u32,
+    seed: u64,
+    verdict: Verdict,
+    failure_kind: Option<FailureKind>,
+    blame: Option<Blame>,
+    failure_message: Option<&'a str>,
+    failure_turn: Option<u32>,
+    strategy: Strategy,
+    termination_reason: Option<&'a str>,
+    conversations: u32,
+    turns: u32,
+    duration_ms: u64,
+    llm_calls: BTreeMap<&'static str, u64>,
+    tokens: BTreeMap<&'static str, Tokens>,
+    /// A lower bound where `unpriced_calls` is not 0.
+    cost_usd: f64,
+    unpriced_calls: u64,
+    judgments: &'a [Judgment],
+}
+
+fn by_role<T>(of: impl Fn(Role) -> T) -> BTreeMap<&'static str, T> {
+    Role::ALL.into_iter().map(|role| (role.name(), of(role))).collect()
+}

@@ -1,0 +1,9 @@
+//! What two runs of one plan must have in common, one line a trial: for comparing runs with `diff`.
+
+use record::Trial;
+
+/// [`record::view::verdict_view`] as a line of JSON, with its line end.
+#[must_use]
+pub fn line(trial: &Trial) -> String {
+    format!("{}\n", record::view::verdict_view(trial))
+}

@@ -1,0 +1,88 @@
+//! A run's folder: lines as the trials come, pages at the end.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use record::{Summary, Trial, Turn};
+
+use crate::{Page, Selected, Selection, html, junit, part_file::PartFile, transcripts_jsonl, trials_jsonl};
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The disk is full, or the place cannot be written.
+    #[error("write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("render report.html")]
+    Html(#[from] html::Error),
+    #[error("render junit.xml")]
+    Junit(#[from] junit::Error),
+}
+
+/// Fed with all trials of a run in the plan's order. What it has not finished leaves no file.
+#[derive(Debug)]
+pub struct Writer {
+    dir: PathBuf,
+    trials: PartFile,
+    transcripts: PartFile,
+    selection: Selection,
+}
+
+/// What a writer left.
+#[derive(Debug)]
+pub struct Written {
+    pub dir: PathBuf,
+    pub report_html: PathBuf,
+    pub report_md: PathBuf,
+    pub report_json: PathBuf,
+    pub junit_xml: PathBuf,
+    pub trials_jsonl: PathBuf,
+    pub transcripts_jsonl: PathBuf,
+    /// For [`crate::terminal::summary_text`].
+    pub failing: Vec<Selected>,
+}
+
+impl Writer {
+    /// Makes `dir` and those above it if they are missing.
+    pub fn create(dir: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(dir).map_err(|source| Error::Write { path: dir.to_owned(), source })?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            trials: PartFile::create(dir, "trials.jsonl")?,
+            transcripts: PartFile::create(dir, "transcripts.jsonl")?,
+            selection: Selection::default(),
+        })
+    }
+
+    pub fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
+        self.selection.add(trial, turns);
+        self.trials.write(&trials_jsonl::line(trial))?;
+        match transcripts_jsonl::line(trial, turns) {
+            Some(line) => self.transcripts.write(&line),
+            None => Ok(()),
+        }
+    }
+
+    pub fn finish(self, summary: &Summary) -> Result<Written, Error> {
+        let Self { dir, trials, transcripts, selection } = self;
+        let trials_jsonl = trials.finish()?;
+        let transcripts_jsonl = transcripts.finish()?;
+        let page = |page: Page, name| {
+            let mut file = PartFile::create(&dir, name)?;
+            file.write(&page.render(summary, &selection)?)?;
+            file.finish()
+        };
+        Ok(Written {
+            report_json: page(Page::Json, "report.json")?,
+            junit_xml: page(Page::Junit, "junit.xml")?,
+            report_md: page(Page::Markdown, "report.md")?,
+            report_html: page(Page::Html, "report.html")?,
+            trials_jsonl,
+            transcripts_jsonl,
+            failing: selection.failing(),
+            dir,
+        })
+    }
+}
