@@ -28,13 +28,7 @@ pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(Duration::from_secs(5))
         .disable_statement_logging();
-    let mut connection = options.connect().await?;
-    let name = path.display().to_string();
-    whose(&mut connection, &name).await?;
-    // Kept in the file, so it is set once and not by every connection.
-    query("pragma journal_mode = wal").execute(&mut connection).await?;
-    migrations().run(&mut connection).await.map_err(|error| refusal::of_migration(&name, error))?;
-
+    let connection = prepare(&options).await.map_err(|error| named(path, error))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
         .test_before_acquire(false)
@@ -59,18 +53,33 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
+/// The first connection, once the file is known to be a store and has this program's schema.
+async fn prepare(options: &SqliteConnectOptions) -> Result<SqliteConnection, Error> {
+    let mut connection = options.connect().await?;
+    whose(&mut connection).await?;
+    // Kept in the file, so it is set once and not by every connection.
+    query("pragma journal_mode = wal").execute(&mut connection).await?;
+    migrations().run(&mut connection).await.map_err(refusal::of_migration)?;
+    Ok(connection)
+}
+
 /// A file of another program must not be turned into a store.
-async fn whose(connection: &mut SqliteConnection, name: &str) -> Result<(), Error> {
-    let refused = |error: sqlx::Error| match Error::from(error) {
-        Error::Failed(reason) => Error::Failed(format!("{name}: {reason}")),
-        other => other,
-    };
-    let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await.map_err(refused)?;
-    let tables: i64 =
-        query_scalar("select count(*) from sqlite_schema").fetch_one(connection).await.map_err(refused)?;
+async fn whose(connection: &mut SqliteConnection) -> Result<(), Error> {
+    let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await?;
+    let tables: i64 = query_scalar("select count(*) from sqlite_schema").fetch_one(connection).await?;
     match (application, tables) {
         (APPLICATION_ID, _) | (0, 0) => Ok(()),
-        _ => Err(Error::Version(format!("{name} is not a store of gabfest"))),
+        _ => Err(Error::Version("it belongs to another program".to_owned())),
+    }
+}
+
+fn named(path: &Path, error: Error) -> Error {
+    let name = path.display();
+    match error {
+        Error::Unwritable(reason) => Error::Unwritable(format!("{name}: {reason}")),
+        Error::Version(reason) => Error::Version(format!("{name}: {reason}")),
+        Error::Failed(reason) => Error::Failed(format!("{name}: {reason}")),
+        other => other,
     }
 }
 

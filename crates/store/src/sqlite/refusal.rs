@@ -21,10 +21,10 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// What stopped the schema of the store at `path` from becoming this program's.
-pub(super) fn of_migration(path: &str, error: MigrateError) -> Error {
+/// What stopped the schema of a store from becoming this program's.
+pub(super) fn of_migration(error: MigrateError) -> Error {
     match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-        other => Error::Version(format!("{path}: {other}")),
+        other => Error::Version(other.to_string()),
     }
 }

@@ -62,3 +62,40 @@ impl Writing<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::summary::RunState;
+    use scenario::{Digest, RunId};
+
+    use super::*;
+    use crate::{RunRow, Sqlite, Store};
+
+    #[tokio::test]
+    async fn a_file_that_may_not_grow_is_said_and_the_writer_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(&folder.path().join("gabfest.db")).await.unwrap();
+        let run = RunRow {
+            id: RunId::new("run"),
+            name: "run".into(),
+            plan_digest: Digest::new("digest"),
+            seed: 1,
+            planned: 1,
+            state: RunState::Running,
+            started_at: 1,
+            ended_at: None,
+            version: "0".into(),
+        };
+        // As on a full disk, SQLite rolls this back by itself, behind the back of whoever began it.
+        let mut writing = store.writer.begin().await.unwrap();
+        query("pragma max_page_count = 30").execute(&mut writing.connection).await.unwrap();
+        writing.commit().await.unwrap();
+        let refusal = store.create_run(&run, &[7; 1 << 20]).await.unwrap_err();
+        assert!(matches!(&refusal, Error::Unwritable(reason) if reason.contains("full")), "{refusal}");
+        assert_eq!(store.run(&run.id).await.unwrap(), None);
+
+        // The next connection has no such limit.
+        store.create_run(&run, &[7; 1 << 20]).await.unwrap();
+        assert_eq!(store.run(&run.id).await.unwrap(), Some(run));
+    }
+}

@@ -1,0 +1,229 @@
+//! What only a store on a disk meets: another process, another version, a full disk, a `kill -9`.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use record::Usd;
+use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use store::{Error, Sqlite, Store};
+use tempfile::TempDir;
+
+use crate::samples::{PLAN, batch, id, lease, payload, run};
+
+fn place() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs/gabfest.db");
+    (folder, path)
+}
+
+/// The file without the store.
+async fn raw(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_store_is_open_once() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).await.unwrap();
+    let second = Sqlite::open(&path).await.unwrap_err();
+    assert!(matches!(&second, Error::InUse(file) if *file == path.display().to_string()), "{second}");
+    store.create_run(&run("run"), PLAN).await.unwrap();
+    store.close().await.unwrap();
+    let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files.len(), 2, "closed, it is one file and its lock: {files:?}");
+    let store = Sqlite::open(&path).await.unwrap();
+    assert_eq!(store.runs().await.unwrap(), [run("run")]);
+}
+
+#[tokio::test]
+async fn another_version_is_refused() {
+    let rows = [
+        ("a later schema", "update _sqlx_migrations set version = 99"),
+        ("a changed schema", "update _sqlx_migrations set checksum = x'00'"),
+        ("half a migration", "update _sqlx_migrations set success = false"),
+        ("somebody else's", "pragma application_id = 7"),
+    ];
+    for (why, change) in rows {
+        let (_folder, path) = place();
+        Sqlite::open(&path).await.unwrap().close().await.unwrap();
+        let mut connection = raw(&path).await;
+        sqlx::query(change).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let refusal = Sqlite::open(&path).await.unwrap_err();
+        let named = refusal.to_string().contains(&path.display().to_string());
+        assert!(matches!(refusal, Error::Version(_)) && named, "{why}: {refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_stays_as_it_is() {
+    let (_folder, path) = place();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut connection = raw(&path).await;
+    sqlx::query("create table bookmark (url text)").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(matches!(Sqlite::open(&path).await.unwrap_err(), Error::Version(_)));
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    let text = "not a database, and longer than the header of one: ".repeat(40);
+    fs::write(&path, &text).unwrap();
+    let refusal = Sqlite::open(&path).await.unwrap_err();
+    assert!(refusal.to_string().contains("gabfest.db"), "{refusal}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_written_it_says_so() {
+    let (folder, _) = place();
+    fs::write(folder.path().join("file"), "").unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    for path in ["file/gabfest.db", "folder"] {
+        let refusal = Sqlite::open(&folder.path().join(path)).await.unwrap_err();
+        assert!(matches!(refusal, Error::Unwritable(_)), "{path}: {refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).await.unwrap();
+    store.create_run(&run("run"), PLAN).await.unwrap();
+    let session = store.open_session("worker", 1).await.unwrap();
+    store.grant(&[lease(1, session, "run", 0..10_000, 1)], 1).await.unwrap();
+    let mut dropped = 0;
+    for step in 0..60 {
+        let sequence = store.watermark(session).await.unwrap().unwrap() + 1;
+        let commit = batch(session, sequence, "run", &[(sequence, 1)]);
+        let patience = Duration::from_micros(step * 25);
+        dropped += u32::from(tokio::time::timeout(patience, store.commit(&commit, 2)).await.is_err());
+        // The next writer is not held up, and sees all of it or none.
+        store.beat(session, Usd(1), 3).await.unwrap();
+    }
+    assert!(dropped > 0, "the test was too patient");
+    let last = store.watermark(session).await.unwrap().unwrap();
+    assert_eq!(store.segments(&id("run"), session, 1, last + 9).await.unwrap().len() as u64, last);
+    let done = store.recover(&id("run")).await.unwrap().done;
+    assert_eq!(done.iter().map(|range| range.end - range.start).sum::<u64>(), last);
+}
+
+/// Mounted for the test, so it is really full: not the limit of some other layer.
+struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    fn mount() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(folder.path()).output();
+        mount.is_ok_and(|output| output.status.success()).then_some(Self(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+        assert!(unmounted.is_ok_and(|status| status.success()), "{} stays mounted", self.0.path().display());
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_is_said_and_loses_nothing() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("SKIPPED: a full disk; only root may mount a small one");
+        return;
+    };
+    let path = disk.0.path().join("gabfest.db");
+    let ballast = disk.0.path().join("ballast");
+    fs::write(&ballast, vec![1; 1 << 20]).unwrap();
+    let store = Sqlite::open(&path).await.unwrap();
+    store.create_run(&run("run"), PLAN).await.unwrap();
+    let session = store.open_session("worker", 1).await.unwrap();
+    store.grant(&[lease(1, session, "run", 0..1_000, 1)], 1).await.unwrap();
+    let large = |sequence: u64| {
+        let mut commit = batch(session, sequence, "run", &[(sequence, 1)]);
+        commit.segment.payload = vec![7; 50_000].into();
+        commit
+    };
+    let mut sequence = 1;
+    let refusal = loop {
+        match store.commit(&large(sequence), 2).await {
+            Ok(committed) => assert_eq!(committed.counted, [sequence]),
+            Err(refusal) => break refusal,
+        }
+        sequence += 1;
+    };
+    assert!(matches!(refusal, Error::Unwritable(_)), "{refusal}");
+    assert!(refusal.to_string().contains("full"), "{refusal}");
+    // It can be read while it is full, and refuses again instead of half a batch.
+    assert_eq!(store.watermark(session).await.unwrap(), Some(sequence - 1));
+    assert!(matches!(store.commit(&large(sequence), 2).await, Err(Error::Unwritable(_))));
+
+    fs::remove_file(&ballast).unwrap();
+    assert_eq!(store.commit(&large(sequence), 3).await.unwrap().counted, [sequence]);
+    let done = store.recover(&id("run")).await.unwrap().done;
+    assert_eq!(done, [(1..sequence + 1)]);
+    assert_eq!(store.segments(&id("run"), session, 1, 1_000).await.unwrap().len() as u64, sequence);
+}
+
+const KILLED: &str = "GABFEST_STORE_TO_BE_KILLED";
+
+/// The other half of the next test: writes, and says what was acknowledged.
+#[tokio::test]
+#[ignore = "a process of its own, to be killed"]
+async fn writes_until_it_is_killed() {
+    let path = std::env::var_os(KILLED).expect("started by the test that kills it");
+    let store = Sqlite::open(Path::new(&path)).await.unwrap();
+    let session = store.open_session("worker", 1).await.unwrap();
+    store.grant(&[lease(1, session, "run", session * 5_000..(session + 1) * 5_000, 1)], 1).await.unwrap();
+    for sequence in 1.. {
+        let number = session * 5_000 + sequence;
+        let committed = store.commit(&batch(session, sequence, "run", &[(number, 1)]), 2).await.unwrap();
+        assert_eq!(committed.counted, [number]);
+        println!("acknowledged {session} {sequence}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_a_kill() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).await.unwrap();
+    store.create_run(&run("run"), PLAN).await.unwrap();
+    store.close().await.unwrap();
+    let mut trials = 0;
+    for patience in [1, 7, 20, 45] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "disk::writes_until_it_is_killed", "--ignored", "--nocapture"])
+            .env(KILLED, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let acknowledged = lines.filter_map(|line| {
+            let (session, sequence) = line.split_once("acknowledged ")?.1.split_once(' ')?;
+            Some((session.parse::<u64>().unwrap(), sequence.parse::<u64>().unwrap()))
+        });
+        let (session, sequence) = acknowledged.take(patience).last().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let store = Sqlite::open(&path).await.unwrap();
+        let watermark = store.watermark(session).await.unwrap().unwrap();
+        assert!(watermark >= sequence, "{watermark} of at least {sequence}");
+        let segments = store.segments(&id("run"), session, 1, u64::MAX).await.unwrap();
+        let expected: Vec<_> = (1..=watermark).map(|sequence| payload(session, sequence)).collect();
+        assert_eq!(segments, expected);
+        let first = session * 5_000;
+        let recovered = store.recover(&id("run")).await.unwrap();
+        assert_eq!(recovered.done.last(), Some(&(first + 1..first + watermark + 1)));
+        trials += watermark;
+        let lost = store.end_session(session, "killed", false, 3).await.unwrap();
+        assert_eq!(lost.len(), 2, "before and after what was done");
+        let stored = store.trials(&id("run"), 0, u32::MAX).await.unwrap();
+        assert_eq!(stored.len() as u64, trials);
+        store.close().await.unwrap();
+    }
+}

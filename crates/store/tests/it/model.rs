@@ -1,0 +1,189 @@
+//! Random histories, played on the model and on SQLite: every answer has to be the same.
+
+use proptest::prelude::*;
+use record::{Role, Usd, summary::RunState};
+use scenario::Digest;
+use store::{Error, RunRow, Store};
+
+use crate::{
+    samples::{PLAN, batch, id, lease, run, spend},
+    stand::{InMemory, OnDisk, Stand},
+};
+
+const RUNS: [&str; 3] = ["a", "b", "never created"];
+const SESSIONS: u64 = 4;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Create {
+        run: usize,
+        other_plan: bool,
+    },
+    SetState {
+        run: usize,
+        state: RunState,
+        ended_at: Option<i64>,
+    },
+    Open,
+    Grant {
+        leases: Vec<Lent>,
+    },
+    /// `ahead` of the watermark: 0 sends the last batch again, 1 the next, 2 leaves a gap.
+    Commit {
+        session: u64,
+        ahead: u64,
+        run: usize,
+        ended: Vec<(u64, u32)>,
+        calls: u64,
+        model: &'static str,
+    },
+    Beat {
+        session: u64,
+        nanos: i64,
+    },
+    Release {
+        session: u64,
+        leases: Vec<Lent>,
+    },
+    End {
+        session: u64,
+        solo: bool,
+    },
+    Reopen,
+}
+
+#[derive(Debug, Clone)]
+struct Lent {
+    id: u64,
+    session: u64,
+    run: usize,
+    first: u64,
+    length: u64,
+    epoch: u32,
+}
+
+fn lent() -> impl Strategy<Value = Lent> {
+    (1_u64..6, 1..=SESSIONS, run_index(), 0_u64..20, 0_u64..8, 1_u32..4)
+        .prop_map(|(id, session, run, first, length, epoch)| Lent { id, session, run, first, length, epoch })
+}
+
+/// Mostly runs that exist.
+fn run_index() -> impl Strategy<Value = usize> {
+    prop_oneof![10 => Just(0_usize), 4 => Just(1_usize), 1 => Just(2_usize)]
+}
+
+fn state() -> impl Strategy<Value = RunState> {
+    prop_oneof![
+        4 => Just(RunState::Running),
+        1 => Just(RunState::Interrupted),
+        1 => Just(RunState::Finished),
+        1 => Just(RunState::Cancelled),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let ended = prop::collection::vec((0_u64..24, 1_u32..4), 0..12);
+    let ahead = prop_oneof![1 => Just(0_u64), 12 => Just(1_u64), 1 => Just(2_u64)];
+    let commit = (1..=SESSIONS, ahead, run_index(), ended, 0_u64..5, prop_oneof![Just("a"), Just("b")]);
+    prop_oneof![
+        1 => (0_usize..2, any::<bool>()).prop_map(|(run, other_plan)| Step::Create { run, other_plan }),
+        1 => (run_index(), state(), prop::option::of(0_i64..9))
+            .prop_map(|(run, state, ended_at)| Step::SetState { run, state, ended_at }),
+        3 => Just(Step::Open),
+        8 => prop::collection::vec(lent(), 0..4).prop_map(|leases| Step::Grant { leases }),
+        14 => commit.prop_map(|(session, ahead, run, ended, calls, model)| {
+            Step::Commit { session, ahead, run, ended, calls, model }
+        }),
+        2 => (1..=SESSIONS, 0_i64..1_000).prop_map(|(session, nanos)| Step::Beat { session, nanos }),
+        3 => (1..=SESSIONS, prop::collection::vec(lent(), 0..3))
+            .prop_map(|(session, leases)| Step::Release { session, leases }),
+        2 => (1..=SESSIONS, any::<bool>()).prop_map(|(session, solo)| Step::End { session, solo }),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// What a store answered, in words; why something failed may be worded differently.
+fn answer<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
+    match answer {
+        Err(Error::Failed(_)) => "failed".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
+    let leases = |leases: &[Lent]| {
+        let leases = leases
+            .iter()
+            .map(|lent| lease(lent.id, lent.session, RUNS[lent.run], lent.first..lent.first + lent.length, lent.epoch));
+        leases.collect::<Vec<_>>()
+    };
+    match step {
+        Step::Create { run: which, other_plan } => {
+            let plan: &[u8] = if *other_plan { b"another plan" } else { PLAN };
+            let row = RunRow { plan_digest: Digest::of(plan), started_at: at % 3, ..run(RUNS[*which]) };
+            answer(store.create_run(&row, plan).await)
+        }
+        Step::SetState { run, state, ended_at } => answer(store.set_state(&id(RUNS[*run]), *state, *ended_at).await),
+        Step::Open => answer(store.open_session("worker", at).await),
+        Step::Grant { leases: lent } => answer(store.grant(&leases(lent), at).await),
+        Step::Commit { session, ahead, run, ended, calls, model } => {
+            let watermark = store.watermark(*session).await.unwrap().unwrap_or_default();
+            let mut commit = batch(*session, watermark + ahead, RUNS[*run], ended);
+            commit.segment.spend = if *calls == 0 { Default::default() } else { spend(Role::Judge, model, *calls) };
+            answer(store.commit(&commit, at).await)
+        }
+        Step::Beat { session, nanos } => answer(store.beat(*session, Usd(*nanos), at).await),
+        Step::Release { session, leases: lent } => answer(store.release(*session, &leases(lent)).await),
+        Step::End { session, solo } => answer(store.end_session(*session, "lost", *solo, at).await),
+        Step::Reopen => String::new(),
+    }
+}
+
+/// All that can be asked.
+async fn view<S: Store>(store: &S) -> Vec<String> {
+    let mut view = vec![answer(store.runs().await)];
+    for plan in [PLAN, b"another plan"] {
+        view.push(answer(store.plan(&Digest::of(plan)).await));
+    }
+    for name in RUNS {
+        let run = id(name);
+        view.push(answer(store.run(&run).await));
+        view.push(answer(store.recover(&run).await));
+        view.push(answer(store.trials(&run, 0, u32::MAX).await));
+        view.push(answer(store.trials(&run, 5, 3).await));
+        view.push(answer(store.spend(&run).await));
+        for session in 0..=SESSIONS {
+            view.push(answer(store.segments(&run, session, 2, 9).await));
+        }
+    }
+    for session in 0..=SESSIONS + 1 {
+        view.push(answer(store.watermark(session).await));
+    }
+    view
+}
+
+async fn compare(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let (mut model, mut disk) = (InMemory::new().await, OnDisk::new().await);
+    // Most histories are about a run that exists and a worker that came.
+    let beginning = [Step::Create { run: 0, other_plan: false }, Step::Open];
+    for (at, step) in (0..).zip(beginning.iter().chain(&steps)) {
+        if matches!(step, Step::Reopen) {
+            (model, disk) = (model.reopen().await, disk.reopen().await);
+            prop_assert_eq!(view(model.store()).await, view(disk.store()).await, "after reopening at {}", at);
+        }
+        let (expected, found) = (play(model.store(), step, at).await, play(disk.store(), step, at).await);
+        prop_assert_eq!(expected, found, "step {} {:?}", at, step);
+    }
+    prop_assert_eq!(view(model.store()).await, view(disk.store()).await, "in the end");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sqlite_answers_as_the_model_does(steps in prop::collection::vec(step(), 30..50)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(compare(steps))?;
+    }
+}

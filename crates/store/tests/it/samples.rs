@@ -1,0 +1,98 @@
+//! Runs, leases and results as small as they may be.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use record::{
+    Finding, Judgment, Role, Scope, Tokens, Trial, Usd, Verdict,
+    call::{Spend, SpendLine},
+    summary::RunState,
+    trial::TurnLatency,
+};
+use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
+use store::{Commit, EndedTrial, Lease, RunRow, SegmentRow};
+
+pub(crate) const PLAN: &[u8] = br#"{"cases":[]}"#;
+
+pub(crate) fn id(name: &str) -> RunId {
+    RunId::new(name)
+}
+
+pub(crate) fn run(name: &str) -> RunRow {
+    RunRow {
+        id: id(name),
+        name: format!("{name} of the night"),
+        plan_digest: Digest::of(PLAN),
+        // Beyond what a signed number holds, as seeds are.
+        seed: u64::MAX - 7,
+        planned: u64::MAX,
+        state: RunState::Running,
+        started_at: 1_000,
+        ended_at: None,
+        version: "0.1.0".into(),
+    }
+}
+
+pub(crate) fn lease(lease: u64, session: u64, run: &str, trials: Range<u64>, epoch: u32) -> Lease {
+    Lease { id: lease, run: id(run), trials, epoch, session }
+}
+
+pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
+    Trial {
+        number,
+        trial_id: TrialId::new(format!("trial-{number}")),
+        case_id: CaseId::new(format!("case-{}", number / 3)),
+        case: number / 3,
+        repeat: (number % 3) as u32,
+        epoch,
+        seed: u64::MAX - number,
+        verdict: Verdict::Pass,
+        failure: None,
+        strategy: Strategy::AllPass,
+        termination_reason: Some("l'utilisateur a dit « merci » 🙂 \"\\\u{0}".into()),
+        turns: 4,
+        conversations: 1,
+        duration_ms: 12_345,
+        latencies: vec![TurnLatency { total_micros: 812_345, ttft_micros: Some(91_000) }],
+        spend: spend(Role::Agent, "a", 3),
+        judgments: vec![Judgment {
+            check: "string_contains".into(),
+            description: None,
+            scope: Scope::Turn { step: 1, turn: 2 },
+            finding: Finding::Pass,
+            score: Some(0.5),
+            reason: "it says so".into(),
+            evidence: Some("merci".into()),
+            failure: None,
+            line: 12,
+        }],
+        keep_transcript: false,
+    }
+}
+
+pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
+    let mut spend = Spend::default();
+    let tokens = Tokens { input: 100 * calls, output: 10 * calls };
+    spend.add_line(role, model, SpendLine { calls, tokens, cost: Usd(50 * calls as i64), unpriced_calls: calls / 2 });
+    spend
+}
+
+pub(crate) fn payload(session: u64, sequence: u64) -> Bytes {
+    Bytes::from(format!("\u{0}turns of {session}/{sequence}"))
+}
+
+/// A batch of turns in which the given trials ended, by number and epoch.
+pub(crate) fn batch(session: u64, sequence: u64, run: &str, ended: &[(u64, u32)]) -> Commit {
+    let ended = ended.iter().map(|(number, epoch)| EndedTrial {
+        trial: trial(*number, *epoch),
+        first_sequence: sequence.saturating_sub(1).max(1),
+        last_sequence: sequence,
+    });
+    Commit {
+        session,
+        sequence,
+        run: id(run),
+        segment: SegmentRow { payload: payload(session, sequence), turns: 4, spend: spend(Role::Agent, "a", sequence) },
+        ended: ended.collect(),
+    }
+}
