@@ -12,6 +12,7 @@ mod chance;
 mod judge;
 mod model;
 mod schema;
+pub mod server;
 mod topics;
 mod user;
 mod weather;

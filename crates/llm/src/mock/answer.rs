@@ -117,6 +117,7 @@ fn finish(turn: agent::Turn, request: &Request) -> Answer {
     Answer { text, tool_calls, actions, finish_reason, usage }
 }
 
-fn seed_of(request: &Request) -> Key {
-    Key::new(request.seed.unwrap_or(0))
+pub(crate) fn seed_of(request: &Request) -> Key {
+    // Servers get 63 bits of the seed, see `openai::request`: both ways must give one answer.
+    Key::new(request.seed.unwrap_or(0) & (u64::MAX >> 1))
 }

@@ -34,7 +34,7 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
 /// of it has a seed of its own.
 fn patience(request: &Request) -> usize {
     let key = match request.context.conversation.as_str() {
-        "" => Key::new(request.seed.unwrap_or(0)),
+        "" => super::answer::seed_of(request),
         conversation => Key::new(0).text(conversation),
     };
     2 + (key.text("patience").value() % 3) as usize

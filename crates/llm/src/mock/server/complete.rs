@@ -1,0 +1,159 @@
+//! One call to the server: read, played, waited for, and answered whole or as a stream.
+
+use std::{iter, sync::Arc, time::Duration};
+
+use axum::{
+    body::Body as ResponseBody,
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_util::stream;
+use tokio::time::Instant;
+
+use crate::{
+    mock::{
+        answer::Answer,
+        model::{Outcome, until},
+        weather::{Pace, Trouble},
+    },
+    openai::headers,
+};
+
+use super::{
+    Served,
+    body::Body,
+    reply::{self, Heading},
+    stats::Call,
+};
+
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+const HTML: HeaderValue = HeaderValue::from_static("text/html");
+
+pub(super) async fn complete(State(served): State<Arc<Served>>, sent: HeaderMap, bytes: Bytes) -> Response {
+    let start = Instant::now();
+    let body = match Body::read(&bytes) {
+        Ok(body) => body,
+        Err(error) => {
+            served.stats.refused();
+            return answer_with(
+                StatusCode::BAD_REQUEST,
+                JSON,
+                reply::error(&error.to_string(), "invalid_request_error"),
+            );
+        }
+    };
+    let (stream, wants_usage) = (body.stream == Some(true), body.wants_usage());
+    let model = body.model.clone().unwrap_or_default();
+    let mock = served.mock_for(&model);
+    let request = body.into_request(headers::read(&sent));
+    let Outcome { role, pace, result, id } = mock.play(&request, &model);
+    let mut call = served.stats.begin(role, start);
+    let heading = Heading { id, model };
+    match result {
+        Err(Trouble::Hang) => {
+            call.hangs();
+            std::future::pending().await
+        }
+        Err(trouble) => {
+            until(start, pace.first).await;
+            troubled(trouble, &heading, stream, call)
+        }
+        Ok(answer) => {
+            until(start, pace.first).await;
+            if stream {
+                return streamed(&heading, &answer, wants_usage, pace, start, call);
+            }
+            until(start, pace.last(crate::mock::model::pieces(&answer.text).count())).await;
+            let body = reply::whole(&heading, &answer);
+            call.answered(StatusCode::OK, answer.usage);
+            answer_with(StatusCode::OK, JSON, body)
+        }
+    }
+}
+
+fn streamed(
+    heading: &Heading,
+    answer: &Answer,
+    wants_usage: bool,
+    pace: Pace<'_>,
+    start: Instant,
+    mut call: Call,
+) -> Response {
+    let events = reply::events(heading, answer, wants_usage);
+    call.streams();
+    let usage = answer.usage;
+    if pace.is_burst() {
+        // One write for all: the client reads the same events, and neither side pays for the wake-ups.
+        call.answered(StatusCode::OK, usage);
+        return answer_with(StatusCode::OK, EVENTS, events.concat());
+    }
+    let timed = pace.due().zip(events);
+    let pieces = stream::unfold((timed, Some(call)), move |(mut timed, call)| async move {
+        let mut call = call?;
+        let Some((due, event)) = timed.next() else {
+            call.answered(StatusCode::OK, usage);
+            return None;
+        };
+        until(start, due).await;
+        call.said_something();
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), (timed, Some(call))))
+    });
+    answer_with(StatusCode::OK, EVENTS, ResponseBody::from_stream(pieces))
+}
+
+fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: Call) -> Response {
+    match trouble {
+        Trouble::Throttled { after } => {
+            call.failed(StatusCode::TOO_MANY_REQUESTS);
+            let body = reply::error("the mock was told to throttle", "rate_limit_exceeded");
+            let mut response = answer_with(StatusCode::TOO_MANY_REQUESTS, JSON, body);
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
+            let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+            response.headers_mut().insert(RETRY_AFTER_MS, HeaderValue::from(ms));
+            response
+        }
+        Trouble::Malformed if stream => {
+            call.malformed();
+            let half = Answer {
+                text: "This reply breaks off in the".to_owned(),
+                tool_calls: Vec::new(),
+                actions: Vec::new(),
+                finish_reason: "stop",
+                usage: crate::Usage::default(),
+            };
+            let first = reply::events(heading, &half, false).into_iter().next().unwrap_or_default();
+            answer_with(
+                StatusCode::OK,
+                EVENTS,
+                ResponseBody::from_stream(stream::iter(iter::once(Ok::<_, std::convert::Infallible>(Bytes::from(
+                    first,
+                ))))),
+            )
+        }
+        Trouble::Malformed => {
+            call.malformed();
+            answer_with(StatusCode::OK, HTML, &b"<!doctype html><title>Welcome</title><h1>It works!</h1>\n"[..])
+        }
+        Trouble::Failed | Trouble::Hang => {
+            call.failed(StatusCode::INTERNAL_SERVER_ERROR);
+            let body = reply::error("the mock was told to fail", "server_error");
+            answer_with(StatusCode::INTERNAL_SERVER_ERROR, JSON, body)
+        }
+    }
+}
+
+fn answer_with(status: StatusCode, content_type: HeaderValue, body: impl Into<ResponseBody>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+/// `Retry-After` has no fractions; too early would be asked in vain.
+fn whole_seconds(after: Duration) -> u64 {
+    after.as_secs() + u64::from(after.subsec_nanos() > 0)
+}
