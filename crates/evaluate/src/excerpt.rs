@@ -12,7 +12,12 @@ pub(crate) fn excerpt(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(max_bytes)]))
+    Cow::Owned(format!("{}…", &text[..boundary(text, max_bytes)]))
+}
+
+/// The last place at or before `index` where a character begins.
+pub(crate) fn boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|place| text.is_char_boundary(*place)).unwrap_or(0)
 }
 
 #[cfg(test)]

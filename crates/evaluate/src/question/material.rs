@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use record::{Turn, turn::Speaker};
 use serde_json::{Map, Value, json};
 
-use crate::Subject;
+use crate::{Subject, excerpt::boundary};
 
 /// All texts together, in bytes, before JSON escapes them: a hostile reply must not fill a judge's window.
 const TOTAL_BYTES: usize = 256 << 10;
@@ -76,7 +76,7 @@ fn shortened(text: &str, limit_bytes: usize) -> Cow<'_, str> {
     if text.len() <= limit_bytes {
         return Cow::Borrowed(text);
     }
-    let head = text.floor_char_boundary(limit_bytes / 4 * 3);
-    let tail = text.ceil_char_boundary(text.len() - limit_bytes / 4);
+    let head = boundary(text, limit_bytes / 4 * 3);
+    let tail = boundary(text, text.len() - limit_bytes / 4);
     Cow::Owned(format!("{} […{} bytes left out…] {}", &text[..head], tail - head, &text[tail..]))
 }

@@ -127,7 +127,8 @@ async fn user_satisfaction_by_a_judge() {
 #[tokio::test]
 async fn conversation_flow() {
     let [yes, no] = ["yes", "no"].map(|word| Ok(word.to_owned()));
-    let rows: [(Vec<Result<String, llm::Error>>, f64, (Finding, Option<FailureKind>)); FLOWS] = [
+    type Row = (Vec<Result<String, llm::Error>>, f64, (Finding, Option<FailureKind>));
+    let rows: [Row; FLOWS] = [
         (vec![yes.clone(), Ok(yes_no("yes", 0.9))], 0.8, (Finding::Pass, None)),
         (vec![no.clone(), Ok(yes_no("no", 0.1))], 0.7, (Finding::Fail, None)),
         (vec![yes, no], 0.5, (Finding::Pass, None)),
