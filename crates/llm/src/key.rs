@@ -22,11 +22,11 @@ pub enum Error {
     /// Says nothing of what was written: it may be the key itself.
     #[error("a key is never written in the file: name the place where it is kept, env:NAME or file:PATH")]
     NotAReference,
-    #[error("the variable {0} that should hold the key is not set")]
+    #[error("the variable {0} is not set")]
     Unset(String),
-    #[error("the variable {0} that should hold the key is not text")]
+    #[error("the variable {0} is not text")]
     NotText(String),
-    #[error("the key file {path} cannot be read")]
+    #[error("the file {path} cannot be read")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{0} is larger than a key can be")]
     TooLarge(KeyRef),

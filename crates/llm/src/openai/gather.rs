@@ -180,3 +180,257 @@ impl Gather {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Message;
+
+    fn gathered(pieces: &[&str]) -> Result<Reply, Trouble> {
+        let sent = Instant::now();
+        let mut gather = Gather::default();
+        for (n, piece) in (0_u32..).zip(pieces) {
+            let completion = serde_json::from_str(piece).map_err(|error| Trouble::Malformed(error.to_string()))?;
+            gather.take(completion, sent + Duration::from_millis(10) * (n + 1))?;
+        }
+        let request = Request { messages: vec![Message::user("12345678")], ..Request::default() };
+        gather.finish(&request, "as asked", sent, sent + Duration::from_secs(1), true)
+    }
+
+    fn whole(message: serde_json::Value) -> Result<Reply, Trouble> {
+        gathered(&[&json!({ "choices": [{ "message": message, "finish_reason": "stop" }] }).to_string()])
+    }
+
+    #[test]
+    fn content_in_all_its_forms() {
+        let rows = [
+            (json!({ "content": "hi" }), "hi"),
+            (json!({ "content": "a \"b\" \u{1F600}" }), "a \"b\" \u{1F600}"),
+            (json!({ "content": null }), ""),
+            (json!({}), ""),
+            (json!({ "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }), "ab"),
+            (json!({ "content": ["a", { "text": "b" }, { "type": "output_text", "text": "c" }, null] }), "abc"),
+            (json!({ "content": [{ "type": "thinking", "text": "hm" }, { "type": "image_url" }] }), ""),
+            (json!({ "content": "x", "reasoning_content": "hm" }), "x"),
+            (json!({ "content": null, "reasoning_content": "hm" }), ""),
+            (json!({ "content": null, "refusal": "I will not." }), "I will not."),
+            (json!({ "content": "", "refusal": "I will not." }), "I will not."),
+        ];
+        for (message, text) in rows {
+            assert_eq!(whole(message.clone()).expect("a reply").text, text, "{message}");
+        }
+        for message in [json!({ "content": 5 }), json!({ "content": true }), json!({ "content": [5] })] {
+            assert!(whole(message.clone()).is_err(), "{message}");
+        }
+    }
+
+    #[test]
+    fn tool_calls_whole_and_in_pieces() {
+        let call = |id: &str, name: &str, arguments: &str| ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        };
+        let delta = |calls: serde_json::Value| json!({ "choices": [{ "delta": { "tool_calls": calls } }] }).to_string();
+        let rows = [
+            (
+                vec![
+                    json!({ "choices": [{ "message": { "tool_calls": [
+                    { "id": "a", "type": "function", "function": { "name": "find", "arguments": "{\"q\":1}" } },
+                    { "id": "b", "function": { "name": "open", "arguments": { "n": 2 } } },
+                ] } }] })
+                    .to_string(),
+                ],
+                vec![call("a", "find", "{\"q\":1}"), call("b", "open", "{\"n\":2}")],
+            ),
+            (
+                vec![
+                    delta(json!([{ "index": 0, "id": "a", "function": { "name": "find", "arguments": "" } }])),
+                    delta(json!([{ "index": 0, "function": { "arguments": "{\"q\"" } }])),
+                    delta(json!([{ "index": 1, "id": "b", "function": { "name": "open" } }])),
+                    delta(json!([{ "index": 0, "function": { "arguments": ":1}" } }])),
+                ],
+                vec![call("a", "find", "{\"q\":1}"), call("b", "open", "")],
+            ),
+            // No index: what has no id either goes on with the last call.
+            (
+                vec![
+                    delta(json!([{ "id": "a", "function": { "name": "find", "arguments": "{" } }])),
+                    delta(json!([{ "function": { "arguments": "}" } }])),
+                    delta(json!([{ "id": "b", "function": { "name": "open", "arguments": null } }])),
+                ],
+                vec![call("a", "find", "{}"), call("b", "open", "")],
+            ),
+            // Every call at index 0.
+            (
+                vec![
+                    delta(json!([{ "index": 0, "id": "a", "function": { "name": "find", "arguments": "1" } }])),
+                    delta(json!([{ "index": 0, "id": "b", "function": { "name": "find", "arguments": "2" } }])),
+                ],
+                vec![call("a", "find", "1"), call("b", "find", "2")],
+            ),
+            // An index that no memory holds is only a number.
+            (
+                vec![delta(json!([{ "index": u64::MAX, "id": "a", "function": { "name": "f" } }]))],
+                vec![call("a", "f", "")],
+            ),
+        ];
+        for (pieces, expected) in rows {
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            assert_eq!(gathered(&pieces).expect("a reply").tool_calls, expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn actions_are_names_and_nothing_else() {
+        let reply =
+            whole(json!({ "content": "done", "actions": ["LOOK", 5, { "x": [1] }, ["y"], null, true, 0.5, "GO"] }));
+        assert_eq!(reply.expect("a reply").actions, ["LOOK", "GO"]);
+        assert!(whole(json!({ "content": "done", "actions": null })).expect("a reply").actions.is_empty());
+    }
+
+    #[test]
+    fn tokens_are_the_servers_or_an_estimate() {
+        let usage = |usage: serde_json::Value| {
+            let piece = json!({ "choices": [{ "message": { "content": "12345678" } }], "usage": usage }).to_string();
+            let Usage { input_tokens, output_tokens, estimated } = gathered(&[&piece]).expect("a reply").usage;
+            (input_tokens, output_tokens, estimated)
+        };
+        let rows = [
+            (json!({ "prompt_tokens": 9, "completion_tokens": 3 }), (9, 3, false)),
+            (json!({ "prompt_tokens": 9.0, "completion_tokens": 0, "extra": {} }), (9, 0, false)),
+            (json!({ "prompt_tokens": 9 }), (9, 2, true)),
+            (json!({ "prompt_tokens": -1, "completion_tokens": null }), (6, 2, true)),
+            (json!({ "prompt_tokens": u64::MAX, "completion_tokens": 1e300 }), (6, 2, true)),
+            (json!(null), (6, 2, true)),
+        ];
+        for (written, expected) in rows {
+            assert_eq!(usage(written.clone()), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn times_run_from_piece_to_piece() {
+        let piece = |text: &str| json!({ "choices": [{ "delta": { "content": text } }] }).to_string();
+        let pieces = [piece(""), piece("a"), piece("b"), piece(""), piece("c")];
+        let reply = gathered(&pieces.each_ref().map(String::as_str)).expect("a reply");
+        assert_eq!(reply.text, "abc");
+        // At 20, 30 and 50 ms: the empty ones are no content.
+        assert_eq!(reply.timing.first_token, Some(Duration::from_millis(20)));
+        assert_eq!(reply.timing.inter_token, Some(Duration::from_millis(15)));
+        assert_eq!(reply.timing.total, Duration::from_secs(1));
+        assert_eq!(reply.model, "as asked");
+    }
+
+    #[test]
+    fn what_is_no_reply() {
+        let rows = [
+            (json!({}), "no choice in it"),
+            (json!({ "choices": [] }), "no choice in it"),
+            (json!({ "choices": null }), "no choice in it"),
+            (json!({ "choices": [{ "finish_reason": "stop" }] }), "no choice in it"),
+            (json!({ "choices": {} }), "invalid type"),
+            (json!({ "error": { "message": "overloaded", "code": 503 } }), "overloaded"),
+            (json!([]), ""),
+            (json!({ "choices": vec![json!({}); 2_000] }), "more than 1024 items"),
+            (
+                json!({ "choices": [{ "delta": { "tool_calls": (0..200).map(|n| json!({ "index": n })).collect::<Vec<_>>() } }] }),
+                "tool calls",
+            ),
+            (json!({ "choices": [{ "delta": { "content": "x".repeat(MOST_BYTES + 1) } }] }), "a reply of more than"),
+        ];
+        for (written, expected) in rows {
+            match gathered(&[&written.to_string()]) {
+                Err(Trouble::Malformed(message)) => assert!(message.contains(expected), "{message}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        let quota = json!({ "error": { "message": "pay", "code": "insufficient_quota" } }).to_string();
+        assert_eq!(gathered(&[&quota]), Err(Trouble::Exhausted("pay".into())));
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let deep = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+            let said = |what: &str| format!("{{\"choices\":[{{\"message\":{{{what}}}}}]}}");
+            for body in [
+                deep.clone(),
+                format!("{{\"error\":{deep}}}"),
+                said(&format!("\"content\":{deep}")),
+                said(&format!("\"tool_calls\":[{{\"function\":{{\"arguments\":{deep}}}}}]")),
+            ] {
+                assert!(gathered(&[&body]).is_err(), "{open}");
+            }
+            // What nobody reads is skipped, which takes no stack.
+            for body in [
+                said(&format!("\"content\":\"a\",\"unknown\":{deep}")),
+                said(&format!("\"content\":\"a\",\"actions\":[{deep}]")),
+            ] {
+                let _ = gathered(&[&body]);
+            }
+        }
+    }
+
+    /// JSON built of the words that the reader knows, so that chance reaches every arm.
+    fn json_like() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(|value| json!(value)),
+            any::<i64>().prop_map(|value| json!(value)),
+            any::<f64>().prop_map(|value| json!(value)),
+            "[a-z\"\\\\\u{e9}]{0,6}".prop_map(|value| json!(value)),
+        ];
+        let key = prop::sample::select(vec![
+            "choices",
+            "message",
+            "delta",
+            "content",
+            "tool_calls",
+            "function",
+            "name",
+            "arguments",
+            "id",
+            "index",
+            "actions",
+            "usage",
+            "prompt_tokens",
+            "completion_tokens",
+            "error",
+            "code",
+            "type",
+            "text",
+            "model",
+            "finish_reason",
+            "refusal",
+        ]);
+        leaf.prop_recursive(6, 60, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+                prop::collection::vec((key.clone(), inner), 0..5)
+                    .prop_map(|pairs| pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_json_panics_the_reader(pieces in prop::collection::vec(json_like(), 1..4)) {
+            let pieces: Vec<String> = pieces.iter().map(ToString::to_string).collect();
+            let _ = gathered(&pieces.iter().map(String::as_str).collect::<Vec<_>>());
+            let said: Vec<String> = pieces.iter().map(|piece| format!("{{\"choices\":[{{\"delta\":{piece}}}]}}")).collect();
+            let _ = gathered(&said.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn no_bytes_panic_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = serde_json::from_slice::<Completion<'_>>(&bytes);
+            let _ = Fault::of_body(&bytes);
+        }
+    }
+}

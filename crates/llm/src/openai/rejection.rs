@@ -34,7 +34,7 @@ impl Fault {
     }
 
     /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or no JSON at all.
-    fn of_body(body: &[u8]) -> Self {
+    pub(super) fn of_body(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
             Ok(Value::Array(list)) if !list.is_empty() => Self::of(list[0].get("error").unwrap_or(&list[0])),
             Ok(value) => Self::of(value.get("error").unwrap_or(&value)),

@@ -1,0 +1,5 @@
+//! Real sockets: the client against servers that behave and servers that do not.
+
+mod bad_server;
+mod client;
+mod keys;
