@@ -156,13 +156,13 @@ fn conversation(page: &mut String, selected: &Selected, summary: &Summary) {
     let turn = failure.and_then(|failure| failure.turn);
     let case = cases::find(summary, trial.case);
     page.push_str(&format!(
-        "- {} **{}** {}{}: {} (trial `{}`)\n",
+        "- {} **{}** {}{}: {} (trial {})\n",
         verdict_icon(trial.verdict),
         trial.verdict.name(),
         case.map_or_else(String::new, |case| format!("{} ", escape(&cases::name(case)))),
         turn.map_or_else(|| "at the end".to_owned(), |turn| format!("in turn {turn}")),
         failure.map_or_else(String::new, |failure| escape(&clip::ellipsis(&failure.message, LAST_WORDS_CHARS))),
-        trial.trial_id,
+        code(trial.trial_id.as_str()),
     ));
     let said = turn.and_then(|turn| selected.turns.iter().find(|said| said.number == turn)).or(selected.turns.last());
     if let Some(said) = said {
@@ -248,8 +248,8 @@ fn faults(page: &mut String, summary: &Summary) {
 fn footer(page: &mut String, summary: &Summary) {
     let run = &summary.run;
     page.push_str(&format!(
-        "---\nRun `{}`, seed {}, started {}{}, gabfest {}.\n",
-        run.id,
+        "---\nRun {}, seed {}, started {}{}, gabfest {}.\n",
+        code(run.id.as_str()),
         run.seed,
         escape(&run.started_at),
         run.ended_at.as_ref().map_or_else(String::new, |ended| format!(", ended {}", escape(ended))),
@@ -318,5 +318,7 @@ fn code(text: &str) -> String {
         longest = longest.max(row);
     }
     let fence = "`".repeat(longest + 1);
-    format!("{fence} {text} {fence}")
+    // Without a space a backtick at an end would join its fence.
+    let space = if longest > 0 || text.is_empty() { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
 }

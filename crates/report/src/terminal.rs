@@ -116,7 +116,7 @@ impl Page {
             count(trials.pass),
             count(trials.pass + trials.fail),
             figures::estimate(rate),
-            clean(&rate.method),
+            fit(&clean(&rate.method), 16),
             figures::interval(rate),
         ));
         self.line(&format!(
@@ -149,11 +149,10 @@ impl Page {
             return;
         }
         self.heading("Gates");
-        let mut table = Table::new("ll");
-        table.stretch(1);
+        let mut table = Table::new("lll", &[1, 2]);
         for gate in gates {
             let icon = self.paint.run(gate.verdict, run_icon(gate.verdict));
-            table.row([format!("{icon} {}", clean(&gate.name)), clean(&gate.reason)]);
+            table.row([icon, clean(&gate.name), clean(&gate.reason)]);
         }
         self.table(&table);
     }
@@ -164,9 +163,8 @@ impl Page {
             return;
         }
         self.heading("Scenarios and personas");
-        let mut table = Table::new("llrrrl");
-        table.stretch(0);
-        table.row(["scenario", "persona", "passed", "rate", "95% interval", ""].map(|word| self.paint.dim(word)));
+        let mut table = Table::new("llrrrl", &[0, 1]);
+        table.row(["scenario", "persona", "passed", "rate", "95%", ""].map(|word| self.paint.dim(word)));
         let (rows, left_out) = matrix.shown(ROWS_SHOWN);
         for (_, row) in rows {
             let agent = row.agent.as_ref().map_or_else(String::new, |agent| format!(" @ {}", clean(agent)));
@@ -236,8 +234,8 @@ impl Page {
             self.line(&format!("  {mark} {name}, {place}"));
             let message = failure.map(|failure| clean(&failure.message)).unwrap_or_default();
             self.line(&format!("      {}", fit(&message, self.width - 6)));
-            let repeat = format!("      trial {}, repeat {}", trial.trial_id, trial.repeat);
-            let repeat = self.paint.dim(&repeat);
+            let repeat = format!("      repeat {}, trial {}", trial.repeat, clean(trial.trial_id.as_str()));
+            let repeat = self.paint.dim(&fit(&repeat, self.width));
             self.line(&repeat);
         }
         let totals = summary.summary.trials;
@@ -255,7 +253,7 @@ impl Page {
             return;
         }
         self.heading("Latency of the agent");
-        let mut table = Table::new("lrrrrrr");
+        let mut table = Table::new("lrrrrrr", &[]);
         table.row(["", "n", "p50", "p90", "p95", "p99", "max"].map(|word| self.paint.dim(word)));
         for (name, of) in [("whole reply", &latency.turn), ("first token", &latency.ttft)] {
             if of.count > 0 {
@@ -271,8 +269,7 @@ impl Page {
             return;
         }
         self.heading("Tokens and cost");
-        let mut table = Table::new("llrrrr");
-        table.stretch(1);
+        let mut table = Table::new("llrrrr", &[1]);
         table.row(["role", "model", "calls", "tokens in", "tokens out", "cost"].map(|word| self.paint.dim(word)));
         for line in &totals.models {
             let unpriced = line.calls > 0 && line.unpriced_calls == line.calls;
@@ -317,7 +314,7 @@ impl Page {
             return;
         }
         self.heading("Not the agent's fault");
-        let mut table = Table::new("rll");
+        let mut table = Table::new("rll", &[]);
         for failure in ours {
             let blame = self.paint.dim(&format!("blame: {}", failure.blame.name()));
             table.row([count(failure.trials), failure.kind.name().to_owned(), blame]);

@@ -6,24 +6,20 @@ use super::fit;
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-const NARROWEST_COLUMN: usize = 12;
+const NARROWEST_COLUMN: usize = 10;
 
 pub(super) struct Table {
     /// A letter a column: `l` or `r`.
     align: &'static str,
-    /// The column that gives way where the terminal is narrow.
-    stretch: Option<usize>,
+    /// The columns that give way where the terminal is narrow, the widest first.
+    yielding: &'static [usize],
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(align: &'static str) -> Self {
-        Self { align, stretch: None, rows: Vec::new() }
-    }
-
-    /// The cells of this column carry no colours.
-    pub(super) fn stretch(&mut self, column: usize) {
-        self.stretch = Some(column);
+    /// The cells of the yielding columns carry no colours.
+    pub(super) fn new(align: &'static str, yielding: &'static [usize]) -> Self {
+        Self { align, yielding, rows: Vec::new() }
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -34,10 +30,15 @@ impl Table {
         let mut widths: Vec<usize> = (0..self.align.len())
             .map(|column| self.rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0))
             .collect();
-        let whole = INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-        if let Some(column) = self.stretch {
-            let spare = widths[column].saturating_sub(NARROWEST_COLUMN);
-            widths[column] -= whole.saturating_sub(width).min(spare);
+        let gaps = INDENT + GAP * widths.len().saturating_sub(1);
+        let mut excess = (gaps + widths.iter().sum::<usize>()).saturating_sub(width);
+        while excess > 0 {
+            let widest = self.yielding.iter().copied().max_by_key(|column| widths[*column]);
+            match widest {
+                Some(column) if widths[column] > NARROWEST_COLUMN => widths[column] -= 1,
+                _ => break,
+            }
+            excess -= 1;
         }
         self.rows.iter().map(|row| self.line(row, &widths)).collect()
     }

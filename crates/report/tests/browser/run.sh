@@ -1,0 +1,18 @@
+#!/bin/sh
+# Opens a report in a headless Chromium and walks from its verdict to the failing turn, with the mouse and with
+# the keyboard. Without a report it takes the sample of the tests, and one full of hostile texts.
+#
+#   crates/report/tests/browser/run.sh [REPORT.html] [FOLDER FOR PICTURES]
+set -eu
+if [ $# -ge 1 ]; then
+    GABFEST_REPORT_HTML=$(realpath "$1")
+    export GABFEST_REPORT_HTML
+fi
+if [ $# -ge 2 ]; then
+    mkdir -p "$2"
+    GABFEST_SCREENSHOTS=$(realpath "$2")
+    export GABFEST_SCREENSHOTS
+fi
+export GABFEST_BROWSER_REQUIRED=1
+cd "$(dirname "$0")/../../../.."
+exec cargo test -p gabfest-report --test it browser:: -- --nocapture --test-threads=1

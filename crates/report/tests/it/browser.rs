@@ -1,0 +1,173 @@
+//! The HTML page in a real browser: no error, no dialog, nothing fetched, and from the failing verdict to the
+//! failing turn in at most three clicks.
+//!
+//! `GABFEST_REPORT_HTML` names a report to look at instead of the sample, `GABFEST_SCREENSHOTS` a folder for
+//! pictures. Where no Chromium is installed the tests say so and pass; `tests/browser/run.sh` insists on one.
+
+mod chromium;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use report::Page;
+
+use self::chromium::{Chromium, Tab};
+use crate::{
+    hostile,
+    sample::{self, Sample},
+};
+
+const MOST_CLICKS: u32 = 3;
+const FAILING_CELL: &str = r#"[...document.querySelectorAll('[data-testid=cell]')].find(cell =>
+    document.querySelector(cell.getAttribute('href'))?.matches('#conversations [data-testid=conversation]'))"#;
+
+#[test]
+fn from_the_failing_verdict_to_the_failing_turn() {
+    let Some(chromium) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let page = env::var_os("GABFEST_REPORT_HTML").map_or_else(
+        || write(&sample::night(), dir.path()),
+        |path| fs::canonicalize(path).expect("GABFEST_REPORT_HTML exists"),
+    );
+
+    let mut tab = chromium.open(&page, true);
+    assert!(tab.truth("document.querySelector('[data-testid=verdict] h1').textContent.trim().length > 0"));
+    if tab.truth("!document.querySelector('[data-testid=first-failure]')") {
+        eprintln!("this report has no conversation that did not pass: no way to one to be tried");
+        tab.assert_quiet();
+        return;
+    }
+    by_the_banner(&mut tab);
+    by_the_table(&mut tab, &page);
+    by_the_list(&mut tab, &page);
+    by_the_keyboard(&mut tab, &page);
+    filters_narrow(&mut tab, &page);
+    tab.assert_quiet();
+
+    let mut without_script = chromium.open(&page, false);
+    assert!(without_script.truth("!document.documentElement.classList.contains('scripted')"), "no script ran");
+    by_the_banner(&mut without_script);
+    without_script.assert_quiet();
+}
+
+#[test]
+fn payloads_raise_nothing() {
+    let Some(chromium) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let page = write(&hostile::sample(), dir.path());
+    let mut tab = chromium.open(&page, true);
+    tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })");
+    tab.run("document.querySelectorAll('*').forEach(one => { one.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })); one.focus?.(); })");
+    tab.click(FAILING_CELL);
+    tab.settle();
+    assert!(
+        tab.truth("document.querySelectorAll('img, iframe, math, base, form, object, embed, mglyph').length === 0")
+    );
+    assert!(tab.truth("document.scripts.length === 1"));
+    assert!(tab.truth("document.body.textContent.includes('<script>alert(1)</script>')"), "what was said is shown");
+    tab.assert_quiet();
+}
+
+#[test]
+fn pictures() {
+    let (Some(folder), Some(chromium)) = (env::var_os("GABFEST_SCREENSHOTS").map(PathBuf::from), browser()) else {
+        return;
+    };
+    fs::create_dir_all(&folder).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let page = env::var_os("GABFEST_REPORT_HTML").map_or_else(|| write(&sample::night(), dir.path()), PathBuf::from);
+    for (scheme, width) in [("light", 1_280), ("dark", 1_280), ("light", 390), ("dark", 390)] {
+        let mut tab = chromium.open(&fs::canonicalize(&page).unwrap(), true);
+        tab.look(scheme, width, 900);
+        tab.picture(&folder.join(format!("{scheme}-{width}-whole.png")), true);
+        if tab.truth("!!document.querySelector('[data-testid=first-failure]')") {
+            tab.click("document.querySelector('[data-testid=first-failure]')");
+            tab.settle();
+            tab.picture(&folder.join(format!("{scheme}-{width}-turn.png")), false);
+            tab.picture(&folder.join(format!("{scheme}-{width}-open.png")), true);
+        }
+    }
+}
+
+fn by_the_banner(tab: &mut Tab) {
+    tab.click("document.querySelector('[data-testid=first-failure]')");
+    let clicks = 1;
+    assert_at_failure(tab, clicks, "the banner");
+}
+
+fn by_the_table(tab: &mut Tab, page: &Path) {
+    tab.load(page);
+    tab.click(FAILING_CELL);
+    tab.settle();
+    let mut clicks = 1;
+    let link = "[...document.querySelectorAll('details.conversation[open] [data-testid=to-failing-turn]')].find(one => one.checkVisibility())";
+    if tab.truth(&format!("!!{link}")) {
+        tab.click(link);
+        clicks += 1;
+    }
+    assert_at_failure(tab, clicks, "the table");
+}
+
+fn by_the_list(tab: &mut Tab, page: &Path) {
+    tab.load(page);
+    tab.click("document.querySelector('#conversations details.conversation > summary')");
+    tab.settle();
+    let mut clicks = 1;
+    let link = "document.querySelector('#conversations details.conversation [data-testid=to-failing-turn]')";
+    if tab.truth(&format!("!!{link}")) {
+        tab.click(link);
+        clicks += 1;
+    }
+    assert_at_failure(tab, clicks, "the list");
+}
+
+fn by_the_keyboard(tab: &mut Tab, page: &Path) {
+    tab.load(page);
+    tab.key("j");
+    assert!(tab.truth("document.activeElement.closest('details.conversation') !== null"), "j goes to a conversation");
+    tab.key("Enter");
+    assert!(tab.truth("document.activeElement.closest('details.conversation').open"), "Enter opens it");
+    tab.key("t");
+    assert_at_failure(tab, 0, "the keyboard");
+}
+
+fn filters_narrow(tab: &mut Tab, page: &Path) {
+    tab.load(page);
+    tab.click("document.querySelector('.toolbar [data-kind]')");
+    assert!(tab.truth(
+        "[...document.querySelectorAll('#conversations details.conversation')].every(one => \
+         one.hidden === (one.dataset.verdict !== document.querySelector('.toolbar [data-kind]').dataset.kind))"
+    ));
+    tab.key("Escape");
+    assert!(
+        tab.truth("[...document.querySelectorAll('#conversations details.conversation')].every(one => !one.hidden)")
+    );
+}
+
+/// The failing turn, or for a failure of the whole conversation its reason, is open and within the window.
+fn assert_at_failure(tab: &mut Tab, clicks: u32, way: &str) {
+    assert!(clicks <= MOST_CLICKS, "{clicks} clicks by {way}");
+    let within = "[...document.querySelectorAll('[data-testid=failing-turn], [data-testid=reason]')].some(one => {
+        if (one.matches('[data-testid=reason]') && one.closest('details').querySelector('[data-testid=failing-turn]')) return false;
+        const box = one.getBoundingClientRect();
+        return one.checkVisibility() && box.height > 0 && box.bottom > 40 && box.top < innerHeight - 40;
+    })";
+    assert!(tab.becomes_true(within), "no failing turn in sight after {clicks} clicks by {way}");
+}
+
+fn write(sample: &Sample, dir: &Path) -> PathBuf {
+    let path = dir.join("report.html");
+    fs::write(&path, Page::Html.render(&sample.summary, &sample.selection()).unwrap()).unwrap();
+    path
+}
+
+fn browser() -> Option<Chromium> {
+    let found = Chromium::start();
+    if found.is_none() {
+        assert!(env::var_os("GABFEST_BROWSER_REQUIRED").is_none(), "no Chromium is installed");
+        eprintln!("SKIPPED: no Chromium is installed, so the page was not opened in a browser");
+    }
+    found
+}

@@ -1,0 +1,143 @@
+//! Every page of the small run as a snapshot, and what each must hold beyond its look.
+
+use report::{Page, terminal, transcripts_jsonl, trials_jsonl};
+use serde_json::Value;
+
+use crate::sample;
+
+#[test]
+fn terminal_page() {
+    let sample = sample::small();
+    let text = terminal::summary_text(&sample.summary, &sample.selection().failing(), false, 100);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_terminal_page_keeps_to_its_width() {
+    for sample in [sample::small(), sample::night()] {
+        let failing = sample.selection().failing();
+        let plain = terminal::summary_text(&sample.summary, &failing, false, 100);
+        assert!(plain.lines().all(|line| line.chars().count() <= 100), "{plain}");
+        let coloured = terminal::summary_text(&sample.summary, &failing, true, 100);
+        let mut stripped = coloured;
+        for code in ["0", "1", "2", "31", "32", "33", "35", "1;31", "1;32", "1;33"] {
+            stripped = stripped.replace(&format!("\u{1b}[{code}m"), "");
+        }
+        let trimmed: String = stripped.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert_eq!(trimmed, plain, "colours change only colours");
+    }
+}
+
+#[test]
+fn markdown_page() {
+    let sample = sample::small();
+    insta::assert_snapshot!(Page::Markdown.render(&sample.summary, &sample.selection()).unwrap());
+}
+
+#[test]
+fn junit_page() {
+    let sample = sample::small();
+    insta::assert_snapshot!(Page::Junit.render(&sample.summary, &sample.selection()).unwrap());
+}
+
+#[test]
+fn json_page() {
+    let sample = sample::small();
+    insta::assert_snapshot!(Page::Json.render(&sample.summary, &sample.selection()).unwrap());
+}
+
+#[test]
+fn trial_lines() {
+    let sample = sample::small();
+    let lines: String = sample.trials.iter().map(|(trial, _)| trials_jsonl::line(trial)).collect();
+    insta::assert_snapshot!(lines);
+}
+
+#[test]
+fn a_trial_line_has_every_promised_field() {
+    let sample = sample::small();
+    for (trial, _) in &sample.trials {
+        let line = trials_jsonl::line(trial);
+        assert_eq!(line.matches('\n').count(), 1);
+        let line: Value = serde_json::from_str(&line).unwrap();
+        for field in [
+            "trial_id",
+            "case_id",
+            "repeat",
+            "epoch",
+            "verdict",
+            "failure_kind",
+            "blame",
+            "strategy",
+            "termination_reason",
+            "turns",
+            "duration_ms",
+            "llm_calls",
+            "tokens",
+            "cost_usd",
+            "judgments",
+        ] {
+            assert!(line.get(field).is_some(), "{field}");
+        }
+        for role in ["agent", "user_sim", "judge"] {
+            assert!(line["llm_calls"][role].is_u64() && line["tokens"][role]["input"].is_u64(), "{role}");
+        }
+    }
+}
+
+#[test]
+fn transcripts_are_kept_of_what_did_not_pass_or_was_asked_for() {
+    let sample = sample::small();
+    let kept: Vec<u64> = sample
+        .trials
+        .iter()
+        .filter_map(|(trial, turns)| transcripts_jsonl::line(trial, turns))
+        .map(|line| serde_json::from_str::<Value>(&line).unwrap()["number"].as_u64().unwrap())
+        .collect();
+    // 1, 2 and 4 passed, and only the first repeat of a case was asked for.
+    assert_eq!(kept, [0, 3, 5, 6, 7, 8, 9, 10]);
+    let (trial, turns) = &sample.trials[3];
+    let line: Value = serde_json::from_str(&transcripts_jsonl::line(trial, turns).unwrap()).unwrap();
+    let turn = &line["turns"][1];
+    assert_eq!(turn["tool_calls"][0]["name"], "find_order");
+    assert_eq!(turn["calls"].as_array().unwrap().len(), 2);
+    assert_eq!(turn["notes"][0]["kind"], "termination");
+}
+
+#[test]
+fn the_schema_names_the_fields_of_the_report() {
+    let schema = report::schema::report();
+    let sample = sample::small();
+    let page: Value = serde_json::from_str(&Page::Json.render(&sample.summary, &sample.selection()).unwrap()).unwrap();
+    for field in schema["required"].as_array().unwrap() {
+        assert!(page.get(field.as_str().unwrap()).is_some(), "{field}");
+    }
+    for path in [
+        "/run/plan_digest",
+        "/summary/trials/not_started",
+        "/summary/completed_rate",
+        "/summary/pass_rate/method",
+        "/summary/latency/ttft/p999_ms",
+        "/summary/tokens/agent/output",
+        "/summary/cost/complete",
+        "/summary/attempts/lost",
+        "/summary/unsettled_usd",
+        "/cases/0/parameters",
+        "/cases/0/flaky",
+    ] {
+        assert!(page.pointer(path).is_some(), "{path}");
+    }
+    let back: record::Summary = serde_json::from_value(page).unwrap();
+    assert_eq!(back, sample.summary);
+}
+
+#[test]
+fn pages_of_an_empty_run_can_be_read() {
+    let mut sample = sample::play("nothing ran", &[]);
+    sample.summary.summary.completed_rate = 0.0;
+    sample.summary.gates.clear();
+    for page in Page::ALL {
+        let text = page.render(&sample.summary, &sample.selection()).unwrap();
+        assert!(!text.contains("NaN") && !text.is_empty(), "{}: {text}", page.name());
+    }
+}

@@ -1,0 +1,458 @@
+//! Hand-made runs: a small one whose pages are snapshots, and a night's run of a realistic size for browsers.
+
+use std::collections::BTreeMap;
+
+use record::{
+    Call, Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Tokens, Trial, Turn, Usd, Verdict,
+    call::Spend,
+    summary::{
+        Attempts, CaseSummary, Cost, FailureCount, Gate, Latencies, ModelSpend, Rate, Run, RunState, RunVerdict,
+        SCHEMA_VERSION, Totals, Trials,
+    },
+    trial::TurnLatency,
+    turn::{Note, Speaker, ToolCall},
+};
+use report::Selection;
+use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
+
+/// A summary and what it sums up, in the plan's order.
+pub(crate) struct Sample {
+    pub(crate) summary: Summary,
+    pub(crate) trials: Vec<(Trial, Vec<Turn>)>,
+}
+
+impl Sample {
+    pub(crate) fn selection(&self) -> Selection {
+        let mut selection = Selection::default();
+        for (trial, turns) in &self.trials {
+            selection.add(trial, turns);
+        }
+        selection
+    }
+}
+
+/// A case before it is played.
+pub(crate) struct Cell {
+    pub(crate) scenario: &'static str,
+    pub(crate) persona: Option<&'static str>,
+    pub(crate) combination: Option<&'static str>,
+    pub(crate) parameters: &'static [(&'static str, &'static str)],
+    /// How its repeats end.
+    pub(crate) ends: &'static [End],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum End {
+    Pass,
+    /// A check of a turn fails.
+    Fail,
+    /// A judge of the whole conversation finds it wanting.
+    FailAfter,
+    Timeout,
+    JudgeLost,
+    SimulatorLost,
+    Skipped,
+    Cancelled,
+}
+
+use End::{Cancelled, Fail, FailAfter, JudgeLost, Pass, SimulatorLost, Skipped, Timeout};
+
+/// Three cases: one that passes, one that is flaky, one that is broken in every way.
+pub(crate) fn small() -> Sample {
+    play(
+        "support agent",
+        &[
+            Cell { scenario: "greeting", persona: None, combination: None, parameters: &[], ends: &[Pass, Pass, Pass] },
+            Cell {
+                scenario: "refund",
+                persona: Some("impatient"),
+                combination: Some("combo-000-59fc3c"),
+                parameters: &[("run.0.input", "Where is my money?"), ("name", "short")],
+                ends: &[Fail, Pass, FailAfter],
+            },
+            Cell {
+                scenario: "refund",
+                persona: Some("polite"),
+                combination: Some("combo-000-59fc3c"),
+                parameters: &[("run.0.input", "Where is my money?"), ("name", "short")],
+                ends: &[Timeout, JudgeLost, SimulatorLost, Skipped, Cancelled],
+            },
+        ],
+    )
+}
+
+/// 5 scenarios, 4 personas, 4 repeats.
+pub(crate) fn night() -> Sample {
+    const ALL: &[End] = &[Pass, Pass, Pass, Pass];
+    const ONE: &[End] = &[Pass, Fail, Pass, Pass];
+    const HALF: &[End] = &[Fail, Pass, FailAfter, Pass];
+    const NONE: &[End] = &[Fail, FailAfter, Fail, Timeout];
+    const OURS: &[End] = &[Pass, JudgeLost, Pass, SimulatorLost];
+    let ends = [
+        ("order status", [ALL, ALL, ALL, ALL]),
+        ("refund over the limit", [ALL, HALF, NONE, ONE]),
+        ("change of address", [ALL, ONE, ALL, ALL]),
+        ("cancels twice, then changes their mind", [ONE, ALL, HALF, OURS]),
+        ("asks for a human", [ALL, ALL, ALL, ONE]),
+    ];
+    let personas = ["polite", "impatient", "confused newcomer", "expert"];
+    let cells: Vec<Cell> = ends
+        .iter()
+        .flat_map(|(scenario, row)| {
+            personas.iter().zip(row).map(|(persona, ends)| Cell {
+                scenario,
+                persona: Some(persona),
+                combination: None,
+                parameters: &[("simulator.temperature", "0.7")],
+                ends,
+            })
+        })
+        .collect();
+    play("nightly support agent, main@4f2a91c", &cells)
+}
+
+pub(crate) fn play(name: &str, cells: &[Cell]) -> Sample {
+    let mut trials = Vec::new();
+    for (case, cell) in cells.iter().enumerate() {
+        for (repeat, end) in cell.ends.iter().enumerate() {
+            trials.push(trial(trials.len() as u64, case as u64, repeat as u32, cell, *end));
+        }
+    }
+    let summary = summary(name, cells, &trials);
+    Sample { summary, trials }
+}
+
+fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, Vec<Turn>) {
+    let turns = match end {
+        Skipped | Cancelled => Vec::new(),
+        SimulatorLost => turns(number, 2, end),
+        _ => turns(number, 4, end),
+    };
+    let failing = turns.len() as u32;
+    let mut judgments: Vec<Judgment> = turns.iter().map(|turn| passing(turn.number)).collect();
+    let (verdict, failure) = match end {
+        Pass => (Verdict::Pass, None),
+        Fail => {
+            judgments[2] = Judgment {
+                finding: Finding::Fail,
+                reason: "\"refund\" does not occur in the reply".to_owned(),
+                evidence: Some("You can read about that in our help centre.".to_owned()),
+                ..passing(3)
+            };
+            let message = "string_contains: \"refund\" does not occur in the reply";
+            (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_turn(3)))
+        }
+        FailAfter => {
+            judgments.push(Judgment {
+                check: "llm_judge".to_owned(),
+                description: Some("Does the agent solve the problem without asking the same thing twice?".to_owned()),
+                scope: Scope::Conversation { step: 1 },
+                finding: Finding::Fail,
+                score: Some(0.35),
+                reason: "the agent asks for the order number in turn 1 and again in turn 4".to_owned(),
+                evidence: Some(
+                    "{\"score\": 0.35, \"reason\": \"asks for the order number in turn 1 and again in turn 4\"}"
+                        .to_owned(),
+                ),
+                failure: None,
+                line: 31,
+            });
+            let message = "llm_judge: the agent asks for the order number in turn 1 and again in turn 4";
+            (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message)))
+        }
+        Timeout => {
+            judgments.truncate(3);
+            let failure = Failure::new(FailureKind::AgentTimeout, "no reply within 30 s").in_turn(failing);
+            (Verdict::Error, Some(failure))
+        }
+        JudgeLost => {
+            judgments.push(Judgment {
+                check: "llm_judge".to_owned(),
+                description: None,
+                scope: Scope::Conversation { step: 1 },
+                finding: Finding::Inconclusive,
+                score: None,
+                reason: "the judge answered three times without a score".to_owned(),
+                evidence: Some("I would say that this is fine!".to_owned()),
+                failure: Some(FailureKind::JudgeMalformed),
+                line: 31,
+            });
+            let message = "llm_judge: the judge answered three times without a score";
+            (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message)))
+        }
+        SimulatorLost => {
+            judgments.clear();
+            let failure = Failure::new(FailureKind::SimulatorFailed, "endpoint sim: 503 three times").in_turn(2);
+            (Verdict::Error, Some(failure))
+        }
+        Skipped => {
+            judgments.clear();
+            let message = "step 1 runs a program, and this worker does not allow it";
+            (Verdict::Skipped, Some(Failure::new(FailureKind::ExecutionNotAllowed, message)))
+        }
+        Cancelled => {
+            judgments.clear();
+            (Verdict::Cancelled, Some(Failure::new(FailureKind::Cancelled, "the run was cancelled")))
+        }
+    };
+    let mut spend = Spend::default();
+    turns.iter().flat_map(|turn| &turn.calls).for_each(|call| spend.add_call(call));
+    let latencies = turns
+        .iter()
+        .filter(|turn| turn.agent.is_some())
+        .map(|turn| TurnLatency { total_micros: turn.duration_micros, ttft_micros: turn.calls[0].ttft_micros })
+        .collect();
+    let case_id = CaseId::new(format!("{:016x}", 0x5eed_0000 + case));
+    let trial = Trial {
+        number,
+        trial_id: TrialId::new(format!("{:016x}", 0xabc0_0000_0000 + number)),
+        case_id,
+        case,
+        repeat,
+        epoch: if number == 1 { 2 } else { 1 },
+        seed: 9_007_199_254_740_993 + number,
+        verdict,
+        failure,
+        strategy: Strategy::AllPass,
+        termination_reason: cell.persona.filter(|_| !turns.is_empty()).map(|_| "user_satisfied".to_owned()),
+        turns: turns.len() as u32,
+        conversations: u32::from(cell.persona.is_some() && !turns.is_empty()),
+        duration_ms: turns.iter().map(|turn| turn.duration_micros / 1_000).sum(),
+        latencies,
+        spend,
+        judgments,
+        keep_transcript: repeat == 0,
+    };
+    (trial, turns)
+}
+
+fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
+    const USER: [&str; 4] = [
+        "Hi! I was charged twice for my order last week.",
+        "It is 1234-99. I would really like this solved today, please.",
+        "Both charges are on my statement: 49.90 each.\nCan you send one of them back?",
+        "And how long will that take?",
+    ];
+    const AGENT: [&str; 4] = [
+        "I am sorry to hear that. Could you tell me your order number?",
+        "Thank you. I see order 1234-99 with two payments of 49.90. Let me check both.",
+        "I have started a refund of 49.90 to your card. You will get an e-mail in a minute.",
+        "It usually takes two to three working days. Is there anything else that I can do for you?",
+    ];
+    (1..=count)
+        .map(|turn| {
+            let index = turn as usize - 1;
+            let last = turn == count;
+            let duration_micros = 420_000 + (number * 7_919 + u64::from(turn) * 104_729) % 97 * 21_000;
+            let agent = match end {
+                Fail if turn == 3 => Some("You can read about that in our help centre."),
+                FailAfter if turn == 4 => Some("Of course! Could you tell me your order number?"),
+                Timeout if last => None,
+                SimulatorLost if last => None,
+                _ => Some(AGENT[index]),
+            };
+            let agent_call = Call {
+                role: Role::Agent,
+                endpoint: "agent".to_owned(),
+                model: "support-1".to_owned(),
+                started_micros: u64::from(turn) * 2_000_000,
+                wait_micros: if turn == 2 { 180_000 } else { 0 },
+                ttft_micros: agent.map(|_| duration_micros / 3),
+                inter_token_micros: Some(21_000),
+                total_micros: duration_micros,
+                tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24 },
+                cost: Some(Usd(90_000)),
+                tries: 1,
+                error: agent.is_none().then(|| "no reply within 30 s".to_owned()),
+            };
+            let mut calls = vec![agent_call.clone()];
+            if turn > 1 {
+                calls.push(Call {
+                    role: Role::UserSim,
+                    endpoint: "sim".to_owned(),
+                    model: "small-chat".to_owned(),
+                    cost: Some(Usd(12_000)),
+                    ..agent_call.clone()
+                });
+            }
+            if last {
+                calls.push(Call {
+                    role: Role::Judge,
+                    endpoint: "judge".to_owned(),
+                    model: "judge-xl".to_owned(),
+                    cost: None,
+                    ..agent_call
+                });
+            }
+            Turn {
+                number: turn,
+                step: 1,
+                speaker: if turn == 1 { Speaker::Scripted } else { Speaker::Simulated },
+                user: USER[index].to_owned(),
+                agent: agent.map(str::to_owned),
+                exit_code: None,
+                tool_calls: if turn == 2 {
+                    vec![ToolCall {
+                        id: "call_1".to_owned(),
+                        name: "find_order".to_owned(),
+                        arguments: "{\"order\":\"1234-99\",\"with\":[\"payments\"]}".to_owned(),
+                        result: Some("{\"payments\":[{\"amount\":49.9},{\"amount\":49.9}]}".to_owned()),
+                    }]
+                } else {
+                    Vec::new()
+                },
+                actions: if turn == 3 { vec!["START_REFUND".to_owned()] } else { Vec::new() },
+                started_micros: u64::from(turn) * 2_000_000,
+                duration_micros,
+                calls,
+                notes: if turn == 2 {
+                    vec![Note { kind: "termination".to_owned(), text: "not yet: the problem is not solved".to_owned() }]
+                } else {
+                    Vec::new()
+                },
+            }
+        })
+        .collect()
+}
+
+fn passing(turn: u32) -> Judgment {
+    Judgment {
+        check: "string_contains".to_owned(),
+        description: None,
+        scope: Scope::Turn { step: 1, turn },
+        finding: Finding::Pass,
+        score: None,
+        reason: "the text occurs in the reply".to_owned(),
+        evidence: None,
+        failure: None,
+        line: 18,
+    }
+}
+
+fn rate(pass: u64, n: u64) -> Rate {
+    statistics::interval(pass, n)
+}
+
+fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary {
+    let mut tally = Tally::default();
+    trials.iter().for_each(|(trial, _)| tally.add(trial));
+    let total = tally.total;
+    let planned = trials.len() as u64;
+    let cases: Vec<CaseSummary> = cells
+        .iter()
+        .enumerate()
+        .map(|(number, cell)| {
+            let counts = tally.cases[&(number as u64)];
+            CaseSummary {
+                id: CaseId::new(format!("{:016x}", 0x5eed_0000 + number)),
+                number: number as u64,
+                scenario: cell.scenario.to_owned(),
+                format: "eliza".to_owned(),
+                source: format!("scenarios/{}.scenario.yaml", cell.scenario.replace(' ', "-")),
+                combination: cell.combination.map(str::to_owned),
+                persona: cell.persona.map(str::to_owned),
+                agent: "mock".to_owned(),
+                parameters: cell.parameters.iter().map(|(path, value)| ((*path).to_owned(), (*value).into())).collect(),
+                trials: cell.ends.len() as u64,
+                pass: counts.pass,
+                fail: counts.fail,
+                inconclusive: counts.inconclusive,
+                error: counts.error,
+                skipped: counts.skipped,
+                cancelled: counts.cancelled,
+                pass_rate: rate(counts.pass, counts.judged()),
+                flaky: counts.pass > 0 && counts.fail > 0,
+                pass_hat_k: (1..=counts.judged())
+                    .map(|k| (counts.pass as f64 / counts.judged() as f64).powi(k as i32))
+                    .collect(),
+                verdict: if counts.held_against_agent() > 0 {
+                    RunVerdict::Fail
+                } else if counts.pass == cell.ends.len() as u64 {
+                    RunVerdict::Pass
+                } else {
+                    RunVerdict::Inconclusive
+                },
+            }
+        })
+        .collect();
+    let models: Vec<ModelSpend> = tally
+        .spend
+        .lines
+        .iter()
+        .map(|((role, model), line)| ModelSpend {
+            role: *role,
+            model: model.clone(),
+            calls: line.calls,
+            tokens: line.tokens,
+            cost_usd: line.cost.dollars(),
+            unpriced_calls: line.unpriced_calls,
+        })
+        .collect();
+    let by_role = |role: Role| (role.name().to_owned(), tally.spend.of(role));
+    let unpriced_calls = tally.spend.unpriced_calls();
+    Summary {
+        schema_version: SCHEMA_VERSION,
+        run: Run {
+            id: RunId::new("20260314-020000-7f3a"),
+            name: name.to_owned(),
+            started_at: "2026-03-14T02:00:00Z".to_owned(),
+            ended_at: Some("2026-03-14T02:04:31Z".to_owned()),
+            seed: 42,
+            plan_digest: Digest::of(name.as_bytes()),
+            gabfest_version: "0.1.0".to_owned(),
+            state: RunState::Finished,
+        },
+        verdict: RunVerdict::Fail,
+        gates: vec![
+            Gate {
+                name: "every_case_passes".to_owned(),
+                verdict: RunVerdict::Fail,
+                reason: format!(
+                    "required: every case passes; found: {} of {} cases failed",
+                    cases.iter().filter(|case| case.verdict == RunVerdict::Fail).count(),
+                    cases.len()
+                ),
+            },
+            Gate {
+                name: "enough_evidence".to_owned(),
+                verdict: if total.unjudged() > 0 { RunVerdict::Inconclusive } else { RunVerdict::Pass },
+                reason: format!("required: at most 0 trials without a verdict; found: {}", total.unjudged()),
+            },
+        ],
+        summary: Totals {
+            trials: Trials {
+                planned,
+                pass: total.pass,
+                fail: total.fail,
+                inconclusive: total.inconclusive,
+                error: total.error,
+                skipped: total.skipped,
+                cancelled: total.cancelled,
+                not_started: 0,
+            },
+            completed_rate: total.judged() as f64 / planned as f64,
+            conversations: tally.conversations,
+            turns: tally.turns,
+            pass_rate: rate(total.pass, total.judged()),
+            weighted_pass_rate: None,
+            flaky_cases: cases.iter().filter(|case| case.flaky).count() as u64,
+            latency: Latencies { turn: tally.turn_latency.quantiles(), ttft: tally.ttft.quantiles() },
+            tokens: Role::ALL
+                .map(by_role)
+                .into_iter()
+                .map(|(role, line)| (role, line.tokens))
+                .collect::<BTreeMap<_, _>>(),
+            cost: Cost { total_usd: tally.spend.cost().dollars(), complete: unpriced_calls == 0, unpriced_calls },
+            llm_calls: Role::ALL.map(by_role).into_iter().map(|(role, line)| (role, line.calls)).collect(),
+            models,
+            attempts: Attempts { total: planned + 1, lost: 1 },
+            unsettled_usd: 0.0031,
+            failures: tally
+                .failures
+                .iter()
+                .map(|((kind, blame), trials)| FailureCount { kind: *kind, blame: *blame, trials: *trials })
+                .collect(),
+        },
+        cases,
+    }
+}
