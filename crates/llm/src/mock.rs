@@ -13,6 +13,8 @@ mod judge;
 mod model;
 mod schema;
 pub mod server;
+#[cfg(test)]
+mod tests;
 mod topics;
 mod user;
 mod weather;

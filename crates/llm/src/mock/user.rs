@@ -7,26 +7,63 @@ use super::{UNHELPFUL, chance::Key, words};
 /// What the user says next.
 pub(crate) fn speak(request: &Request, key: Key) -> String {
     let profile = Profile::read(request);
-    let heard: Vec<&str> = said_by(request, Speaker::User).collect();
-    let Some(last) = heard.last() else {
+    let heard = Heard::read(request);
+    let Some(last) = heard.last else {
         return format!("Hello, I need help. {}", profile.wish(key));
     };
-    if said_by(request, Speaker::Assistant).any(|own| words::mentions(own, &["thank"])) && !last.contains(UNHELPFUL) {
-        return key.text("leave").pick(&["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
-    }
     if last.contains(UNHELPFUL) {
         return format!("{} {}", profile.mood.complaint(key), profile.wish(key));
     }
-    // Only the last turns are in the prompt, so the turn's number tells how many there have been.
-    let unhelpful = heard.iter().filter(|reply| reply.contains(UNHELPFUL)).count();
-    let replies = heard.len().max(request.context.turn.saturating_sub(1) as usize);
-    if replies.saturating_sub(unhelpful) >= patience(request) {
+    if heard.was_thanked {
+        return key.text("leave").pick(&["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
+    }
+    if heard.helpful >= patience(request) {
         return profile.contentment(key).to_owned();
     }
     let answer = if last.trim_end().ends_with('?') { profile.detail(last, key) } else { profile.follow_up(key) };
     match profile.mood.opener(key) {
         Some(opener) => format!("{opener} {answer}"),
         None => answer,
+    }
+}
+
+/// What the agent has said to this user.
+#[derive(Debug, Default)]
+struct Heard<'a> {
+    last: Option<&'a str>,
+    /// Replies that were not refusals.
+    helpful: usize,
+    was_thanked: bool,
+}
+
+impl<'a> Heard<'a> {
+    /// The roles are turned round: the agent speaks as `user`. What stands before the user's own first words is
+    /// an instruction; the turns before the ones that are shown stand in the system message, a line each.
+    fn read(request: &'a Request) -> Self {
+        let mut heard = Self::default();
+        let (mut earlier, mut refused) = (0, 0);
+        for line in said_by(request, Speaker::System).flat_map(str::lines) {
+            let number = line.strip_prefix("Turn ").and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
+            // The number counts the turns that are left out of the summary, too.
+            earlier = earlier.max(number.unwrap_or(0));
+            refused += usize::from(number.is_some() && line.contains(UNHELPFUL));
+        }
+        heard.helpful = earlier.saturating_sub(refused);
+        let mut begun = false;
+        for message in &request.messages {
+            match message.role {
+                Speaker::Assistant => {
+                    begun = true;
+                    heard.was_thanked |= words::mentions(&message.content, &["thank"]);
+                }
+                Speaker::User if begun => {
+                    heard.last = Some(&message.content);
+                    heard.helpful += usize::from(!message.content.contains(UNHELPFUL));
+                }
+                _ => {}
+            }
+        }
+        heard
     }
 }
 
