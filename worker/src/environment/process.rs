@@ -1,0 +1,109 @@
+//! Watching over one program: its output as far as it is wanted, its end, and the end of whatever it started.
+
+use std::{process::Stdio, time::Duration};
+
+use futures_util::future::join;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    process::Command,
+    time::{self, Instant},
+};
+
+use super::{Limits, Ran};
+
+/// What a program wrote before it ended is in the pipes; only one that fled its group could hold them open longer.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("start {program}: {source}")]
+    Start { program: String, source: std::io::Error },
+    #[error("wait for its end: {0}")]
+    Wait(std::io::Error),
+    #[error("end within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+}
+
+/// Runs a command to its end or to its time limit. Nothing that it started in its group outlives the call,
+/// also when the call is dropped.
+pub(super) async fn run(mut command: Command, limits: &Limits) -> Result<Ran, Error> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+    let began = Instant::now();
+    let mut child = command.spawn().map_err(|source| {
+        let program = command.as_std().get_program().to_string_lossy().into_owned();
+        Error::Start { program, source }
+    })?;
+    let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+    let (mut stdout, mut stderr) = (Output::new(limits.output_bytes), Output::new(limits.output_bytes));
+    let status = {
+        let reading = join(stdout.read(child.stdout.take()), stderr.read(child.stderr.take()));
+        tokio::pin!(reading);
+        let mut read = false;
+        let ended = time::timeout(limits.time, async {
+            loop {
+                tokio::select! {
+                    status = child.wait() => break status,
+                    _ = &mut reading, if !read => read = true,
+                }
+            }
+        })
+        .await;
+        drop(group);
+        if !read {
+            // Whoever fled the group with the pipe in hand is not waited for.
+            drop(time::timeout(LAST_WORDS, &mut reading).await);
+        }
+        ended
+    };
+    let status = status.map_err(|_| Error::TimedOut(limits.time))?.map_err(Error::Wait)?;
+    Ok(Ran { exit_code: exit_code(status), stdout: stdout.text(), stderr: stderr.text(), duration: began.elapsed() })
+}
+
+/// A process group that ends with this value.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            let _ended_by_itself = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+/// The beginning of what a program prints.
+struct Output {
+    kept: Vec<u8>,
+    limit: usize,
+    dropped: usize,
+}
+
+impl Output {
+    fn new(limit: usize) -> Self {
+        Self { kept: Vec::new(), limit, dropped: 0 }
+    }
+
+    /// Reads to the end and keeps what fits: a program that prints too much is not made to wait.
+    async fn read(&mut self, pipe: Option<impl AsyncRead + Unpin>) {
+        let Some(mut pipe) = pipe else { return };
+        let mut buffer = vec![0; 8 << 10];
+        while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
+            let kept = read.min(self.limit - self.kept.len());
+            self.kept.extend_from_slice(&buffer[..kept]);
+            self.dropped += read - kept;
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.kept).into_owned();
+        if self.dropped > 0 {
+            text.push_str(&format!("\n[{} more bytes]", self.dropped));
+        }
+        text
+    }
+}
+
+fn exit_code(status: std::process::ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}

@@ -1,0 +1,79 @@
+//! The simulated user: given who they are and what was said, what do they say next?
+//!
+//! [`prompt`] asks a language model to play the person, [`cleaning`] leaves of its answer only what the person
+//! says. A model that fails or says nothing is our fault and ends the trial; nothing is ever put into its mouth.
+
+mod cleaning;
+mod prompt;
+
+use record::{Failure, FailureKind, Turn};
+use scenario::{conversation::Simulator, ids::seed_of};
+
+/// A model that says nothing is asked once more.
+const MOST_CALLS: u32 = 2;
+
+/// What the user says next, and how it came about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) text: String,
+    /// Everything that the model was shown, one block a message.
+    pub(crate) prompt_for_debug: String,
+    /// The model's words before they were cleaned.
+    pub(crate) raw: String,
+}
+
+/// Asks `model` to speak as the user after `turns`, the conversation so far, oldest first.
+///
+/// `context` is that of the first call, `seed` belongs to this trial and turn.
+pub(crate) async fn next_line(
+    simulator: &Simulator,
+    turns: &[Turn],
+    model: &dyn llm::Model,
+    context: llm::Context,
+    seed: u64,
+) -> Result<Line, Failure> {
+    let mut request = llm::Request {
+        messages: prompt::messages(simulator, turns),
+        temperature: Some(simulator.temperature),
+        max_tokens: Some(simulator.max_tokens),
+        seed: Some(seed),
+        context,
+        ..llm::Request::default()
+    };
+    let mut raw = String::new();
+    for call in 0..MOST_CALLS {
+        if call > 0 {
+            // Another call, not another try of the first: with its key and seed it would get the same nothing.
+            request.context.call += 1;
+            request.context.idempotency_key.push_str("/again");
+            request.seed = Some(seed_of(&[&seed.to_le_bytes(), &call.to_le_bytes()]));
+        }
+        raw = model.ask(&request).await.map_err(|error| failure(&error))?.text;
+        let text = cleaning::clean(&raw);
+        if !text.is_empty() {
+            return Ok(Line { text, prompt_for_debug: shown(&request.messages), raw });
+        }
+    }
+    let said = if raw.trim().is_empty() { String::new() } else { format!(": it answered {raw:?}") };
+    Err(Failure::new(
+        FailureKind::SimulatorFailed,
+        format!("the simulated user said nothing, asked {MOST_CALLS} times{said}"),
+    ))
+}
+
+fn failure(error: &llm::Error) -> Failure {
+    let kind = match error {
+        llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
+        _ => FailureKind::SimulatorFailed,
+    };
+    Failure::new(kind, format!("the simulated user's model failed: {error}"))
+}
+
+fn shown(messages: &[llm::Message]) -> String {
+    let blocks: Vec<String> =
+        messages.iter().map(|message| format!("[{}]\n{}", message.role.name(), message.content)).collect();
+    blocks.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Asking for the user's next line: what is asked, what comes of the answer, and what of a failure.
+
+use std::{collections::VecDeque, sync::Mutex, time::Duration};
+
+use async_trait::async_trait;
+use record::{Blame, FailureKind};
+use scenario::conversation::{KnowledgeLevel, Simulator};
+
+use super::{Line, next_line};
+
+#[derive(Debug, Default)]
+struct Script {
+    answers: Mutex<VecDeque<Result<&'static str, llm::Error>>>,
+    asked: Mutex<Vec<llm::Request>>,
+}
+
+#[async_trait]
+impl llm::Model for Script {
+    fn endpoint(&self) -> &str {
+        "script"
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        self.asked.lock().unwrap().push(request.clone());
+        let answer = self.answers.lock().unwrap().pop_front().expect("the script has an answer");
+        answer.map(|text| llm::Reply { text: text.to_owned(), ..llm::Reply::default() })
+    }
+}
+
+fn simulator(temperature: f64) -> Simulator {
+    Simulator {
+        model_type: "TEXT_LARGE".to_owned(),
+        temperature,
+        max_tokens: 120,
+        persona: "a customer".to_owned(),
+        objective: "a refund".to_owned(),
+        style: None,
+        constraints: Vec::new(),
+        emotional_state: None,
+        knowledge_level: KnowledgeLevel::Beginner,
+    }
+}
+
+async fn ask(
+    temperature: f64,
+    answers: impl IntoIterator<Item = Result<&'static str, llm::Error>>,
+) -> (Result<Line, record::Failure>, Vec<llm::Request>) {
+    let script = Script { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() };
+    let context = llm::Context {
+        role: "user_sim".to_owned(),
+        turn: 2,
+        idempotency_key: "r/t/2".to_owned(),
+        ..llm::Context::default()
+    };
+    let line = next_line(&simulator(temperature), &[], &script, context, 42).await;
+    (line, script.asked.into_inner().unwrap())
+}
+
+#[tokio::test]
+async fn the_line_is_clean_and_what_led_to_it_is_kept() {
+    let (line, asked) = ask(0.0, [Ok("User: \"I want a refund.\"")]).await;
+    let line = line.unwrap();
+    assert_eq!(line.text, "I want a refund.");
+    assert_eq!(line.raw, "User: \"I want a refund.\"");
+    assert!(line.prompt_for_debug.starts_with("[system]\nYou play a person"), "{}", line.prompt_for_debug);
+    assert!(line.prompt_for_debug.ends_with("\n\n[user]\nBegin the conversation."), "{}", line.prompt_for_debug);
+    // Zero is a temperature, not a missing one.
+    assert_eq!((asked[0].temperature, asked[0].max_tokens, asked[0].seed), (Some(0.0), Some(120), Some(42)));
+    assert_eq!((asked[0].context.call, asked[0].context.idempotency_key.as_str()), (0, "r/t/2"));
+}
+
+#[tokio::test]
+async fn silence_is_asked_about_once_more_with_another_call() {
+    let (line, asked) = ask(0.7, [Ok(" \n"), Ok("Hello?")]).await;
+    assert_eq!(line.unwrap().text, "Hello?");
+    assert_eq!((asked[1].context.call, asked[1].context.idempotency_key.as_str()), (1, "r/t/2/again"));
+    assert_ne!(asked[0].seed, asked[1].seed);
+    assert_eq!(asked[0].messages, asked[1].messages);
+}
+
+#[tokio::test]
+async fn a_simulator_that_fails_is_our_fault_and_gets_no_words_of_ours() {
+    let endpoint = || "script".to_owned();
+    let timed_out = llm::Error::TimedOut { endpoint: endpoint(), limit: Duration::from_secs(1) };
+    let exhausted = llm::Error::Exhausted { endpoint: endpoint(), message: "pay".to_owned() };
+    for (answers, kind, blame, message, calls) in [
+        (
+            vec![Ok(""), Ok("  ")],
+            FailureKind::SimulatorFailed,
+            Blame::UserSim,
+            "the simulated user said nothing, asked 2 times",
+            2,
+        ),
+        (
+            vec![Ok(""), Ok("Assistant: Hi!")],
+            FailureKind::SimulatorFailed,
+            Blame::UserSim,
+            "the simulated user said nothing, asked 2 times: it answered \"Assistant: Hi!\"",
+            2,
+        ),
+        (
+            vec![Err(timed_out)],
+            FailureKind::SimulatorFailed,
+            Blame::UserSim,
+            "the simulated user's model failed: script did not answer within 1000 ms",
+            1,
+        ),
+        (
+            vec![Err(exhausted)],
+            FailureKind::ProviderExhausted,
+            Blame::Budget,
+            "the simulated user's model failed: script says that its quota is used up: pay",
+            1,
+        ),
+    ] {
+        let (line, asked) = ask(0.7, answers).await;
+        let failure = line.unwrap_err();
+        assert_eq!((failure.kind, failure.blame, failure.message.as_str()), (kind, blame, message));
+        assert_eq!(asked.len(), calls);
+    }
+}

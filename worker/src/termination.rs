@@ -1,0 +1,200 @@
+//! Is the conversation over? Asked after each turn; the first condition that holds ends it, and is remembered.
+//!
+//! A condition is decided by the means that are written with it: keywords, a question to the judge, a hook. The
+//! cheapest is asked first, and one that says yes is enough. Where neither a question nor a hook is written,
+//! the condition's usual keywords decide. Two exceptions follow ElizaOS: `goal_achieved` with a question is
+//! decided by the judge alone, and `max_turns_reached` never ends anything by itself.
+//! What cannot be decided is our fault and ends the trial: a conversation that went on because of it, or
+//! stopped, would be judged as what it was not.
+
+pub mod hook;
+mod keywords;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evaluate::{
+    Bench,
+    question::{Material, Question, yes_or_no},
+};
+use record::{Failure, FailureKind, Scope, Turn};
+use scenario::conversation::{Condition, Stop, StopJudge};
+
+use self::hook::Hook;
+
+/// Two replies with more of their words in common than this say the same.
+const STUCK_ABOVE: f64 = 0.8;
+/// Sooner than this nobody can be stuck.
+const STUCK_FROM_TURNS: usize = 3;
+
+/// What the conditions of one turn answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Decisions {
+    /// One line a condition that was asked, in order; the last one fired, if any did.
+    pub(crate) asked: Vec<String>,
+    /// The name of the condition that ends the conversation.
+    pub(crate) fired: Option<String>,
+}
+
+/// Asks the conditions in order, after the last of `turns` (the conversation's own, oldest first).
+pub(crate) async fn decide(
+    stops: &[Stop],
+    turns: &[Turn],
+    hooks: &BTreeMap<String, Hook>,
+    bench: &dyn Bench,
+    trial: &str,
+) -> Result<Decisions, Failure> {
+    let mut decisions = Decisions::default();
+    let Some(last) = turns.last() else { return Ok(decisions) };
+    let evidence = Evidence { turns, last, hooks, bench, trial };
+    for stop in stops {
+        let name = stop.condition.name();
+        let decision = evidence.decide(stop).await?;
+        let answer = if decision.holds { "yes" } else { "no" };
+        decisions.asked.push(format!("{name}: {answer}, {}", decision.why));
+        if decision.holds {
+            decisions.fired = Some(name.to_owned());
+            break;
+        }
+    }
+    Ok(decisions)
+}
+
+struct Evidence<'a> {
+    turns: &'a [Turn],
+    last: &'a Turn,
+    hooks: &'a BTreeMap<String, Hook>,
+    bench: &'a dyn Bench,
+    trial: &'a str,
+}
+
+struct Decision {
+    holds: bool,
+    why: String,
+}
+
+impl Evidence<'_> {
+    async fn decide(&self, stop: &Stop) -> Result<Decision, Failure> {
+        if stop.condition == Condition::MaxTurnsReached {
+            return Ok(Decision { holds: false, why: "the number of turns is counted elsewhere".to_owned() });
+        }
+        let mut reasons = Vec::new();
+        if stop.condition == Condition::ConversationStuck {
+            let decision = self.stuck();
+            if decision.holds {
+                return Ok(decision);
+            }
+            reasons.push(decision.why);
+        } else if let Some(keywords) = keywords_of(stop) {
+            match keywords::first_in(&self.words_that_count(stop.condition), keywords) {
+                Some(keyword) => return Ok(Decision { holds: true, why: format!("{keyword:?} was said") }),
+                None => reasons.push("no keyword was said".to_owned()),
+            }
+        }
+        if let Some(judge) = &stop.judge {
+            let decision = self.ask_judge(judge).await?;
+            if decision.holds {
+                return Ok(decision);
+            }
+            reasons.push(decision.why);
+        }
+        if let Some(name) = &stop.hook {
+            let decision = self.ask_hook(name).await?;
+            if decision.holds {
+                return Ok(decision);
+            }
+            reasons.push(decision.why);
+        }
+        if reasons.is_empty() {
+            reasons.push("nothing decides it: it has no keywords, no llm_judge and no hook".to_owned());
+        }
+        Ok(Decision { holds: false, why: reasons.join("; ") })
+    }
+
+    /// Whose words a condition is about. An agent that says "perfect" has not satisfied anybody.
+    fn words_that_count(&self, condition: Condition) -> String {
+        let agent = self.last.agent.as_deref().unwrap_or_default();
+        match condition {
+            Condition::UserExpressesSatisfaction => self.last.user.clone(),
+            Condition::AgentProvidesSolution | Condition::EscalationNeeded => agent.to_owned(),
+            Condition::GoalAchieved => record::turn::transcript(self.turns),
+            Condition::CustomCondition => format!("{}\n{agent}", self.last.user),
+            Condition::ConversationStuck | Condition::MaxTurnsReached => String::new(),
+        }
+    }
+
+    fn stuck(&self) -> Decision {
+        let [.., before, last] = self.turns else {
+            return Decision { holds: false, why: "there is one turn".to_owned() };
+        };
+        let likeness = jaccard(before.agent.as_deref().unwrap_or_default(), last.agent.as_deref().unwrap_or_default());
+        let why = format!("the last two replies of the agent are {likeness:.2} alike");
+        Decision { holds: self.turns.len() >= STUCK_FROM_TURNS && likeness > STUCK_ABOVE, why }
+    }
+
+    async fn ask_judge(&self, judge: &StopJudge) -> Result<Decision, Failure> {
+        let material = Material::of_turns(self.turns);
+        let question = Question {
+            text: &judge.prompt,
+            material: &material,
+            model_type: None,
+            temperature: None,
+            scope: self.scope(),
+        };
+        let answer = yes_or_no(&question, self.bench).await.map_err(|error| {
+            Failure::new(error.kind(), format!("a termination condition cannot be decided, failed to {error}"))
+        })?;
+        let why = format!(
+            "the judge says {} with confidence {:.2}, asked for at least {:.2}",
+            if answer.yes { "yes" } else { "no" },
+            answer.confidence,
+            judge.threshold
+        );
+        Ok(Decision { holds: answer.holds(judge.threshold), why })
+    }
+
+    async fn ask_hook(&self, name: &str) -> Result<Decision, Failure> {
+        let hook = self.hooks.get(name).ok_or_else(|| {
+            Failure::new(FailureKind::Misconfigured, format!("the worker's settings have no hook {name:?}"))
+        })?;
+        // A hook is a question like another: it is counted, and its key is its own.
+        let (context, _) = self.bench.context(self.scope());
+        let answer = hook
+            .ask(&context, self.trial, self.turns)
+            .await
+            .map_err(|error| Failure::new(FailureKind::HookFailed, format!("hook {name:?} failed to {error}")))?;
+        let verb = if answer.stop { "ends it" } else { "goes on" };
+        let why = match answer.reason {
+            Some(reason) => format!("hook {name:?} {verb}: {reason}"),
+            None => format!("hook {name:?} {verb}"),
+        };
+        Ok(Decision { holds: answer.stop, why })
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Turn { step: self.last.step, turn: self.last.number }
+    }
+}
+
+/// `None`: keywords have no say.
+fn keywords_of(stop: &Stop) -> Option<keywords::List<'_>> {
+    if stop.condition == Condition::GoalAchieved && stop.judge.is_some() {
+        return None;
+    }
+    match &stop.keywords {
+        Some(written) => Some(keywords::List::Written(written)),
+        None if stop.judge.is_none() && stop.hook.is_none() => keywords::usual(stop.condition),
+        None => None,
+    }
+}
+
+/// The share of words that two texts have in common, 0 to 1; texts without words have nothing in common.
+fn jaccard(one: &str, other: &str) -> f64 {
+    let (one, other) = (one.to_lowercase(), other.to_lowercase());
+    let one: BTreeSet<&str> = one.split_whitespace().collect();
+    let other: BTreeSet<&str> = other.split_whitespace().collect();
+    let all = one.union(&other).count();
+    if all == 0 { 0.0 } else { one.intersection(&other).count() as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Which condition ends which conversation, and what happens where that cannot be decided.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use record::{Blame, FailureKind, Scope, Turn, turn::Speaker};
+use scenario::conversation::{Condition, Stop, StopJudge};
+
+use super::{Decisions, decide};
+
+#[derive(Debug, Default)]
+struct Judge {
+    replies: Arc<Replies>,
+    calls: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Replies(Mutex<VecDeque<Result<&'static str, llm::Error>>>);
+
+#[async_trait]
+impl llm::Model for Replies {
+    fn endpoint(&self) -> &str {
+        "judge"
+    }
+
+    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        let reply = self.0.lock().unwrap().pop_front().expect("the judge was not to be asked so often");
+        reply.map(|text| llm::Reply { text: text.to_owned(), ..llm::Reply::default() })
+    }
+}
+
+impl evaluate::Bench for Judge {
+    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
+        Arc::clone(&self.replies) as Arc<dyn llm::Model>
+    }
+
+    fn context(&self, _: Scope) -> (llm::Context, u64) {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        (llm::Context { call, ..llm::Context::default() }, u64::from(call))
+    }
+}
+
+fn turn(number: u32, user: &str, agent: &str) -> Turn {
+    Turn {
+        number,
+        step: 1,
+        speaker: Speaker::Simulated,
+        user: user.to_owned(),
+        agent: Some(agent.to_owned()),
+        exit_code: None,
+        tool_calls: Vec::new(),
+        actions: Vec::new(),
+        started_micros: 0,
+        duration_micros: 0,
+        calls: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn stop(condition: Condition) -> Stop {
+    Stop { condition, description: None, keywords: None, judge: None, hook: None }
+}
+
+fn keywords(condition: Condition, words: &[&str]) -> Stop {
+    Stop { keywords: Some(words.iter().map(|word| (*word).to_owned()).collect()), ..stop(condition) }
+}
+
+fn judged(condition: Condition, threshold: f64) -> Stop {
+    Stop { judge: Some(StopJudge { prompt: "Has it been resolved?".to_owned(), threshold }), ..stop(condition) }
+}
+
+async fn ask(
+    stops: &[Stop],
+    turns: &[(&str, &str)],
+    replies: impl IntoIterator<Item = Result<&'static str, llm::Error>>,
+) -> Result<Decisions, record::Failure> {
+    let turns: Vec<Turn> = (1..).zip(turns).map(|(number, (user, agent))| turn(number, user, agent)).collect();
+    let bench = Judge { replies: Arc::new(Replies(Mutex::new(replies.into_iter().collect()))), ..Judge::default() };
+    let decisions = decide(stops, &turns, &BTreeMap::new(), &bench, "t1").await;
+    assert!(bench.replies.0.lock().unwrap().is_empty(), "the judge was asked less often than the test says");
+    decisions
+}
+
+/// Plays the conversation of a row of the ElizaOS facts, with the agent and the user saying the same each turn.
+async fn played(
+    agent: &str,
+    user: &str,
+    max_turns: usize,
+    stop: Stop,
+    reply: Option<&'static str>,
+) -> (usize, Option<String>) {
+    let mut turns = vec![("Hello, I need help", agent)];
+    loop {
+        let decisions = ask(std::slice::from_ref(&stop), &turns, reply.map(Ok)).await.unwrap();
+        if decisions.fired.is_some() || turns.len() == max_turns {
+            return (turns.len(), decisions.fired);
+        }
+        turns.push((user, agent));
+    }
+}
+
+#[tokio::test]
+async fn the_rows_of_the_facts_hold() {
+    use Condition::{AgentProvidesSolution, ConversationStuck, CustomCondition, UserExpressesSatisfaction};
+    let rows = [
+        (
+            "Here is the solution to your problem",
+            "Perfect! Thank you so much, that resolved my issue!",
+            5,
+            keywords(UserExpressesSatisfaction, &["thank you", "perfect", "resolved"]),
+            None,
+            (2, Some("user_expresses_satisfaction")),
+        ),
+        (
+            "Here is the solution: try this approach",
+            "I will try that approach",
+            4,
+            keywords(AgentProvidesSolution, &["solution", "try this"]),
+            None,
+            (1, Some("agent_provides_solution")),
+        ),
+        (
+            "I can help you with that issue",
+            "Still having the same problem",
+            5,
+            stop(ConversationStuck),
+            None,
+            (3, Some("conversation_stuck")),
+        ),
+        (
+            "The issue has been completely resolved",
+            "Excellent, everything is working now",
+            4,
+            judged(CustomCondition, 0.8),
+            Some("yes"),
+            (1, Some("custom_condition")),
+        ),
+        (
+            "I am still working on your request",
+            "Ok, please continue",
+            3,
+            keywords(UserExpressesSatisfaction, &["completely satisfied", "perfect solution"]),
+            None,
+            (3, None),
+        ),
+    ];
+    for (agent, user, max_turns, stop, reply, (turns, reason)) in rows {
+        let ended = played(agent, user, max_turns, stop, reply).await;
+        assert_eq!(ended, (turns, reason.map(str::to_owned)), "{agent}");
+    }
+}
+
+#[tokio::test]
+async fn each_condition_listens_to_whom_it_is_about() {
+    use Condition::{
+        AgentProvidesSolution, ConversationStuck, CustomCondition, EscalationNeeded, GoalAchieved, MaxTurnsReached,
+        UserExpressesSatisfaction,
+    };
+    let hello = ("Hello", "Hi");
+    for (stop, turns, fires) in [
+        (stop(UserExpressesSatisfaction), vec![hello, ("Thanks, that works.", "Bye")], true),
+        (stop(UserExpressesSatisfaction), vec![hello, ("No.", "Great, perfect, thank you!")], false),
+        (stop(UserExpressesSatisfaction), vec![("Thank you!", "Hi"), ("It fails again.", "Oh")], false),
+        (stop(UserExpressesSatisfaction), vec![("It got greater.", "Oh")], false),
+        (keywords(UserExpressesSatisfaction, &["SPLENDID"]), vec![("Splendid!", "Hi")], true),
+        (keywords(UserExpressesSatisfaction, &["splendid"]), vec![("Thanks!", "Hi")], false),
+        (keywords(UserExpressesSatisfaction, &[]), vec![("Thanks!", "Hi")], false),
+        (stop(AgentProvidesSolution), vec![("So?", "To fix this, restart.")], true),
+        (stop(AgentProvidesSolution), vec![("You can, right?", "No.")], false),
+        (stop(EscalationNeeded), vec![("So?", "A supervisor will call.")], true),
+        (stop(EscalationNeeded), vec![("Get me a manager!", "No.")], false),
+        (stop(GoalAchieved), vec![("Done?", "No."), ("And now?", "No.")], true),
+        (stop(GoalAchieved), vec![("Well?", "No.")], false),
+        (
+            stop(ConversationStuck),
+            vec![hello, ("a", "one two three four five"), ("b", "One two three four five")],
+            true,
+        ),
+        (stop(ConversationStuck), vec![("a", "same words"), ("b", "same words")], false),
+        (stop(ConversationStuck), vec![hello, ("a", "one two three four"), ("b", "one two three four five")], false),
+        (stop(ConversationStuck), vec![hello, ("a", ""), ("b", "")], false),
+        (stop(ConversationStuck), vec![("a", "b")], false),
+        (stop(CustomCondition), vec![("done", "done")], false),
+        (keywords(CustomCondition, &["bingo"]), vec![("So?", "Bingo!")], true),
+        (keywords(MaxTurnsReached, &["so"]), vec![("so", "so")], false),
+    ] {
+        let decisions = ask(std::slice::from_ref(&stop), &turns, []).await.unwrap();
+        assert_eq!(decisions.fired.is_some(), fires, "{stop:?} {turns:?} {decisions:?}");
+        assert_eq!(decisions.asked.len(), 1);
+    }
+    assert_eq!(ask(&[stop(CustomCondition)], &[], []).await.unwrap(), Decisions::default());
+}
+
+#[tokio::test]
+async fn the_judge_decides_by_its_threshold_and_only_where_it_is_needed() {
+    use Condition::{ConversationStuck, CustomCondition, GoalAchieved, UserExpressesSatisfaction};
+    const SURE: &str = r#"{"judgment":"yes","confidence":0.9,"reasoning":"it works"}"#;
+    const UNSURE: &str = r#"{"judgment":"yes","confidence":0.6,"reasoning":"maybe"}"#;
+    const NO: &str = r#"{"judgment":"no","confidence":0.1,"reasoning":"no"}"#;
+    let both = |condition| Stop { keywords: Some(vec!["done".to_owned()]), ..judged(condition, 0.8) };
+    for (stop, turn, reply, fires) in [
+        (judged(CustomCondition, 0.8), ("a", "b"), Some(SURE), true),
+        (judged(CustomCondition, 0.8), ("a", "b"), Some(UNSURE), false),
+        (judged(CustomCondition, 0.5), ("a", "b"), Some(UNSURE), true),
+        (judged(CustomCondition, 0.0), ("a", "b"), Some(NO), false),
+        // The judge alone, whatever was said.
+        (judged(GoalAchieved, 0.8), ("done", "done"), Some(NO), false),
+        (both(GoalAchieved), ("done", "done"), Some(NO), false),
+        // A question in the place of the usual keywords.
+        (judged(UserExpressesSatisfaction, 0.8), ("Thanks!", "b"), Some(NO), false),
+        // Keywords first, and the judge where none is said.
+        (both(UserExpressesSatisfaction), ("done", "b"), None, true),
+        (both(UserExpressesSatisfaction), ("a", "b"), Some(SURE), true),
+        (judged(ConversationStuck, 0.8), ("a", "b"), Some(SURE), true),
+    ] {
+        let decisions = ask(std::slice::from_ref(&stop), &[turn], reply.map(Ok)).await.unwrap();
+        assert_eq!(decisions.fired.is_some(), fires, "{stop:?} {decisions:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_condition_that_holds_is_remembered_and_the_rest_is_not_asked() {
+    use Condition::{AgentProvidesSolution, CustomCondition, EscalationNeeded, UserExpressesSatisfaction};
+    let stops = [
+        stop(UserExpressesSatisfaction),
+        stop(EscalationNeeded),
+        stop(AgentProvidesSolution),
+        judged(CustomCondition, 0.8),
+    ];
+    let decisions = ask(&stops, &[("So?", "I transfer you; you can wait.")], []).await.unwrap();
+    assert_eq!(decisions.fired.as_deref(), Some("escalation_needed"));
+    assert_eq!(
+        decisions.asked,
+        ["user_expresses_satisfaction: no, no keyword was said", "escalation_needed: yes, \"transfer\" was said"]
+    );
+}
+
+#[tokio::test]
+async fn a_judge_that_fails_is_our_fault() {
+    let refused = llm::Error::Refused { endpoint: "judge".to_owned(), status: 401, message: "no".to_owned() };
+    let stops = [judged(Condition::CustomCondition, 0.8)];
+    for (replies, kind) in [
+        (vec![Err(refused)], FailureKind::JudgeFailed),
+        (vec![Ok("not yes"), Ok("yesterday"), Ok("0.9junk")], FailureKind::JudgeMalformed),
+    ] {
+        let failure = ask(&stops, &[("a", "b")], replies).await.unwrap_err();
+        assert_eq!((failure.kind, failure.blame), (kind, Blame::Judge), "{failure:?}");
+        assert!(failure.message.starts_with("a termination condition cannot be decided, failed to "), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_nobody_set_up_is_a_fault_of_the_settings() {
+    let stops = [Stop { hook: Some("mine".to_owned()), ..stop(Condition::CustomCondition) }];
+    let failure = ask(&stops, &[("a", "b")], []).await.unwrap_err();
+    assert_eq!((failure.kind, failure.blame), (FailureKind::Misconfigured, Blame::Config));
+    assert_eq!(failure.message, "the worker's settings have no hook \"mine\"");
+}
