@@ -1,1 +1,26 @@
 //! Leased trials in; records out.
+//!
+//! [`session`] speaks with the coordinator, [`executor`] fills the slots, [`trial`] plays one trial with
+//! [`conversation`] as its turn loop, and [`outbox`] holds the results until they are committed. What the
+//! worker plays with ([`Resources`]) comes from its operator, never from a plan.
+
+pub mod environment;
+pub mod resources;
+pub mod termination;
+
+mod bench;
+mod conversation;
+mod executor;
+mod gate;
+mod outbox;
+mod recorder;
+mod script;
+mod session;
+mod simulator;
+mod stage;
+mod trial;
+mod worker;
+
+pub use resources::{Models, Resources};
+pub use session::{Config, Error, Timing};
+pub use worker::Worker;

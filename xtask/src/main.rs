@@ -1,5 +1,7 @@
 //! Tasks for people who work on gabfest: `cargo xtask TASK`.
 
+#[cfg(test)]
+mod architecture;
 mod proto;
 
 use clap::{Parser, Subcommand};

@@ -1,1 +1,82 @@
-fn main() {}
+//! The one binary: every role of gabfest is a subcommand.
+
+mod args;
+mod assemble;
+mod check;
+mod clock;
+mod diagnostics;
+mod embedded;
+mod estimate;
+mod exit;
+mod follow;
+mod init;
+mod mock;
+mod plan;
+mod progress;
+mod remote;
+mod report_again;
+mod resume;
+mod run;
+mod run_folder;
+mod schema;
+mod serve;
+mod settings;
+mod signals;
+mod submit;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::{
+    args::{Args, Command},
+    exit::{Exit, UsageError},
+};
+
+fn main() -> ExitCode {
+    // The first line, since building an HTTP client panics without a provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let args = Args::parse();
+    telemetry::logs::init(telemetry::logs::Config { verbosity: args.logs.verbose, json: args.logs.log_json, ..Default::default() });
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            diagnostics::print_error(&anyhow::Error::new(error).context("failed to start the runtime"));
+            return ExitCode::from(Exit::NotEnoughEvidence.code());
+        }
+    };
+    let result = runtime.block_on(dispatch(args.command));
+    // Trials that were given up may still hold threads; nothing of them is wanted any more.
+    runtime.shutdown_background();
+    match result {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(error) => {
+            diagnostics::print_error(&error);
+            let exit = if error.is::<UsageError>() { Exit::Usage } else { Exit::NotEnoughEvidence };
+            ExitCode::from(exit.code())
+        }
+    }
+}
+
+async fn dispatch(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Run(args) => run::run(*args).await,
+        Command::Check(args) => check::check(&args),
+        Command::Report(args) => report_again::report(args).await,
+        Command::Resume(args) => resume::resume(args).await,
+        Command::Init(args) => init::init(&args),
+        Command::Schema(args) => schema::print(args.what),
+        Command::Mock(args) => mock::serve(args).await,
+        Command::Coordinator(args) => serve::serve(args).await,
+        Command::Worker(args) => work::work(args).await,
+        Command::Submit(args) => submit::submit(*args).await,
+        Command::Watch(args) => submit::watch(args).await,
+        Command::Cancel(args) => submit::cancel(args).await,
+        Command::Runs(args) => submit::list(args).await,
+        Command::Completions(args) => {
+            clap_complete::generate(args.shell, &mut Args::command(), "gabfest", &mut std::io::stdout());
+            Ok(Exit::Held)
+        }
+    }
+}

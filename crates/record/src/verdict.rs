@@ -4,7 +4,7 @@ use scenario::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, FailureKind, Finding, Judgment, Scope};
+use crate::{Blame, Failure, FailureKind, Finding, Judgment, Scope};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -71,6 +71,25 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
     }
 }
 
+/// The verdict of a trial: its judgments, and what kept it from being played to the end.
+///
+/// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one: nothing that
+/// could still have come would have changed it, unless the simulator broke it off, whose words led there.
+/// A trial that the operator does not allow is SKIPPED.
+#[must_use]
+pub fn conclude(strategy: Strategy, judgments: &[Judgment], broken: Option<Failure>) -> (Verdict, Option<Failure>) {
+    let Some(failure) = broken else {
+        return fold(strategy, judgments);
+    };
+    let failed = strategy == Strategy::AllPass && judgments.iter().any(|judgment| judgment.finding == Finding::Fail);
+    match failure.kind {
+        FailureKind::ExecutionNotAllowed => (Verdict::Skipped, Some(failure)),
+        FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
+        _ if failed && failure.blame == Blame::Agent => fold(strategy, judgments),
+        _ => (Verdict::Error, Some(failure)),
+    }
+}
+
 /// Exchanges PASS and FAIL, for scenarios that must fail; everything else stays.
 #[must_use]
 pub fn invert(verdict: Verdict, failure: Option<Failure>) -> (Verdict, Option<Failure>) {
@@ -94,5 +113,83 @@ fn blame(judgment: &Judgment) -> Failure {
     match judgment.scope {
         Scope::Turn { turn, .. } => failure.in_turn(turn),
         Scope::Conversation { .. } | Scope::Step { .. } => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judgments(findings: &[Finding]) -> Vec<Judgment> {
+        findings
+            .iter()
+            .map(|finding| Judgment {
+                check: "string_contains".into(),
+                description: None,
+                scope: Scope::Turn { step: 1, turn: 2 },
+                finding: *finding,
+                score: None,
+                reason: "because".into(),
+                evidence: None,
+                failure: None,
+                line: 1,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_table_of_folds() {
+        use Finding::{Error as E, Fail as F, Inconclusive as I, Pass as P};
+        use Strategy::{AllPass, AnyPass};
+        let rows: [(Strategy, &[Finding], Verdict); 16] = [
+            (AllPass, &[], Verdict::Inconclusive),
+            (AllPass, &[P], Verdict::Pass),
+            (AllPass, &[P, P], Verdict::Pass),
+            (AllPass, &[P, F], Verdict::Fail),
+            (AllPass, &[E, I, F, P], Verdict::Fail),
+            (AllPass, &[P, I], Verdict::Inconclusive),
+            (AllPass, &[I, E], Verdict::Error),
+            (AllPass, &[P, E], Verdict::Error),
+            (AnyPass, &[], Verdict::Inconclusive),
+            (AnyPass, &[F, P], Verdict::Pass),
+            (AnyPass, &[E, I, P], Verdict::Pass),
+            (AnyPass, &[F, F], Verdict::Fail),
+            (AnyPass, &[F, I], Verdict::Inconclusive),
+            (AnyPass, &[F, E], Verdict::Error),
+            (AnyPass, &[I, E, F], Verdict::Error),
+            (AnyPass, &[P], Verdict::Pass),
+        ];
+        for (strategy, findings, expected) in rows {
+            let (verdict, failure) = fold(strategy, &judgments(findings));
+            assert_eq!(verdict, expected, "{strategy:?} over {findings:?}");
+            assert_eq!(failure.is_none(), verdict == Verdict::Pass, "only a PASS needs no reason: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_names_the_turn_and_the_blame() {
+        let (_, failure) = fold(Strategy::AllPass, &judgments(&[Finding::Pass, Finding::Fail]));
+        let failure = failure.unwrap();
+        assert_eq!((failure.kind, failure.blame, failure.turn), (FailureKind::CheckFailed, Blame::Agent, Some(2)));
+    }
+
+    #[test]
+    fn what_broke_off_is_an_error_unless_it_had_failed() {
+        let agent = Failure::new(FailureKind::AgentTimeout, "no reply");
+        let simulator = Failure::new(FailureKind::SimulatorFailed, "no line");
+        let skipped = Failure::new(FailureKind::ExecutionNotAllowed, "off");
+        let all = |findings: &[Finding], broken: &Failure| conclude(Strategy::AllPass, &judgments(findings), Some(broken.clone())).0;
+        assert_eq!(all(&[Finding::Pass], &agent), Verdict::Error);
+        assert_eq!(all(&[Finding::Fail], &agent), Verdict::Fail);
+        assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Error);
+        assert_eq!(all(&[], &skipped), Verdict::Skipped);
+        assert_eq!(conclude(Strategy::AnyPass, &judgments(&[Finding::Pass]), Some(agent)).0, Verdict::Error);
+    }
+
+    #[test]
+    fn a_negative_control_exchanges_pass_and_fail_only() {
+        assert_eq!(invert(Verdict::Pass, None).0, Verdict::Fail);
+        assert_eq!(invert(Verdict::Fail, None), (Verdict::Pass, None));
+        assert_eq!(invert(Verdict::Error, None).0, Verdict::Error);
     }
 }

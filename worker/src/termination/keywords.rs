@@ -55,7 +55,8 @@ fn is_said(text: &str, keyword: &str) -> bool {
     text.match_indices(keyword).any(|(at, found)| {
         let before = text[..at].chars().next_back();
         let after = text[at + found.len()..].chars().next();
-        !(joins(first) && before.is_some_and(joins)) && !(joins(last) && after.is_some_and(joins))
+        let goes_on = joins(first) && before.is_some_and(joins) || joins(last) && after.is_some_and(joins);
+        !goes_on
     })
 }
 

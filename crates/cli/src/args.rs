@@ -1,0 +1,354 @@
+//! What was typed. What follows from it is in [`crate::settings`].
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Plays simulated multi-turn conversations against a chat agent, and says what changed, how flaky it is, how
+/// fast it is and what it cost.
+#[derive(Debug, Parser)]
+#[command(name = "gabfest", version, propagate_version = true, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) logs: Logs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  gabfest run scenarios/                      play everything with the built-in mock model: no key, no server
+  gabfest run refund.scenario.yaml --agent http://127.0.0.1:8080/v1 --repeats 20
+  gabfest check scenarios/                    read the files and say what is wrong with them
+  gabfest init my-tests && cd my-tests        a small project to start from
+
+Exit codes:
+  0 every gate held   1 a gate failed   2 usage, or a file with errors   3 not enough evidence
+  4 stopped by a budget   130 interrupted, after a drain, with a partial report";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Logs {
+    /// Say more on stderr (repeat for more still); GABFEST_LOG takes a filter such as `worker=debug`
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Logs")]
+    pub(crate) verbose: u8,
+    /// Log lines as JSON
+    #[arg(long, global = true, help_heading = "Logs")]
+    pub(crate) log_json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Play scenarios and report
+    Run(Box<Run>),
+    /// Read files and print what is wrong with them, like a compiler
+    Check(Check),
+    /// Render the report of a run again
+    Report(Report),
+    /// Go on with a run that was interrupted
+    Resume(Resume),
+    /// Write a small working project
+    Init(Init),
+    /// Print a JSON Schema that editors can use
+    Schema(Schema),
+    /// Serve the mock model as an OpenAI-compatible server
+    Mock(Mock),
+    /// Serve runs: hand out trials to workers, keep what they find
+    Coordinator(Coordinator),
+    /// Play trials for a coordinator
+    Worker(Worker),
+    /// Hand a run to a coordinator
+    Submit(Box<Submit>),
+    /// Follow a run of a coordinator, then report
+    Watch(Watch),
+    /// Stop a run of a coordinator
+    Cancel(Cancel),
+    /// List the runs of a coordinator
+    Runs(Runs),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+/// What is played: shared by `run` and `submit`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Selection {
+    /// Scenario and matrix files, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Play each case this often (what files say otherwise, or 1)
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeats: Option<u32>,
+    /// Multiply conversations by these personas of the library (names, or `all`)
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) personas: Vec<String>,
+    /// Set a parameter in every scenario that has it, such as `run[0].conversation.max_turns=4`
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The agent under test: a name of the settings, or the address of an OpenAI-compatible server (repeat for several)
+    #[arg(short, long = "agent", value_name = "NAME|URL")]
+    pub(crate) agents: Vec<String>,
+    /// Play only cases whose scenario, combination, parameters or persona contain this text
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Play only scenarios with one of these tags
+    #[arg(short, long = "tag", value_name = "TAG,…", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
+    /// Everything random derives from this; the same plan and seed give the same verdicts with the mock model
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// What reports call the run (the folder or file that is played)
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Ignore `setup.mocks` and let agents reach the real services
+    #[arg(short, long)]
+    pub(crate) live: bool,
+    /// Take warnings about files for errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print what would be played and what it may take, and play nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Refuse plans with more trials than this
+    #[arg(long, default_value_t = 10_000_000, value_name = "N")]
+    pub(crate) max_trials: u64,
+}
+
+/// Where settings come from: shared by everything that reads them.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Config {
+    /// The settings file (./gabfest.yaml, if it exists)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read environment variables from this file first
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Option<PathBuf>,
+}
+
+/// What this machine may do for a scenario: shared by `run` and `worker`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Capacity {
+    /// Trials played at the same time
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) slots: Option<u32>,
+    /// Let scenarios run programs: in a sandbox (bubblewrap), or on this machine as they are
+    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "sandbox")]
+    pub(crate) allow_exec: Option<AllowExec>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AllowExec {
+    /// Without network and files of this machine
+    Sandbox,
+    /// With the rights of whoever started gabfest
+    Host,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Output {
+    /// Write the run's files here (gabfest-runs/RUN)
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    #[command(flatten)]
+    pub(crate) config: Config,
+    #[command(flatten)]
+    pub(crate) capacity: Capacity,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Check {
+    /// Scenario, matrix and persona files, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Take warnings for errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) config: Config,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Report {
+    /// A run's folder, or its id
+    pub(crate) run: String,
+    /// What to print to stdout; without it the files in the run's folder are written again
+    #[arg(short, long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Write the files here instead of into the run's folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Ask this coordinator instead of the folder's store
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The summary as on the terminal
+    Text,
+    Json,
+    Junit,
+    Markdown,
+    Html,
+    /// One line a trial
+    Trials,
+    /// One line a trial, with every word
+    Transcripts,
+    /// What does not depend on how the run was played: to compare two runs of one plan
+    View,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Resume {
+    /// A run's folder, or its id
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) config: Config,
+    #[command(flatten)]
+    pub(crate) capacity: Capacity,
+    /// Ask this coordinator to go on instead
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: Option<String>,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Init {
+    /// The folder to write to; must be empty or not exist
+    #[arg(default_value = "gabfest-tests", value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Schema {
+    #[arg(value_enum)]
+    pub(crate) what: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// *.scenario.yaml
+    Scenario,
+    /// *.matrix.yaml
+    Matrix,
+    /// *.persona.yaml
+    Persona,
+    /// gabfest.yaml
+    Config,
+    /// report.json
+    Report,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Mock {
+    /// The address to listen on; port 0 takes a free one, which is printed
+    #[arg(short, long, default_value = "127.0.0.1:8089", value_name = "ADDR")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// The endpoint of the settings whose `mock` behaviour is served (the only one of kind mock, else the default)
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) endpoint: Option<String>,
+    #[command(flatten)]
+    pub(crate) config: Config,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Coordinator {
+    /// The address to listen on; port 0 takes a free one, which is printed
+    #[arg(short, long, default_value = "127.0.0.1:7400", value_name = "ADDR")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// The folder that keeps the runs
+    #[arg(short, long, default_value = "gabfest-data", value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Listen on an address that other machines reach, although nothing is encrypted or authenticated
+    #[arg(long)]
+    pub(crate) insecure_i_know: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Worker {
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: String,
+    /// What the coordinator calls this worker (host and process id)
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// How long to try to reach a coordinator, in seconds
+    #[arg(long, default_value_t = 60, value_name = "S")]
+    pub(crate) patience: u64,
+    /// How long trials may take after SIGTERM, in seconds
+    #[arg(long, default_value_t = 120, value_name = "S")]
+    pub(crate) grace: u64,
+    /// Agents that plans name by address: an OpenAI-compatible server each
+    #[arg(short, long = "agent", value_name = "URL")]
+    pub(crate) agents: Vec<String>,
+    #[command(flatten)]
+    pub(crate) config: Config,
+    #[command(flatten)]
+    pub(crate) capacity: Capacity,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    #[command(flatten)]
+    pub(crate) config: Config,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: String,
+    /// The run's id: submitting the same id and plan twice is one run
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+    /// Follow the run, then report and exit as `run` does
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Watch {
+    /// The run's id
+    pub(crate) run: String,
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: String,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Cancel {
+    /// The run's id
+    pub(crate) run: String,
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: String,
+    /// Finish the trials that are being played; the run can be resumed
+    #[arg(long)]
+    pub(crate) drain: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Runs {
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}

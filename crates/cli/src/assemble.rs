@@ -1,0 +1,120 @@
+//! Settings in, a worker's resources out: each endpoint is opened once and shared by all who name it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::{Context as _, anyhow};
+use llm::{endpoint::Endpoint, retry::Policy};
+use worker::{
+    Models, Resources,
+    environment::{Execution, database, execution::Limits},
+};
+
+use crate::{
+    args::{AllowExec, Capacity},
+    exit::usage,
+    settings::{MOCK, Read, Settings},
+};
+
+/// Builds every agent and model that the settings define, and one more agent for each address.
+pub(crate) fn resources(read: &Read, addresses: &[String], capacity: &Capacity) -> anyhow::Result<Resources> {
+    let settings = &read.settings;
+    let mut endpoints = Endpoints { settings, opened: BTreeMap::new() };
+    let mut agents = BTreeMap::new();
+    let mock = agent::Settings { kind: agent::Kind::Mock, plugins: agent::Plugins::Body, ..Default::default() };
+    let always_there = (MOCK.to_owned(), mock);
+    let defined = settings.agents.iter().map(|(name, agent)| (name.clone(), agent.clone()));
+    for (name, agent) in std::iter::once(always_there).chain(defined) {
+        let endpoint = match (&agent.endpoint, agent.kind) {
+            (Some(endpoint), _) => endpoint.as_str(),
+            (None, agent::Kind::Mock) => MOCK,
+            (None, agent::Kind::Openai) => {
+                return Err(usage(anyhow!("agents.{name} names no endpoint\nhint: add `endpoint: NAME` with a name of `endpoints`")));
+            }
+        };
+        let model = endpoints.open(endpoint)?.model(Policy::agent());
+        agents.insert(name.clone(), agent::build(&name, &agent, model));
+    }
+    for address in addresses {
+        let endpoint = llm::endpoint::Settings { url: Some(address.clone()), ..Default::default() };
+        let model = endpoints.open_as(address, &endpoint)?.model(Policy::agent());
+        agents.insert(address.clone(), agent::build(address, &agent::Settings::default(), model));
+    }
+    let by_type = settings
+        .models
+        .iter()
+        .map(|(model_type, name)| Ok((model_type.clone(), endpoints.open(name)?.model(Policy::model()))))
+        .collect::<anyhow::Result<_>>()?;
+    let models = Models {
+        user_sim: endpoints.open(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
+        judge: endpoints.open(settings.roles.judge.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
+        by_type,
+    };
+    let opened: Vec<Arc<Endpoint>> = endpoints.opened.into_values().collect();
+    Ok(Resources {
+        agents,
+        models,
+        hooks: hooks(settings)?,
+        databases: databases(settings)?,
+        execution: match capacity.allow_exec {
+            None => Execution::Off,
+            Some(AllowExec::Sandbox) => Execution::sandboxed(read.variables.clone(), Limits::default()),
+            Some(AllowExec::Host) => Execution::host(read.variables.clone(), Limits::default()),
+        },
+        unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
+    })
+}
+
+/// How many trials this machine plays at the same time.
+pub(crate) fn slots(read: &Read, capacity: &Capacity) -> u32 {
+    const USUAL: u32 = 32;
+    capacity.slots.or(read.settings.slots).unwrap_or(USUAL)
+}
+
+struct Endpoints<'a> {
+    settings: &'a Settings,
+    opened: BTreeMap<String, Arc<Endpoint>>,
+}
+
+impl Endpoints<'_> {
+    fn open(&mut self, name: &str) -> anyhow::Result<Arc<Endpoint>> {
+        let mock = llm::endpoint::Settings { kind: llm::endpoint::Kind::Mock, ..Default::default() };
+        match self.settings.endpoints.get(name) {
+            Some(settings) => self.open_as(name, &settings.clone()),
+            None if name == MOCK => self.open_as(name, &mock),
+            None => Err(usage(anyhow!("there is no endpoint {name:?} in the settings"))),
+        }
+    }
+
+    fn open_as(&mut self, name: &str, settings: &llm::endpoint::Settings) -> anyhow::Result<Arc<Endpoint>> {
+        if let Some(endpoint) = self.opened.get(name) {
+            return Ok(Arc::clone(endpoint));
+        }
+        if let Some(key) = &settings.key {
+            let key = key.resolve().with_context(|| format!("failed to find the key of endpoint {name:?}")).map_err(usage)?;
+            telemetry::redact::register(secrecy::ExposeSecret::expose_secret(&key));
+        }
+        let endpoint = Endpoint::open(name, settings).context("failed to set up an endpoint").map_err(usage)?;
+        let endpoint = Arc::new(endpoint);
+        self.opened.insert(name.to_owned(), Arc::clone(&endpoint));
+        Ok(endpoint)
+    }
+}
+
+fn hooks(settings: &Settings) -> anyhow::Result<BTreeMap<String, worker::termination::hook::Hook>> {
+    settings
+        .hooks
+        .iter()
+        .map(|(name, hook)| Ok((name.clone(), worker::termination::hook::Hook::new(name, hook).map_err(usage)?)))
+        .collect()
+}
+
+fn databases(settings: &Settings) -> anyhow::Result<BTreeMap<String, String>> {
+    settings
+        .databases
+        .iter()
+        .map(|(name, written)| {
+            let address = database::address(&written.url).with_context(|| format!("failed to find database {name:?}")).map_err(usage)?;
+            Ok((name.clone(), address))
+        })
+        .collect()
+}

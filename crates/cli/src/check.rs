@@ -1,0 +1,31 @@
+//! `gabfest check`: read files and print what is wrong with them.
+
+use anyhow::anyhow;
+
+use crate::{args::Check, diagnostics, exit::{Exit, usage}, plan, settings};
+
+pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, args.strict)?;
+    let reading = plan::read_files(&args.paths, &read);
+    let mut found = reading.diagnostics;
+    if args.strict {
+        scenario::diagnostic::strict(&mut found);
+    }
+    diagnostics::print(&found);
+    if found.iter().any(scenario::Diagnostic::is_error) {
+        return Err(usage(anyhow!("{}", diagnostics::count(&found))));
+    }
+    let scenarios = reading.scenarios.len();
+    print(&format!(
+        "{scenarios} scenarios, {} matrices and {} personas are fine ({})",
+        reading.matrices.len(),
+        reading.personas.names().count(),
+        diagnostics::count(&found)
+    ));
+    Ok(Exit::Held)
+}
+
+#[expect(clippy::print_stdout, reason = "what this command answers")]
+fn print(text: &str) {
+    println!("{text}");
+}

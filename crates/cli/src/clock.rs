@@ -1,0 +1,19 @@
+//! The one place where wall time is read.
+
+use chrono::{DateTime, Utc};
+
+/// Unix milliseconds.
+pub(crate) fn now_millis() -> i64 {
+    Utc::now().timestamp_millis()
+}
+
+/// `YYYYMMDD-HHMMSS-xxxx`: sorts by time; the end keeps two runs of one second apart.
+pub(crate) fn new_run_id() -> scenario::RunId {
+    let now = Utc::now();
+    let apart = (now.timestamp_subsec_nanos() ^ std::process::id().rotate_left(16)) & 0xffff;
+    scenario::RunId::new(format!("{}-{apart:04x}", stamp(now)))
+}
+
+fn stamp(at: DateTime<Utc>) -> String {
+    at.format("%Y%m%d-%H%M%S").to_string()
+}

@@ -1,0 +1,115 @@
+//! Findings about files as compilers print them, and errors with their causes and hints. All on stderr.
+
+use std::{collections::BTreeMap, io::IsTerminal as _};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use scenario::{Diagnostic, diagnostic::Severity};
+
+/// At most this many are shown in full; the rest is counted.
+const SHOWN: usize = 100;
+
+/// Prints them with the lines that they are about, errors last, where a terminal ends.
+#[expect(clippy::print_stderr, reason = "diagnostics are what this file prints")]
+pub(crate) fn print(diagnostics: &[Diagnostic]) {
+    let mut sources = BTreeMap::new();
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    sorted.sort_by(|a, b| (a.severity, &a.path, a.line, a.column).cmp(&(b.severity, &b.path, b.line, b.column)));
+    for diagnostic in sorted.iter().take(SHOWN) {
+        let source = sources.entry(diagnostic.path.clone()).or_insert_with(|| std::fs::read_to_string(&diagnostic.path).ok());
+        eprintln!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal()));
+    }
+    if sorted.len() > SHOWN {
+        eprintln!("… and {} more", sorted.len() - SHOWN);
+    }
+}
+
+/// `2 errors, 1 warning`.
+pub(crate) fn count(diagnostics: &[Diagnostic]) -> String {
+    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let warnings = diagnostics.len() - errors;
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"))
+}
+
+/// Prints an error, what caused it, and hints on lines of their own.
+#[expect(clippy::print_stderr, reason = "errors are what this file prints")]
+pub(crate) fn print_error(error: &anyhow::Error) {
+    let mut text = String::from("error: ");
+    let mut seen = Vec::new();
+    for (index, cause) in error.chain().enumerate() {
+        let message = cause.to_string();
+        if seen.contains(&message) {
+            continue;
+        }
+        if index > 0 && !seen.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&message);
+        seen.push(message);
+    }
+    eprintln!("{}", report::terminal::clean(&telemetry::redact(&text)));
+}
+
+pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let message = report::terminal::clean(&diagnostic.message).into_owned();
+    let help = diagnostic.help.as_deref().map(|help| report::terminal::clean(help).into_owned());
+    let line = diagnostic.line as usize;
+    let text = source.and_then(|source| source.lines().nth(line.checked_sub(1)?)).map(|text| report::terminal::clean(text).into_owned());
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let Some(text) = text else {
+        let mut group = Group::with_title(level.primary_title(message.as_str()))
+            .element(annotate_snippets::Origin::path(diagnostic.path.as_str()));
+        if let Some(help) = &help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        return renderer.render(&[group]);
+    };
+    let (from, to) = span(&text, diagnostic.column as usize);
+    let snippet = Snippet::source(text.as_str())
+        .line_start(line)
+        .path(diagnostic.path.as_str())
+        .annotation(AnnotationKind::Primary.span(from..to));
+    let mut group = Group::with_title(level.primary_title(message.as_str())).element(snippet);
+    if let Some(help) = &help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    renderer.render(&[group])
+}
+
+/// The bytes to underline: from the column to the end of the word or scalar, or the whole line.
+fn span(text: &str, column: usize) -> (usize, usize) {
+    let start = if column == 0 {
+        text.len() - text.trim_start().len()
+    } else {
+        text.char_indices().nth(column - 1).map_or(text.len(), |(at, _)| at)
+    };
+    let rest = &text[start..];
+    let length = rest.find(": ").unwrap_or(rest.trim_end().len());
+    (start, start + length.max(usize::from(!rest.is_empty())).min(rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_its_line() {
+        let diagnostic = Diagnostic::error("a.yaml", 2, 3, "unknown key `inptu`").with_help("did you mean `input`?");
+        let text = render(&diagnostic, Some("run:\n  inptu: hi\n"), false);
+        for part in ["error: unknown key `inptu`", "a.yaml:2:3", "inptu: hi", "^^^^^", "help: did you mean `input`?"] {
+            assert!(text.contains(part), "{part:?} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_span_never_splits_a_character() {
+        for column in 0..12 {
+            let (from, to) = span("ä: ü😀", column);
+            assert!("ä: ü😀".get(from..to).is_some());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Coordinator and worker in this process: the same two, with pipes for sockets. This file is the whole difference.
+
+use std::{io, path::Path, sync::Arc};
+
+use anyhow::Context as _;
+use coordinator::{Clock, Config, Coordinator, Reclaim};
+use hyper_util::rt::TokioIo;
+use scenario::{Plan, RunId};
+use store::{Sqlite, Store as _};
+use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::{Channel, Endpoint};
+use worker::{Resources, Worker};
+
+use crate::{
+    clock,
+    follow::{self, Client},
+    submit,
+};
+
+/// Of a pipe, in each direction.
+const PIPE_BYTES: usize = 1 << 20;
+
+pub(crate) struct Embedded {
+    client: Client,
+    worker: Option<JoinHandle<Result<(), worker::Error>>>,
+    coordinator: JoinHandle<()>,
+    /// Ends the worker, then the coordinator.
+    drain_worker: CancellationToken,
+    drain_coordinator: CancellationToken,
+}
+
+/// Opens a run's store; only one process may.
+pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
+    Ok(Arc::new(Sqlite::open(path).await.with_context(|| format!("failed to open {}", path.display()))?))
+}
+
+/// The run that a folder's store holds, and its plan.
+pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<(RunId, Plan)> {
+    let row = store.runs().await?.into_iter().next().context("the store holds no run")?;
+    let bytes = store.plan(&row.plan_digest).await?.context("the store holds no plan")?;
+    let plan = Plan::from_json(std::str::from_utf8(&bytes).context("failed to read the plan")?).context("failed to read the plan")?;
+    Ok((row.id, plan))
+}
+
+impl Embedded {
+    /// Without a worker nothing is played: for reports.
+    pub(crate) async fn start(store: Arc<Sqlite>, worker: Option<(Resources, u32)>) -> anyhow::Result<Self> {
+        let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
+        let (coordinator, handle) =
+            Coordinator::open(store, config, Clock::new(clock::now_millis)).await.context("failed to start the coordinator")?;
+        let (pipes, incoming) = mpsc::channel::<io::Result<DuplexStream>>(4);
+        let drain_coordinator = CancellationToken::new();
+        let drained = drain_coordinator.clone();
+        let router = coordinator::router(handle).await;
+        let served = router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
+        let coordinator = tokio::spawn(async move {
+            let (served, ()) = tokio::join!(served, coordinator.run(drained));
+            if let Err(error) = served {
+                tracing::warn!(%error, "failed to serve in this process");
+            }
+        });
+        let drain_worker = CancellationToken::new();
+        let worker = match worker {
+            None => None,
+            Some((resources, slots)) => {
+                let config = worker::Config { name: "embedded".to_owned(), slots, timing: worker::Timing::default() };
+                let worker = Worker::new(config, resources);
+                Some(tokio::spawn(worker.run(channel(pipes.clone()), drain_worker.clone())))
+            }
+        };
+        Ok(Self { client: follow::client(channel(pipes)), worker, coordinator, drain_worker, drain_coordinator })
+    }
+
+    pub(crate) fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan) -> anyhow::Result<()> {
+        submit::hand_over(&mut self.client, run, plan).await
+    }
+
+    /// Lets the worker finish what it holds, then ends the coordinator.
+    pub(crate) async fn stop(self) {
+        self.drain_worker.cancel();
+        if let Some(worker) = self.worker {
+            match worker.await {
+                Ok(Err(error)) => tracing::warn!(%error, "the worker ended badly"),
+                Err(error) => tracing::warn!(%error, "the worker ended badly"),
+                Ok(Ok(())) => {}
+            }
+        }
+        self.drain_coordinator.cancel();
+        drop(self.client);
+        let _ = self.coordinator.await;
+    }
+}
+
+/// A channel whose connections are pipes; like a socket's it connects again after it broke.
+fn channel(pipes: mpsc::Sender<io::Result<DuplexStream>>) -> Channel {
+    Endpoint::from_static("http://embedded").connect_with_connector_lazy(tower::service_fn(move |_: http::Uri| {
+        let pipes = pipes.clone();
+        async move {
+            let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
+            pipes.send(Ok(theirs)).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+            Ok::<_, io::Error>(TokioIo::new(ours))
+        }
+    }))
+}

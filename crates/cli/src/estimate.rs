@@ -1,0 +1,100 @@
+//! What `--dry-run` prints: the cases, and an estimate of calls, tokens, time and money.
+
+use std::fmt::Write as _;
+
+use indicatif::{HumanCount, HumanDuration};
+use scenario::{
+    Plan,
+    estimate::{Estimate, Load, Use, estimate},
+};
+
+use crate::settings::{MOCK, Settings};
+
+/// Cases that are listed one by one.
+const LISTED: u64 = 40;
+/// What a call is taken to last, in seconds: nobody knows before the run.
+const CALL_SECONDS: f64 = 2.0;
+
+pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
+    let size = estimate(plan);
+    let mut text = String::new();
+    for number in 0..size.cases.min(LISTED) {
+        if let Some(case) = plan.case(number) {
+            let persona = case.persona.as_deref().map_or(String::new(), |persona| format!("  as {persona}"));
+            let combination = case.combination.as_deref().map_or(String::new(), |combination| format!("  {combination}"));
+            let _ = writeln!(text, "{}  {}{combination}{persona}  against {}", case.id, case.scenario, case.agent);
+        }
+    }
+    if size.cases > LISTED {
+        let _ = writeln!(text, "… and {} more cases", HumanCount(size.cases - LISTED));
+    }
+    let _ = writeln!(
+        text,
+        "\n{} cases, {} trials, {} conversations",
+        HumanCount(size.cases),
+        HumanCount(size.trials),
+        HumanCount(size.conversations)
+    );
+    figures(&mut text, &size, plan, settings, slots);
+    text
+}
+
+fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) {
+    let _ = writeln!(text, "\n{:<12} {:>14} {:>16} {:>16}", "role", "calls", "input tokens", "output tokens");
+    let roles: [(&str, fn(&Load) -> Use); 3] =
+        [("agent", |load| load.agent), ("user_sim", |load| load.user_sim), ("judge", |load| load.judge)];
+    let mut calls = 0;
+    for (role, of) in roles {
+        let (typical, upper) = (of(&size.typical), of(&size.upper));
+        calls += typical.calls;
+        let range = |from: u64, to: u64| format!("{}–{}", short(from), short(to));
+        let _ = writeln!(
+            text,
+            "{role:<12} {:>14} {:>16} {:>16}",
+            range(typical.calls, upper.calls),
+            range(typical.input_tokens, upper.input_tokens),
+            range(typical.output_tokens, upper.output_tokens)
+        );
+    }
+    let seconds = calls as f64 * CALL_SECONDS / f64::from(slots.max(1));
+    let time = HumanDuration(std::time::Duration::from_secs_f64(seconds.min(1e12)));
+    let _ = writeln!(text, "\ntime   about {time} at {CALL_SECONDS} s a call and {slots} slots");
+    let _ = writeln!(text, "money  {}", money(size, plan, settings));
+}
+
+fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
+    let agent = plan.agents.first().map_or(MOCK, String::as_str);
+    let agent = settings.agents.get(agent).and_then(|agent| agent.endpoint.as_deref()).unwrap_or(agent);
+    let user_sim = settings.roles.user_sim.as_deref().unwrap_or(MOCK);
+    let judge = settings.roles.judge.as_deref().unwrap_or(MOCK);
+    let (mut low, mut high, mut unpriced) = (0.0, 0.0, Vec::new());
+    for (role, endpoint, typical, upper) in [
+        ("agent", agent, size.typical.agent, size.upper.agent),
+        ("user_sim", user_sim, size.typical.user_sim, size.upper.user_sim),
+        ("judge", judge, size.typical.judge, size.upper.judge),
+    ] {
+        let is_mock = settings.endpoints.get(endpoint).map_or(endpoint == MOCK, |found| found.kind == llm::endpoint::Kind::Mock);
+        match settings.endpoints.get(endpoint).and_then(|endpoint| endpoint.price) {
+            Some(price) => {
+                let cost = |used: Use| {
+                    (used.input_tokens as f64 * price.input_per_million + used.output_tokens as f64 * price.output_per_million) / 1e6
+                };
+                low += cost(typical);
+                high += cost(upper);
+            }
+            None if is_mock => {}
+            None => unpriced.push(role),
+        }
+    }
+    let known = if high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
+    if unpriced.is_empty() { known } else { format!("{known}, and what is not priced: {}", unpriced.join(", ")) }
+}
+
+/// `1234567` as `1.2M`.
+fn short(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..10_000_000 => format!("{}k", number / 1_000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}

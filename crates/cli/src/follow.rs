@@ -1,0 +1,143 @@
+//! Follows a run to its end, then writes its files and tells the result. The same for every transport.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::Path,
+};
+
+use anyhow::{Context as _, anyhow};
+use futures_util::StreamExt as _;
+use proto::v1::{self, runs_client::RunsClient};
+use record::{Summary, Trial, Turn};
+use report::write::{Writer, Written};
+use scenario::RunId;
+use tonic::transport::Channel;
+
+use crate::{exit::Exit, progress::Progress, signals::Interrupts};
+
+pub(crate) type Client = RunsClient<Channel>;
+
+pub(crate) fn client(channel: Channel) -> Client {
+    RunsClient::new(channel)
+        .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(proto::MAX_MESSAGE_BYTES)
+}
+
+/// What Ctrl-C does while a run is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnInterrupt {
+    /// The run is ours: drain it, then stop it.
+    StopTheRun,
+    /// The run is somebody's: only stop looking.
+    StopLooking,
+}
+
+/// Shows progress until the run ends. `None`: somebody stopped looking.
+pub(crate) async fn watch(
+    client: &mut Client,
+    run: &RunId,
+    quiet: bool,
+    interrupts: &Interrupts,
+    on_interrupt: OnInterrupt,
+) -> anyhow::Result<Option<v1::Progress>> {
+    let mut updates = client
+        .watch(v1::WatchRequest { run: run.as_str().to_owned() })
+        .await
+        .map_err(|status| anyhow!("the run cannot be followed: {}", status.message()))?
+        .into_inner();
+    let mut shown = Progress::new(quiet);
+    let mut last: Option<v1::Progress> = None;
+    let mut asked = 0_u32;
+    loop {
+        tokio::select! {
+            update = updates.next() => match update {
+                Some(Ok(progress)) => {
+                    shown.show(&progress);
+                    let ended = progress.state() != v1::RunState::Running;
+                    last = Some(progress);
+                    if ended {
+                        break;
+                    }
+                }
+                Some(Err(status)) => {
+                    shown.finish(None);
+                    return Err(anyhow!("the coordinator was lost while the run went on: {}", status.message()));
+                }
+                None => break,
+            },
+            () = interrupts.reached(asked + 1), if asked < 2 => {
+                asked += 1;
+                if on_interrupt == OnInterrupt::StopLooking {
+                    shown.finish(None);
+                    return Ok(None);
+                }
+                shown.note(if asked == 1 {
+                    "interrupted: finishing the trials that are being played; once more stops them"
+                } else {
+                    "interrupted again: stopping"
+                });
+                let request = v1::CancelRequest { run: run.as_str().to_owned(), drain: asked == 1 };
+                client.cancel(request).await.map_err(|status| anyhow!("the run cannot be stopped: {}", status.message()))?;
+            }
+        }
+    }
+    shown.finish(last.as_ref());
+    Ok(last)
+}
+
+/// Asks for the numbers and every trial, writes the run's files, and prints the summary.
+pub(crate) async fn report(client: &mut Client, run: &RunId, folder: &Path, quiet: bool) -> anyhow::Result<Exit> {
+    let (summary, written) = write(client, run, folder).await?;
+    if !quiet {
+        let text = format!("{}\nreport  {}\n", summary_text(&summary, &written), written.report_html.display());
+        let _ = std::io::stdout().write_all(text.as_bytes());
+    }
+    Ok(Exit::of(&summary))
+}
+
+pub(crate) async fn write(client: &mut Client, run: &RunId, folder: &Path) -> anyhow::Result<(Summary, Written)> {
+    let summary = summary(client, run).await?;
+    let mut writer = Writer::create(folder).context("failed to write the report")?;
+    each_trial(client, run, |trial, turns| writer.add(trial, turns).context("failed to write the report")).await?;
+    let written = writer.finish(&summary).context("failed to write the report")?;
+    Ok((summary, written))
+}
+
+/// Hands over the winning attempt of each trial with its turns, in the plan's order, one at a time.
+pub(crate) async fn each_trial(
+    client: &mut Client,
+    run: &RunId,
+    mut take: impl FnMut(&Trial, &[Turn]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let request = v1::ExportRequest { run: run.as_str().to_owned(), first: 0 };
+    let unreadable = |status: tonic::Status| anyhow!("the trials cannot be read: {}", status.message());
+    let mut trials = client.export(request).await.map_err(unreadable)?.into_inner();
+    while let Some(exported) = trials.next().await {
+        let exported = exported.map_err(unreadable)?;
+        let trial = proto::trial::from_wire(exported.trial.ok_or_else(|| anyhow!("a trial came without its record"))?)?;
+        let turns = exported.turns.into_iter().map(proto::turn::from_wire).collect::<Result<Vec<_>, _>>()?;
+        take(&trial, &turns)?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<Summary> {
+    let reply = client
+        .get_summary(v1::GetSummaryRequest { run: run.as_str().to_owned() })
+        .await
+        .map_err(|status| anyhow!("the numbers of the run cannot be read: {}", status.message()))?
+        .into_inner();
+    serde_json::from_slice(&reply.summary).context("failed to read the numbers of the run")
+}
+
+/// The summary as a person reads it.
+pub(crate) fn summary_text(summary: &Summary, written: &Written) -> String {
+    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let text = report::terminal::summary_text(summary, &written.failing, color, width());
+    format!("{}\n", text.trim_end())
+}
+
+fn width() -> usize {
+    const USUAL: usize = 100;
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(USUAL).clamp(60, 160)
+}

@@ -1,0 +1,46 @@
+//! `gabfest mock`: the mock model behind a socket.
+
+use anyhow::{Context as _, anyhow};
+
+use crate::{
+    args::Mock,
+    exit::{Exit, usage},
+    settings::{self, Settings},
+    signals::Interrupts,
+};
+
+pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, false)?;
+    let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;
+    let listener = tokio::net::TcpListener::bind(args.listen)
+        .await
+        .with_context(|| format!("failed to listen on {}", args.listen))
+        .map_err(usage)?;
+    let address = listener.local_addr().context("failed to read the address")?;
+    print(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"));
+    let interrupts = Interrupts::listen();
+    llm::mock::server::serve(listener, behaviour, async move { interrupts.reached(1).await }).await.context("failed to serve")?;
+    Ok(Exit::Held)
+}
+
+/// The behaviour of the named endpoint, else of the only one of kind mock, else the default.
+fn behaviour(settings: &Settings, name: Option<&str>) -> anyhow::Result<llm::mock::Behaviour> {
+    let mocks: Vec<(&String, &llm::endpoint::Settings)> =
+        settings.endpoints.iter().filter(|(_, endpoint)| endpoint.kind == llm::endpoint::Kind::Mock).collect();
+    let names = || mocks.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    match (name, mocks.as_slice()) {
+        (Some(name), _) => mocks
+            .iter()
+            .find(|(known, _)| known.as_str() == name)
+            .map(|(_, endpoint)| endpoint.mock.clone())
+            .ok_or_else(|| usage(anyhow!("the settings have no endpoint {name:?} of kind mock\nhint: they have {}", names()))),
+        (None, []) => Ok(llm::mock::Behaviour::default()),
+        (None, [(_, only)]) => Ok(only.mock.clone()),
+        (None, _) => Err(usage(anyhow!("the settings have several endpoints of kind mock\nhint: choose by --endpoint: {}", names()))),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the address is what this command answers")]
+fn print(text: &str) {
+    println!("{text}");
+}

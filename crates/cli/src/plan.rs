@@ -1,0 +1,103 @@
+//! A selection of files in, a plan out: reading, findings, `--dry-run`.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use scenario::{
+    Plan,
+    plan::{Choices, Gates},
+    read::Reading,
+};
+
+use crate::{args::Selection, diagnostics, exit::usage, settings::Read};
+
+/// Reads what is selected and plans it. Findings are printed; errors among them end it.
+pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
+    let reading = read_files(&selection.paths, read);
+    let mut found = reading.diagnostics.clone();
+    let set = selection.set.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let agents = if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
+    check_agents(&agents, read)?;
+    let choices = Choices {
+        name: selection.name.clone().unwrap_or_else(|| name_of(&selection.paths)),
+        seed: selection.seed,
+        repeats: selection.repeats,
+        personas: selection.personas.clone(),
+        set,
+        agents,
+        live: selection.live,
+        gates: Gates { pass_rate: read.settings.gates.pass_rate, max_unjudged: read.settings.gates.max_unjudged },
+        filter: selection.filter.clone(),
+        tags: selection.tags.clone(),
+        max_trials: selection.max_trials,
+    };
+    if selection.strict {
+        scenario::diagnostic::strict(&mut found);
+    }
+    if found.iter().any(scenario::Diagnostic::is_error) {
+        diagnostics::print(&found);
+        return Err(usage(anyhow!("nothing was played: {}", diagnostics::count(&found))));
+    }
+    match scenario::plan::build(&reading, &choices) {
+        Ok(plan) => {
+            diagnostics::print(&found);
+            Ok(plan)
+        }
+        Err(errors) => {
+            found.extend(errors);
+            diagnostics::print(&found);
+            Err(usage(anyhow!("nothing was played: {}", diagnostics::count(&found))))
+        }
+    }
+}
+
+/// Reads files and folders, the personas beside them, and the settings' persona library.
+pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
+    let beside = paths.iter().flat_map(|path| path.ancestors().skip(1).take(2)).map(|folder| folder.join("personas"));
+    let beside = beside.filter(|folder| folder.is_dir());
+    let library = read.settings.personas.iter().map(|path| read.folder.join(path));
+    let all: Vec<PathBuf> = paths.iter().cloned().chain(beside).chain(library).collect();
+    scenario::read::read(&all)
+}
+
+/// Prints what would be played and what it may take.
+#[expect(clippy::print_stdout, reason = "the dry run is this command's output")]
+pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32) {
+    print!("{}", crate::estimate::text(plan, &read.settings, slots));
+}
+
+fn check_agents(agents: &[String], read: &Read) -> anyhow::Result<()> {
+    for name in agents {
+        let known = is_address(name) || name == crate::settings::MOCK || read.settings.agents.contains_key(name);
+        if !known {
+            let mut all: Vec<&str> = read.settings.agents.keys().map(String::as_str).collect();
+            all.push(crate::settings::MOCK);
+            return Err(usage(anyhow!(
+                "there is no agent {name:?}\nhint: the settings define {}; an address begins with http:// or https://",
+                all.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn is_address(name: &str) -> bool {
+    name.starts_with("http://") || name.starts_with("https://")
+}
+
+/// `PATH=VALUE`; the value is JSON where it can be read as that, else text.
+fn assignment(text: &str) -> anyhow::Result<(String, serde_json::Value)> {
+    let (path, value) = text
+        .split_once('=')
+        .ok_or_else(|| usage(anyhow!("--set takes PATH=VALUE, and got {text:?}\nhint: --set 'run[0].input=Hello'")))?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
+    Ok((path.trim().to_owned(), value))
+}
+
+fn name_of(paths: &[PathBuf]) -> String {
+    let first = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+    match paths.len() {
+        0 | 1 => first,
+        more => format!("{first} and {} more", more - 1),
+    }
+}

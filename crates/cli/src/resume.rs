@@ -1,0 +1,53 @@
+//! `gabfest resume`: go on with a run that was interrupted or killed, here or on a coordinator.
+
+use anyhow::anyhow;
+use proto::v1;
+use scenario::RunId;
+
+use crate::{
+    args::Resume,
+    assemble,
+    embedded::{self, Embedded},
+    exit::{Exit, usage},
+    follow::{self, OnInterrupt},
+    plan, remote, run,
+    run_folder::RunFolder,
+    settings,
+    signals::Interrupts,
+};
+
+pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
+    if let Some(address) = &args.coordinator {
+        let mut client = follow::client(remote::connect(address).await?);
+        let reply = ask(&mut client, &RunId::new(args.run.clone())).await?;
+        say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
+        return Ok(Exit::Held);
+    }
+    let folder = RunFolder::find(&args.run)?;
+    let read = settings::read(&args.config, false)?;
+    let slots = assemble::slots(&read, &args.capacity);
+    let interrupts = Interrupts::listen();
+    let store = embedded::open(&folder.store()).await?;
+    let (run, plan) = embedded::only_run(&store).await?;
+    // The plan may name agents by address; they are as trustworthy as when the run was started here.
+    let addresses: Vec<String> = plan.agents.into_iter().filter(|name| plan::is_address(name)).collect();
+    let resources = assemble::resources(&read, &addresses, &args.capacity)?;
+    let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
+    let reply = ask(embedded.client(), &run).await?;
+    say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
+    let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, OnInterrupt::StopTheRun).await?;
+    run::finish(embedded, &run, &folder, args.quiet, last.as_ref()).await
+}
+
+async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::ResumeReply> {
+    let request = v1::ResumeRequest { run: run.as_str().to_owned() };
+    let reply = client.resume(request).await.map_err(|status| usage(anyhow!("the run cannot be resumed: {}", status.message())))?;
+    Ok(reply.into_inner())
+}
+
+#[expect(clippy::print_stderr, reason = "a message to the person who waits")]
+fn say(quiet: bool, text: &str) {
+    if !quiet {
+        eprintln!("{text}");
+    }
+}

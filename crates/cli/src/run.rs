@@ -1,0 +1,57 @@
+//! `gabfest run`: plan, play in this process, report.
+
+use crate::{
+    args::Run,
+    assemble, clock,
+    embedded::{self, Embedded},
+    exit::Exit,
+    follow::{self, OnInterrupt},
+    plan, run_folder::RunFolder,
+    settings,
+    signals::Interrupts,
+};
+
+pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, args.selection.strict)?;
+    let plan = plan::build(&args.selection, &read)?;
+    let slots = assemble::slots(&read, &args.capacity);
+    if args.selection.dry_run {
+        plan::dry_run(&plan, &read, slots);
+        return Ok(Exit::Held);
+    }
+    let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
+    let resources = assemble::resources(&read, &addresses, &args.capacity)?;
+    let run = clock::new_run_id();
+    let folder = RunFolder::create(&run, args.output.out.as_deref())?;
+    let interrupts = Interrupts::listen();
+    let store = embedded::open(&folder.store()).await?;
+    let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
+    embedded.submit(&run, &plan).await?;
+    let last = follow::watch(embedded.client(), &run, args.output.quiet, &interrupts, OnInterrupt::StopTheRun).await?;
+    finish(embedded, &run, &folder, args.output.quiet, last.as_ref()).await
+}
+
+/// Reports what there is, also when the run stopped before its end.
+pub(crate) async fn finish(
+    mut embedded: Embedded,
+    run: &scenario::RunId,
+    folder: &RunFolder,
+    quiet: bool,
+    last: Option<&proto::v1::Progress>,
+) -> anyhow::Result<Exit> {
+    let exit = follow::report(embedded.client(), run, &folder.path, quiet).await;
+    embedded.stop().await;
+    if let Some(trouble) = last.map(|last| last.trouble.as_str()).filter(|trouble| !trouble.is_empty()) {
+        anyhow::bail!("the run stopped: {trouble}\nhint: what was acknowledged is kept; go on with `gabfest resume {}`", folder.path.display());
+    }
+    let exit = exit?;
+    if exit == Exit::Interrupted && !quiet {
+        say(&format!("the run was interrupted; go on with `gabfest resume {}`", folder.path.display()));
+    }
+    Ok(exit)
+}
+
+#[expect(clippy::print_stderr, reason = "a message to the person who waits")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,16 @@
+//! `gabfest schema`: JSON Schemas that editors can use.
+
+use crate::{args::SchemaOf, exit::Exit, settings::Settings};
+
+#[expect(clippy::print_stdout, reason = "what this command answers")]
+pub(crate) fn print(what: SchemaOf) -> anyhow::Result<Exit> {
+    let schema = match what {
+        SchemaOf::Scenario => scenario::schema::scenario(),
+        SchemaOf::Matrix => scenario::schema::matrix(),
+        SchemaOf::Persona => scenario::schema::persona(),
+        SchemaOf::Config => schemars::schema_for!(Settings).to_value(),
+        SchemaOf::Report => report::schema::report(),
+    };
+    println!("{}", serde_json::to_string_pretty(&schema)?);
+    Ok(Exit::Held)
+}

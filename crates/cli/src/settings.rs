@@ -1,0 +1,144 @@
+//! `gabfest.yaml`: endpoints, agents, roles, and what else the operator of this machine decides.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, anyhow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{args::Config, diagnostics, exit::usage};
+
+/// Read if `--config` is not given and it exists.
+const USUAL: &str = "gabfest.yaml";
+
+/// The name of the endpoint and the agent that are always there.
+pub(crate) const MOCK: &str = "mock";
+
+/// What a settings file may say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(title = "gabfest.yaml")]
+pub(crate) struct Settings {
+    /// Where language models are served, by name. `mock` is always there.
+    pub(crate) endpoints: BTreeMap<String, llm::endpoint::Settings>,
+    /// The agents under test, by name. `mock` is always there.
+    pub(crate) agents: BTreeMap<String, agent::Settings>,
+    pub(crate) roles: Roles,
+    /// Endpoints of the model types that scenarios name, such as TEXT_LARGE.
+    pub(crate) models: BTreeMap<String, String>,
+    /// Databases that scenarios may seed, by name.
+    pub(crate) databases: BTreeMap<String, Database>,
+    /// HTTP hooks that decide whether a conversation is over, by name.
+    pub(crate) hooks: BTreeMap<String, worker::termination::hook::Settings>,
+    pub(crate) gates: Gates,
+    /// Files and folders with personas, besides those of the scenarios that are played; relative to this file.
+    pub(crate) personas: Vec<PathBuf>,
+    /// Trials played at the same time by this machine.
+    pub(crate) slots: Option<u32>,
+}
+
+/// Who plays whom.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Roles {
+    /// The agent under test, unless the command line names one (`mock`).
+    pub(crate) agent: Option<String>,
+    /// The endpoint of the simulated user (`mock`).
+    pub(crate) user_sim: Option<String>,
+    /// The endpoint of the judge (`mock`).
+    pub(crate) judge: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Database {
+    /// `sqlite://PATH`, `postgres://…`, or `env:NAME` for a variable that holds the address.
+    pub(crate) url: String,
+}
+
+/// What must hold for a run to pass.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Gates {
+    /// The least share of judged trials that must pass over the whole run; without it every case must pass.
+    pub(crate) pass_rate: Option<f64>,
+    /// The largest share of planned trials that may end without a PASS or FAIL.
+    pub(crate) max_unjudged: f64,
+}
+
+/// The settings, and the folder that paths in them are relative to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Read {
+    pub(crate) settings: Settings,
+    pub(crate) folder: PathBuf,
+    /// Those of `--env-file`, for the programs of scenarios.
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+/// Reads the environment file, then the settings.
+pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
+    let variables = config.env_file.as_deref().map(environment).transpose()?.unwrap_or_default();
+    let path = match &config.config {
+        Some(path) => path.clone(),
+        None if Path::new(USUAL).is_file() => PathBuf::from(USUAL),
+        None => return Ok(Read { variables, ..Read::default() }),
+    };
+    let text = std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
+    let (settings, mut found) = scenario::yaml::read::<Settings>(&text, &path.display().to_string());
+    if strict {
+        scenario::diagnostic::strict(&mut found);
+    }
+    diagnostics::print(&found);
+    let settings = settings.filter(|_| !found.iter().any(scenario::Diagnostic::is_error));
+    let settings = settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    settings.check().with_context(|| format!("{} does not fit together", path.display())).map_err(usage)?;
+    Ok(Read { settings, folder, variables })
+}
+
+/// Reads the file and sets its variables for this process too, where they are not set, since keys are named by them.
+fn environment(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
+    let failed = |error| usage(anyhow!("failed to read the environment file {}: {error}", path.display()));
+    dotenvy::from_path(path).map_err(failed)?;
+    dotenvy::from_path_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)
+}
+
+impl Settings {
+    /// The names that plans may use for agents.
+    pub(crate) fn default_agent(&self) -> String {
+        self.roles.agent.clone().unwrap_or_else(|| MOCK.to_owned())
+    }
+
+    /// That every name that is used is defined.
+    fn check(&self) -> anyhow::Result<()> {
+        let endpoints: Vec<&str> = self.endpoints.keys().map(String::as_str).chain([MOCK]).collect();
+        let agents: Vec<&str> = self.agents.keys().map(String::as_str).chain([MOCK]).collect();
+        let known = |what: &str, name: &str, all: &[&str]| {
+            if all.contains(&name) { Ok(()) } else { Err(anyhow!("{what} names {name:?}, which is not defined\nhint: defined are {}", all.join(", "))) }
+        };
+        if let Some(name) = &self.roles.agent {
+            known("roles.agent", name, &agents)?;
+        }
+        for (role, name) in [("roles.user_sim", &self.roles.user_sim), ("roles.judge", &self.roles.judge)] {
+            if let Some(name) = name {
+                known(role, name, &endpoints)?;
+            }
+        }
+        for (model_type, name) in &self.models {
+            known(&format!("models.{model_type}"), name, &endpoints)?;
+        }
+        for (name, settings) in &self.agents {
+            if let Some(endpoint) = &settings.endpoint {
+                known(&format!("agents.{name}.endpoint"), endpoint, &endpoints)?;
+            }
+        }
+        for (name, share) in [("gates.pass_rate", self.gates.pass_rate), ("gates.max_unjudged", Some(self.gates.max_unjudged))] {
+            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+                return Err(anyhow!("{name} is {}, and must be from 0 to 1", share.unwrap_or_default()));
+            }
+        }
+        Ok(())
+    }
+}

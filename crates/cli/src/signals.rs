@@ -1,0 +1,48 @@
+//! Ctrl-C and SIGTERM: once means finish what is being played, twice means stop.
+
+use tokio::sync::watch;
+
+/// How often somebody asked to stop, so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupts {
+    count: watch::Receiver<u32>,
+}
+
+impl Interrupts {
+    /// Listens from now on; the third signal ends the process at once.
+    pub(crate) fn listen() -> Self {
+        let (sender, count) = watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                one_signal().await;
+                sender.send_modify(|count| *count += 1);
+                if *sender.borrow() >= 3 {
+                    std::process::exit(i32::from(crate::exit::Exit::Interrupted.code()));
+                }
+            }
+        });
+        Self { count }
+    }
+
+    /// Returns when there were at least `times` signals.
+    pub(crate) async fn reached(&self, times: u32) {
+        let mut count = self.count.clone();
+        if count.wait_for(|count| *count >= times).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn one_signal() {
+    let mut term = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(term) => term,
+        Err(_) => {
+            let _ = tokio::signal::ctrl_c().await;
+            return;
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = term.recv() => {}
+    }
+}

@@ -1,0 +1,98 @@
+//! `gabfest submit`, `watch`, `cancel` and `runs`: what people do with a coordinator.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use proto::v1;
+use scenario::{Plan, RunId};
+
+use crate::{
+    args::{Cancel, Runs, Submit, Watch},
+    assemble, clock,
+    exit::{Exit, usage},
+    follow::{self, Client, OnInterrupt},
+    plan, remote, settings,
+    signals::Interrupts,
+};
+
+pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, args.selection.strict)?;
+    let plan = plan::build(&args.selection, &read)?;
+    if args.selection.dry_run {
+        let capacity = crate::args::Capacity { slots: None, allow_exec: None };
+        plan::dry_run(&plan, &read, assemble::slots(&read, &capacity));
+        return Ok(Exit::Held);
+    }
+    let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
+    let mut client = follow::client(remote::connect(&args.coordinator).await?);
+    hand_over(&mut client, &run, &plan).await?;
+    if !args.watch {
+        print(run.as_str());
+        return Ok(Exit::Held);
+    }
+    look(client, &run, args.output.out.as_deref(), args.output.quiet).await
+}
+
+/// Submits a plan; the same id with the same plan is the same run.
+pub(crate) async fn hand_over(client: &mut Client, run: &RunId, plan: &Plan) -> anyhow::Result<()> {
+    let request = v1::SubmitRequest {
+        run: run.as_str().to_owned(),
+        plan: plan.to_json().into(),
+        submitted_at: clock::now_millis(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    client.submit(request).await.map_err(|status| match status.code() {
+        tonic::Code::AlreadyExists | tonic::Code::InvalidArgument => usage(anyhow!("the run was refused: {}", status.message())),
+        _ => anyhow!("the run was not taken: {}", status.message()),
+    })?;
+    Ok(())
+}
+
+pub(crate) async fn watch(args: Watch) -> anyhow::Result<Exit> {
+    let client = follow::client(remote::connect(&args.coordinator).await?);
+    look(client, &RunId::new(args.run), args.output.out.as_deref(), args.output.quiet).await
+}
+
+pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
+    let mut client = follow::client(remote::connect(&args.coordinator).await?);
+    let request = v1::CancelRequest { run: args.run.clone(), drain: args.drain };
+    let reply = client.cancel(request).await.map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
+    let state = reply.into_inner().state();
+    print(&format!("{} {}", args.run, word(state)));
+    Ok(Exit::Held)
+}
+
+pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
+    let mut client = follow::client(remote::connect(&args.coordinator).await?);
+    let reply = client.list(v1::ListRequest {}).await.map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
+    for line in reply.into_inner().runs {
+        let state = word(line.state());
+        print(&format!("{}  {state:<11}  {:>7}/{:<7}  {}", line.run, line.done, line.planned, line.name));
+    }
+    Ok(Exit::Held)
+}
+
+async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) -> anyhow::Result<Exit> {
+    let interrupts = Interrupts::listen();
+    if follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?.is_none() {
+        print(&format!("run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"));
+        return Ok(Exit::Interrupted);
+    }
+    let folder = out.map_or_else(|| Path::new("gabfest-runs").join(run.as_str()), Path::to_path_buf);
+    follow::report(&mut client, run, &folder, quiet).await
+}
+
+fn word(state: v1::RunState) -> &'static str {
+    match state {
+        v1::RunState::Unspecified => "unknown",
+        v1::RunState::Running => "running",
+        v1::RunState::Finished => "finished",
+        v1::RunState::Interrupted => "interrupted",
+        v1::RunState::Cancelled => "cancelled",
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "what these commands answer")]
+fn print(text: &str) {
+    println!("{text}");
+}

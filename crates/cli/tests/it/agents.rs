@@ -1,0 +1,113 @@
+//! Agents that answer badly: each ends in a classified outcome, never in a hang or a false verdict.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+};
+
+use serde_json::Value;
+
+use crate::process::Place;
+
+const ASK: &str = "
+name: ask
+description: one question
+run:
+  - input: hello
+    evaluations:
+      - { type: string_contains, value: hello }
+judgment: { strategy: all_pass }
+";
+
+/// An agent that sends these bytes to whoever connects, and closes.
+fn agent(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut request = [0_u8; 65_536];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+fn play(url: &str, stream: bool) -> Value {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write(
+        "gabfest.yaml",
+        &format!(
+            "endpoints:\n  bad: {{ url: '{url}', stream: {stream}, timeout_ms: 1500, retries: {{ deadline_ms: 1000 }} }}\nagents:\n  bad: {{ endpoint: bad }}\n"
+        ),
+    );
+    let ended = place.run(&["run", "ask.scenario.yaml", "--agent", "bad", "--out", "out"]);
+    assert_eq!(ended.code, 1, "an agent that collapses fails the gate\n{}{}", ended.stdout, ended.stderr);
+    let line = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+    serde_json::from_str(line.lines().next().unwrap()).unwrap()
+}
+
+#[test]
+fn every_bad_answer_is_the_agents_error_with_its_kind() {
+    let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 28\r\nconnection: close\r\n\r\n<html><h1>Welcome</h1></html";
+    let broken = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops";
+    let refused = "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
+    let empty = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 67\r\nconnection: close\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"\"},\"finish_reason\":\"stop\"}],\"a\":1}";
+    let half = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hel\"}}]}\n\n";
+    for (name, answer, stream, kind) in [
+        ("html", html, false, "agent_malformed"),
+        ("500", broken, false, "agent_unreachable"),
+        ("403", refused, false, "agent_refused"),
+        ("nothing", "", false, "agent_unreachable"),
+        ("empty", empty, false, "agent_empty"),
+        ("half a stream", half, true, "agent_malformed"),
+    ] {
+        let trial = play(&agent(answer), stream);
+        assert_eq!((&trial["verdict"], &trial["blame"]), (&"ERROR".into(), &"agent".into()), "{name}: {trial}");
+        assert_eq!(trial["failure_kind"], kind, "{name}: {trial}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_unreachable() {
+    let trial = play("http://127.0.0.1:9/v1", false);
+    assert_eq!((&trial["verdict"], &trial["failure_kind"]), (&"ERROR".into(), &"agent_unreachable".into()));
+}
+
+#[test]
+fn the_mock_server_is_an_agent_like_any_other() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0"]);
+    let ended = place.run(&["run", "ask.scenario.yaml", "--agent", &address, "--out", "out", "--repeats", "5"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let report = place.json("out/report.json");
+    assert_eq!(report["summary"]["cost"]["complete"], false, "an address has no price, so the total says so");
+    assert_eq!(report["summary"]["llm_calls"]["agent"], 5);
+}
+
+#[test]
+fn a_secret_is_in_no_artifact() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write(
+        "gabfest.yaml",
+        "endpoints:\n  bad: { url: 'http://127.0.0.1:9/v1', key: 'env:PLANTED', retries: { deadline_ms: 300 } }\nagents:\n  bad: { endpoint: bad }\n",
+    );
+    let secret = "sk-planted-0123456789abcdef";
+    let mut command = place.gabfest(&["-vvv", "run", "ask.scenario.yaml", "--agent", "bad", "--out", "out"]);
+    let output = command.env("PLANTED", secret).output().unwrap();
+    let mut texts = vec![output.stdout, output.stderr];
+    for entry in std::fs::read_dir(place.path().join("out")).unwrap() {
+        texts.push(std::fs::read(entry.unwrap().path()).unwrap());
+    }
+    assert!(texts.len() > 6);
+    for text in texts {
+        assert!(!text.windows(secret.len()).any(|window| window == secret.as_bytes()), "the key is in an artifact");
+    }
+    let missing = place.run(&["run", "ask.scenario.yaml", "--agent", "bad"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.contains("PLANTED is not set"), "{}", missing.stderr);
+}

@@ -1,0 +1,68 @@
+//! Real files that nobody here wrote (`GABFEST_CASES`): all that are valid are played to a verdict.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::Place;
+
+fn cases() -> Option<PathBuf> {
+    match std::env::var_os("GABFEST_CASES") {
+        Some(path) => Some(PathBuf::from(path).join("eliza")),
+        None => {
+            assert!(std::env::var_os("CI").is_none(), "GABFEST_CASES is not set on a CI machine");
+            println!("SKIPPED: GABFEST_CASES is not set, so no real case was played");
+            None
+        }
+    }
+}
+
+#[test]
+fn every_valid_case_is_played_to_a_verdict() {
+    let Some(root) = cases() else { return };
+    let facts: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("expected-schema-validity.json")).unwrap()).unwrap();
+    let mut played = 0;
+    for (file, expected) in facts.as_object().unwrap() {
+        let path = root.join(file).display().to_string();
+        let place = Place::new();
+        let checked = place.run(&["check", &path]);
+        if checked.code != 0 {
+            assert_eq!(expected["upstream_schema_valid"], false, "{file} is valid and was refused\n{}", checked.stderr);
+            continue;
+        }
+        let ended = place.run(&["run", &path, "--out", "out", "--allow-exec"]);
+        assert!([0, 1, 3].contains(&ended.code), "{file}: {}\n{}", ended.code, ended.stderr);
+        let report = place.json("out/report.json");
+        let trials = &report["summary"]["trials"];
+        assert_eq!(trials["not_started"], 0, "{file}");
+        assert_eq!(trials["skipped"], 0, "{file}");
+        assert!(["PASS", "FAIL", "INCONCLUSIVE"].contains(&report["verdict"].as_str().unwrap()), "{file}");
+        for failure in report["summary"]["failures"].as_array().unwrap() {
+            let kind = failure["kind"].as_str().unwrap();
+            assert!(["check_failed", "nothing_judged"].contains(&kind), "{file}: {failure}");
+        }
+        played += 1;
+    }
+    assert!(played >= 22, "only {played} files were played");
+}
+
+#[test]
+fn the_matrix_of_the_cases_has_the_combinations_of_the_facts() {
+    let Some(root) = cases() else { return };
+    let facts: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("facts/matrix-combinations.json")).unwrap()).unwrap();
+    for (file, expected) in facts.as_object().unwrap() {
+        let path = root.join(file);
+        if !Path::new(&path).is_file() {
+            println!("SKIPPED: {file} is not among the cases");
+            continue;
+        }
+        let place = Place::new();
+        let ended = place.run(&["run", &path.display().to_string(), "--out", "out"]);
+        assert!([0, 1, 3].contains(&ended.code), "{}", ended.stderr);
+        let report = place.json("out/report.json");
+        let got: Vec<&str> = report["cases"].as_array().unwrap().iter().map(|case| case["combination"].as_str().unwrap()).collect();
+        let wanted: Vec<&str> =
+            expected["combinations"].as_array().unwrap().iter().map(|combination| combination["id"].as_str().unwrap()).collect();
+        assert_eq!(got, wanted, "{file}");
+    }
+}

@@ -1,0 +1,95 @@
+//! What a newcomer does first: run the shipped scenarios, look at the files, try the small commands.
+
+use std::path::Path;
+
+use crate::process::{Place, scenarios};
+
+#[test]
+fn the_shipped_scenarios_run_without_keys_and_leave_a_report() {
+    let place = Place::new();
+    let ended = place.run(&["run", &scenarios(), "--out", "out"]);
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    for file in ["report.json", "report.html", "report.md", "junit.xml", "trials.jsonl", "transcripts.jsonl"] {
+        assert!(place.path().join("out").join(file).is_file(), "{file} is missing");
+    }
+    let report = place.json("out/report.json");
+    assert_eq!(report["verdict"], "PASS");
+    let summary = &report["summary"];
+    for path in [
+        "/schema_version", "/run/id", "/run/name", "/run/started_at", "/run/ended_at", "/run/seed", "/run/plan_digest",
+        "/run/gabfest_version", "/gates/0/name", "/summary/trials/planned", "/summary/trials/not_started", "/summary/completed_rate",
+        "/summary/conversations", "/summary/turns", "/summary/pass_rate/estimate", "/summary/pass_rate/low", "/summary/pass_rate/method",
+        "/summary/flaky_cases", "/summary/latency/turn/p999_ms", "/summary/latency/ttft/count", "/summary/tokens/agent/input",
+        "/summary/cost/total_usd", "/summary/cost/complete", "/summary/cost/unpriced_calls", "/summary/llm_calls/judge",
+        "/summary/attempts/total", "/summary/attempts/lost", "/summary/unsettled_usd", "/cases/0/id", "/cases/0/scenario",
+        "/cases/0/format", "/cases/0/persona", "/cases/0/parameters", "/cases/0/trials", "/cases/0/flaky",
+    ] {
+        assert!(report.pointer(path).is_some(), "report.json has no {path}");
+    }
+    assert_eq!(summary["trials"]["planned"], summary["trials"]["pass"]);
+    assert_eq!(summary["trials"]["not_started"], 0);
+    let trials = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+    assert_eq!(trials.lines().count() as u64, summary["trials"]["planned"].as_u64().unwrap());
+    let first: serde_json::Value = serde_json::from_str(trials.lines().next().unwrap()).unwrap();
+    for key in [
+        "trial_id", "case_id", "repeat", "epoch", "verdict", "failure_kind", "blame", "strategy", "termination_reason", "turns",
+        "duration_ms", "llm_calls", "tokens", "cost_usd", "judgments",
+    ] {
+        assert!(first.get(key).is_some(), "trials.jsonl has no {key}");
+    }
+    assert!(ended.stdout.contains("PASS"), "{}", ended.stdout);
+}
+
+#[test]
+fn an_old_run_renders_to_the_same_bytes() {
+    let place = Place::new();
+    let ended = place.run(&["run", &scenarios(), "--out", "out", "--quiet"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{}", ended.stderr);
+    let again = place.run(&["report", "out", "--out", "again"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    for file in ["report.json", "report.html", "report.md", "junit.xml", "trials.jsonl", "transcripts.jsonl"] {
+        let read = |folder: &str| std::fs::read(place.path().join(folder).join(file)).unwrap();
+        assert!(read("out") == read("again"), "{file} differs");
+    }
+    let json = place.run(&["report", "out", "--format", "json"]);
+    assert_eq!(json.stdout.trim_end(), std::fs::read_to_string(place.path().join("out/report.json")).unwrap().trim_end());
+}
+
+#[test]
+fn a_new_project_works_as_it_is() {
+    let place = Place::new();
+    assert_eq!(place.run(&["init", "mine"]).code, 0);
+    let inside = Place::new();
+    let config = place.path().join("mine/gabfest.yaml").display().to_string();
+    let folder = place.path().join("mine/scenarios").display().to_string();
+    let checked = inside.run(&["check", &folder, "--strict", "--config", &config]);
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+    let ended = inside.run(&["run", &folder, "--config", &config, "--out", "out"]);
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(place.run(&["init", "mine"]).code, 2, "a folder with files is left alone");
+}
+
+#[test]
+fn a_dry_run_plays_nothing() {
+    let place = Place::new();
+    let ended = place.run(&["run", &scenarios(), "--dry-run", "--repeats", "5"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for word in ["trials", "conversations", "calls", "tokens", "time"] {
+        assert!(ended.stdout.contains(word), "{word} is missing in\n{}", ended.stdout);
+    }
+    assert!(!place.path().join("gabfest-runs").exists());
+}
+
+#[test]
+fn schemas_and_completions_are_printed() {
+    let place = Place::new();
+    for what in ["scenario", "matrix", "persona", "config", "report"] {
+        let ended = place.run(&["schema", what]);
+        let schema: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert!(schema["properties"].is_object(), "{what}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.run(&["completions", shell]).stdout.contains("gabfest"));
+    }
+    assert!(Path::new(&scenarios()).is_dir());
+}

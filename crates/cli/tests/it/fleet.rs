@@ -1,0 +1,96 @@
+//! One plan, one seed: the same answer in one process, with one worker, with three, and with one of them killed.
+
+use std::time::Duration;
+
+use crate::process::{Place, Process, scenarios};
+
+/// Slow enough that a worker can be killed in the middle, flaky enough that verdicts differ.
+const SETTINGS: &str = "
+endpoints:
+  mock:
+    kind: mock
+    mock:
+      latency: { kind: uniform, min_ms: 2, max_ms: 12 }
+      pass:
+        - probability: 0.97
+";
+
+const REPEATS: &str = "4";
+
+#[test]
+fn the_same_plan_and_seed_give_the_same_verdicts_however_they_are_played() {
+    let place = Place::new();
+    place.write("gabfest.yaml", SETTINGS);
+    let scenarios = scenarios();
+    let embedded = place.run(&["run", &scenarios, "--repeats", REPEATS, "--seed", "7", "--out", "embedded"]);
+    assert!([0, 1].contains(&embedded.code), "{}", embedded.stderr);
+    let expected = place.view("embedded");
+    for (name, workers, killed) in [("one", 1, false), ("three", 3, false), ("killed", 3, true)] {
+        assert_eq!(on_a_fleet(&place, &scenarios, name, workers, killed), expected, "{name}");
+    }
+}
+
+fn on_a_fleet(place: &Place, scenarios: &str, name: &str, workers: usize, killed: bool) -> String {
+    let data = format!("data-{name}");
+    let (mut coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", &data]);
+    let worker = || place.start(&["worker", "--coordinator", &address, "--slots", "4", "--config", "gabfest.yaml"]);
+    let mut fleet: Vec<Process> = (0..workers).map(|_| worker()).collect();
+    let submitted =
+        place.run(&["submit", scenarios, "--repeats", REPEATS, "--seed", "7", "--coordinator", &address, "--run", name]);
+    assert_eq!((submitted.code, submitted.stdout.trim()), (0, name), "{}", submitted.stderr);
+    if killed {
+        std::thread::sleep(Duration::from_millis(700));
+        fleet[0].kill();
+    }
+    let watched = place.run(&["watch", name, "--coordinator", &address, "--out", name]);
+    assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
+    let report = place.json(&format!("{name}/report.json"));
+    assert_eq!(report["summary"]["trials"]["not_started"], 0);
+    if killed {
+        assert!(report["summary"]["attempts"]["lost"].as_u64().unwrap() > 0, "the killed worker held nothing");
+    }
+    let view = place.run(&["report", name, "--coordinator", &address, "--format", "view"]);
+    assert_eq!(view.code, 0, "{}", view.stderr);
+    for worker in fleet.iter_mut().skip(usize::from(killed)) {
+        worker.signal("TERM");
+    }
+    for worker in fleet.iter_mut().skip(usize::from(killed)) {
+        assert_eq!(worker.wait(Duration::from_secs(20)), 0, "a drained worker exits with 0");
+    }
+    coordinator.signal("TERM");
+    assert_eq!(coordinator.wait(Duration::from_secs(20)), 0);
+    view.stdout
+}
+
+#[test]
+fn a_run_can_be_listed_cancelled_and_resumed_on_a_coordinator() {
+    let place = Place::new();
+    place.write("gabfest.yaml", SETTINGS);
+    let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0"]);
+    let submit = |run: &str| place.run(&["submit", &scenarios(), "--coordinator", &address, "--run", run, "--repeats", "3"]);
+    assert_eq!(submit("a").code, 0);
+    assert_eq!(submit("a").code, 0, "the same run twice is one run");
+    let other = place.run(&["submit", &scenarios(), "--coordinator", &address, "--run", "a", "--repeats", "9"]);
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert_eq!(place.run(&["cancel", "a", "--drain", "--coordinator", &address]).code, 0);
+    let list = place.run(&["runs", "--coordinator", &address]).stdout;
+    assert!(list.contains("interrupted"), "{list}");
+    assert_eq!(place.run(&["resume", "a", "--coordinator", &address]).code, 0);
+    let _worker = place.start(&["worker", "--coordinator", &address]);
+    let watched = place.run(&["watch", "a", "--coordinator", &address, "--quiet", "--out", "out"]);
+    assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
+    assert_eq!(place.run(&["cancel", "nothing", "--coordinator", &address]).code, 2);
+}
+
+#[test]
+fn a_coordinator_that_does_not_answer_is_a_clear_error() {
+    let place = Place::new();
+    let submitted = place.run(&["submit", &scenarios(), "--coordinator", "http://127.0.0.1:9"]);
+    assert_eq!(submitted.code, 3);
+    assert!(submitted.stderr.contains("no coordinator answers at http://127.0.0.1:9"), "{}", submitted.stderr);
+    assert!(submitted.stderr.contains("hint:"), "{}", submitted.stderr);
+    let worker = place.run(&["worker", "--coordinator", "http://127.0.0.1:9", "--patience", "1"]);
+    assert_eq!(worker.code, 3);
+    assert!(worker.stderr.contains("reach the coordinator"), "{}", worker.stderr);
+    assert_eq!(place.run(&["coordinator", "--listen", "0.0.0.0:0"]).code, 2, "open to the world only when asked for");
+}

@@ -1,0 +1,39 @@
+//! Ctrl-C: once drains and reports what there is, twice stops.
+
+use std::{process::Stdio, time::Duration};
+
+use crate::process::{Place, Process, scenarios};
+
+fn start(place: &Place, latency_ms: u32) -> Process {
+    place.write("gabfest.yaml", &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n"));
+    let mut command = place.gabfest(&["run", &scenarios(), "--repeats", "200", "--slots", "4", "--out", "out"]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1_500));
+    Process(child)
+}
+
+#[test]
+fn one_interrupt_finishes_what_is_played_and_reports() {
+    let place = Place::new();
+    let mut run = start(&place, 40);
+    run.signal("INT");
+    assert_eq!(run.wait(Duration::from_secs(30)), 130);
+    let report = place.json("out/report.json");
+    assert_eq!(report["run"]["state"], "interrupted");
+    let trials = &report["summary"]["trials"];
+    assert!(trials["pass"].as_u64().unwrap() > 0);
+    assert!(trials["not_started"].as_u64().unwrap() > 0);
+    assert_eq!(report["summary"]["attempts"]["lost"], 0, "a drain loses nothing");
+    assert!(run.stderr().contains("gabfest resume"));
+}
+
+#[test]
+fn two_interrupts_stop_at_once() {
+    let place = Place::new();
+    let mut run = start(&place, 4_000);
+    run.signal("INT");
+    std::thread::sleep(Duration::from_millis(300));
+    run.signal("INT");
+    assert_eq!(run.wait(Duration::from_secs(10)), 130);
+    assert!(place.path().join("out/report.json").is_file(), "a partial report is written");
+}

@@ -1,0 +1,56 @@
+//! `kill -9` in the middle of a run, then `gabfest resume`: every trial exactly once, lost attempts counted.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use crate::process::{Place, scenarios};
+
+const SLOW: &str = "
+endpoints:
+  mock:
+    kind: mock
+    mock:
+      latency: { ms: 25 }
+";
+
+#[test]
+fn a_killed_run_goes_on_where_the_store_says() {
+    let place = Place::new();
+    place.write("gabfest.yaml", SLOW);
+    let args = ["run", &scenarios(), "--repeats", "12", "--slots", "8", "--out", "out"];
+    let mut run = place.start(&args);
+    std::thread::sleep(Duration::from_millis(2_500));
+    run.kill();
+    assert!(!place.path().join("out/report.json").exists(), "it was killed too late for this test");
+    let resumed = place.run(&["resume", "out"]);
+    assert!([0, 1].contains(&resumed.code), "{}", resumed.stderr);
+    let done: u64 = resumed.stderr.split("goes on: ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(done > 0, "nothing was kept: {}", resumed.stderr);
+    let report = place.json("out/report.json");
+    let planned = report["summary"]["trials"]["planned"].as_u64().unwrap();
+    assert!(done < planned, "it was killed too late for this test");
+    assert!(report["summary"]["attempts"]["lost"].as_u64().unwrap() > 0);
+    let trials = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+    let ids: BTreeSet<String> = trials
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["trial_id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids.len() as u64, planned, "every trial is there");
+    assert_eq!(trials.lines().count() as u64, planned, "and only once");
+    let whole = place.run(&["run", &scenarios(), "--repeats", "12", "--out", "whole", "--config", "gabfest.yaml"]);
+    assert!([0, 1].contains(&whole.code));
+    assert_eq!(place.view("out"), place.view("whole"), "a kill changes no verdict");
+}
+
+#[test]
+fn a_finished_run_is_not_played_again() {
+    let place = Place::new();
+    assert_eq!(place.run(&["run", &scenarios(), "--out", "out", "--quiet"]).code, 0);
+    let before = place.view("out");
+    let again = place.run(&["resume", "out", "--quiet"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(place.view("out"), before);
+    let same_place = place.run(&["run", &scenarios(), "--out", "out"]);
+    assert_eq!(same_place.code, 2);
+    assert!(same_place.stderr.contains("holds a run already"), "{}", same_place.stderr);
+    assert_eq!(place.run(&["resume", "nowhere"]).code, 2);
+}

@@ -1,0 +1,46 @@
+//! The judges of one trial: their questions are numbered, so that a seeded model answers the same each time.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use record::{Role, Scope};
+use scenario::ids::seed_of;
+
+use crate::{
+    gate::Gate,
+    recorder::{CallLog, Recorded},
+    resources::Models,
+};
+
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) models: Models,
+    pub(crate) log: Arc<CallLog>,
+    pub(crate) gate: Gate,
+    pub(crate) template: llm::Context,
+    pub(crate) seed: u64,
+    /// Questions asked so far in this trial.
+    pub(crate) questions: AtomicU32,
+    /// The number of the last turn.
+    pub(crate) turn: AtomicU32,
+}
+
+impl evaluate::Bench for Bench {
+    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
+        let model = self.models.judge(model_type);
+        Arc::new(Recorded::new(model, Role::Judge, Arc::clone(&self.log), self.gate.clone()))
+    }
+
+    fn context(&self, scope: Scope) -> (llm::Context, u64) {
+        let call = self.questions.fetch_add(1, Ordering::Relaxed);
+        let turn = match scope {
+            Scope::Turn { turn, .. } => turn,
+            Scope::Conversation { .. } | Scope::Step { .. } => self.turn.load(Ordering::Relaxed),
+        };
+        let idempotency_key = format!("{}/judge/{call}", self.template.idempotency_key);
+        let context = llm::Context { role: Role::Judge.name().to_owned(), turn, call, idempotency_key, ..self.template.clone() };
+        (context, seed_of(&[&self.seed.to_le_bytes(), b"judge", &call.to_le_bytes()]))
+    }
+}

@@ -1,0 +1,143 @@
+//! The turn loop: say, hear, judge, record.
+
+use std::{sync::Arc, time::Duration};
+
+use record::{Blame, Failure, FailureKind, Role, Scope, turn::Speaker};
+use scenario::{Conversation, Message, conversation::Condition, ids::seed_of};
+
+use crate::{
+    recorder::Recorded,
+    script::StepChecks,
+    simulator,
+    stage::{Judged, Stage},
+    termination,
+};
+
+/// Holds a conversation with a simulated user and judges it.
+pub(crate) async fn hold(stage: &mut Stage, step: u32, written: &Conversation, checks: &StepChecks) -> Result<(), Failure> {
+    stage.conversations += 1;
+    let first_turn = stage.turns.len();
+    let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), began: stage.played() };
+    let mut line = Message::user(written.opening_line.clone());
+    let mut speaker = Speaker::Scripted;
+    let mut reason = Condition::MaxTurnsReached.name().to_owned();
+    for turn in 1..=written.max_turns {
+        let left = clock.left(stage, first_turn)?;
+        let timeout = Duration::from_millis(written.turn_timeout_ms).min(left);
+        stage.say(step, &line, speaker, timeout).await?;
+        let number = stage.turns.len();
+        let reply = stage.last_reply().to_owned();
+        let what = Judged {
+            scope: Scope::Turn { step, turn: u32::try_from(number).unwrap_or(u32::MAX) },
+            reply: &reply,
+            first_turn: number - 1,
+            conversation: true,
+            duration_ms: stage.turns.last().map(|turn| turn.duration_micros / 1_000),
+        };
+        stage.judge(&checks.each_turn, what).await;
+        if let Some(fired) = is_over(stage, written, first_turn).await? {
+            reason = fired;
+            break;
+        }
+        if turn == written.max_turns {
+            break;
+        }
+        clock.left(stage, first_turn)?;
+        line = Message::user(next_line(stage, written, first_turn).await?);
+        speaker = Speaker::Simulated;
+    }
+    stage.termination_reason = Some(reason);
+    let transcript = record::turn::transcript(&stage.turns[first_turn..]);
+    let what = Judged {
+        scope: Scope::Conversation { step },
+        reply: &transcript,
+        first_turn,
+        conversation: true,
+        duration_ms: u64::try_from(stage.played().saturating_sub(clock.began).as_millis()).ok(),
+    };
+    stage.judge(&checks.at_the_end, what).await;
+    Ok(())
+}
+
+/// The name of the condition that ends the conversation, if one does.
+async fn is_over(stage: &mut Stage, written: &Conversation, first_turn: usize) -> Result<Option<String>, Failure> {
+    let decisions = termination::decide(
+        &written.stops,
+        &stage.turns[first_turn..],
+        &stage.resources.hooks,
+        &stage.bench,
+        stage.ticket.trial.id.as_str(),
+    )
+    .await;
+    let decisions = match decisions {
+        Ok(decisions) => decisions,
+        Err(failure) => {
+            stage.settle();
+            return Err(failure.in_turn(stage.next_number() - 1));
+        }
+    };
+    if written.debug.log_turn_decisions {
+        for asked in &decisions.asked {
+            tracing::info!(trial = %stage.ticket.trial.id, decision = asked, "termination");
+            stage.note("termination", asked.clone());
+        }
+    }
+    stage.settle();
+    Ok(decisions.fired)
+}
+
+async fn next_line(stage: &mut Stage, written: &Conversation, first_turn: usize) -> Result<String, Failure> {
+    let number = stage.next_number();
+    let model = stage.resources.models.user_sim(&written.simulator.model_type);
+    let model = Recorded::new(model, Role::UserSim, Arc::clone(stage.log()), stage.gate().clone());
+    let context = llm::Context {
+        role: Role::UserSim.name().to_owned(),
+        turn: number,
+        idempotency_key: format!("{}/user_sim/{number}", stage.bench.template.idempotency_key),
+        ..stage.bench.template.clone()
+    };
+    let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);
+    let answer = simulator::next_line(&written.simulator, &stage.turns[first_turn..], &model, context, seed).await;
+    let line = match answer {
+        Ok(line) => line,
+        Err(failure) => {
+            stage.settle();
+            return Err(failure.in_turn(number));
+        }
+    };
+    if written.debug.log_user_simulation {
+        tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = line.raw, "user simulation");
+        stage.note("simulator_prompt", line.prompt_for_debug);
+        stage.note("simulator_reply", line.raw);
+    }
+    Ok(line.text)
+}
+
+/// The total time of a conversation; waits for permits do not count.
+struct Clock {
+    total: Duration,
+    /// On the trial's clock.
+    began: Duration,
+}
+
+impl Clock {
+    fn left(&self, stage: &Stage, first_turn: usize) -> Result<Duration, Failure> {
+        let passed = stage.played().saturating_sub(self.began);
+        let left = self.total.saturating_sub(passed);
+        if !left.is_zero() {
+            return Ok(left);
+        }
+        let turns = &stage.turns[first_turn..];
+        let agent = Duration::from_micros(turns.iter().map(|turn| turn.duration_micros).sum());
+        let message = format!(
+            "the conversation's {} ms were over after {} turns; the agent took {} ms of them",
+            self.total.as_millis(),
+            turns.len(),
+            agent.as_millis()
+        );
+        let failure = Failure::new(FailureKind::ConversationTimeout, message);
+        // A slow simulator or judge is our fault, not the agent's.
+        let blame = if agent * 2 >= self.total { Blame::Agent } else { Blame::Infra };
+        Err(Failure { blame, ..failure }.in_turn(u32::try_from(stage.turns.len()).unwrap_or(u32::MAX)))
+    }
+}

@@ -1,0 +1,246 @@
+//! Slots: which leased trials wait, which are being played, and what is held.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use proto::v1::{self, coordinator_client::CoordinatorClient};
+use record::{Failure, FailureKind, Verdict};
+use scenario::{Digest, Plan, RunId};
+use tokio::task::{AbortHandle, JoinSet};
+use tonic::transport::Channel;
+
+use crate::{
+    outbox::{Attempt, Outbox},
+    resources::Resources,
+    script::Scripts,
+    trial::{self, Ticket},
+};
+
+#[derive(Debug)]
+pub(crate) struct Executor {
+    slots: u32,
+    resources: Arc<Resources>,
+    outbox: Outbox,
+    gate: crate::gate::Gate,
+    plans: BTreeMap<Digest, (Arc<Plan>, Arc<Scripts>)>,
+    waiting: VecDeque<Ticket>,
+    running: BTreeMap<Attempt, AbortHandle>,
+    tasks: JoinSet<Attempt>,
+    /// Attempts by task, for those that panic and so cannot say who they were.
+    by_task: BTreeMap<tokio::task::Id, Ticket>,
+}
+
+impl Executor {
+    pub(crate) fn new(slots: u32, resources: Arc<Resources>, outbox: Outbox, gate: crate::gate::Gate) -> Self {
+        Self {
+            slots,
+            resources,
+            outbox,
+            gate,
+            plans: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            running: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            by_task: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn agents(&self) -> Vec<String> {
+        self.resources.agents.keys().cloned().collect()
+    }
+
+    /// Trials to claim now: enough to fill the slots and to have some at hand.
+    pub(crate) fn wanted(&self) -> u32 {
+        let at_hand = (self.slots / 2).max(1);
+        let held = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
+        // A claim for one trial costs as much as a claim for many.
+        let wanted = (self.slots + at_hand).saturating_sub(held);
+        if wanted * 2 >= at_hand { wanted } else { 0 }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_empty()
+    }
+
+    pub(crate) fn busy(&self) -> u32 {
+        u32::try_from(self.running.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn unsettled_nanos(&self) -> i64 {
+        (self.resources.unsettled)()
+    }
+
+    /// Takes a lease; its plan is fetched once.
+    pub(crate) async fn lend(&mut self, lease: v1::Lease, client: &mut CoordinatorClient<Channel>) -> Result<(), LeaseError> {
+        let digest = Digest::new(lease.plan_digest.clone());
+        if !self.plans.contains_key(&digest) {
+            let reply = client.get_plan(v1::GetPlanRequest { digest: lease.plan_digest.clone() }).await?;
+            let bytes = reply.into_inner().plan;
+            let text = std::str::from_utf8(&bytes).map_err(|error| LeaseError::Plan(error.to_string()))?;
+            let plan = Plan::from_json(text).map_err(|error| LeaseError::Plan(error.to_string()))?;
+            let plan = Arc::new(plan);
+            let scripts = Arc::new(Scripts::new(Arc::clone(&plan)));
+            self.plans.insert(digest.clone(), (plan, scripts));
+        }
+        let (plan, scripts) = &self.plans[&digest];
+        for number in lease.first..lease.end {
+            let trial = plan.trial(number).ok_or_else(|| LeaseError::Plan(format!("there is no trial {number}")))?;
+            self.waiting.push_back(Ticket {
+                attempt: Attempt { run: RunId::new(lease.run.clone()), trial: number, epoch: lease.epoch },
+                trial,
+                scripts: Arc::clone(scripts),
+            });
+        }
+        Ok(())
+    }
+
+    /// Starts waiting trials while there are slots.
+    pub(crate) fn start_ready(&mut self) {
+        while self.running.len() < self.slots as usize {
+            let Some(ticket) = self.waiting.pop_front() else { break };
+            let attempt = ticket.attempt.clone();
+            let play = trial::play(ticket.clone(), Arc::clone(&self.resources), self.outbox.clone(), self.gate.clone());
+            let done = attempt.clone();
+            let handle = self.tasks.spawn(async move {
+                play.await;
+                done
+            });
+            self.by_task.insert(handle.id(), ticket);
+            self.running.insert(attempt, handle);
+        }
+    }
+
+    /// Returns when a trial has ended and its slot is free. Waits for ever while none is played.
+    pub(crate) async fn finished(&mut self) {
+        let Some(ended) = self.tasks.join_next_with_id().await else {
+            return std::future::pending().await;
+        };
+        match ended {
+            Ok((task, attempt)) => {
+                self.by_task.remove(&task);
+                self.running.remove(&attempt);
+            }
+            Err(error) => {
+                let ticket = self.by_task.remove(&error.id());
+                if let Some(ticket) = ticket {
+                    self.running.remove(&ticket.attempt);
+                    if error.is_panic() {
+                        let failure = Failure::new(FailureKind::Panicked, "a bug of gabfest's own stopped this trial");
+                        self.outbox.ended(&ticket.attempt.run, trial::unplayed(&ticket, Verdict::Error, failure));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is held: waiting, being played, or ended but not acknowledged.
+    pub(crate) fn held(&self, unacknowledged: &[Attempt]) -> Vec<v1::Held> {
+        let all: BTreeSet<&Attempt> =
+            self.waiting.iter().map(|ticket| &ticket.attempt).chain(self.running.keys()).chain(unacknowledged).collect();
+        ranges(all)
+    }
+
+    /// Gives back what waits; what is being played goes on.
+    pub(crate) fn give_back_unstarted(&mut self) -> Vec<v1::Held> {
+        let waiting = std::mem::take(&mut self.waiting);
+        ranges(waiting.iter().map(|ticket| &ticket.attempt).collect())
+    }
+
+    /// Gives up what is being played, so that somebody else may play it from the start.
+    pub(crate) fn give_up_running(&mut self) -> Vec<v1::Held> {
+        for handle in self.running.values() {
+            handle.abort();
+        }
+        let running = std::mem::take(&mut self.running);
+        ranges(running.keys().collect())
+    }
+
+    /// Somebody else plays these now, or nobody should.
+    pub(crate) fn fence(&mut self, fenced: &[v1::Held]) {
+        let is_fenced = |attempt: &Attempt| {
+            fenced.iter().any(|held| {
+                held.run == attempt.run.as_str() && held.epoch == attempt.epoch && (held.first..held.end).contains(&attempt.trial)
+            })
+        };
+        self.waiting.retain(|ticket| !is_fenced(&ticket.attempt));
+        self.running.retain(|attempt, handle| {
+            let keep = !is_fenced(attempt);
+            if !keep {
+                handle.abort();
+            }
+            keep
+        });
+    }
+
+    /// Stops playing a run. What is given back was not ended.
+    pub(crate) fn stop_run(&mut self, run: &str, drain: bool) -> Vec<v1::Held> {
+        let mut given_back = BTreeSet::new();
+        self.waiting.retain(|ticket| {
+            let keep = ticket.attempt.run.as_str() != run;
+            if !keep {
+                given_back.insert(ticket.attempt.clone());
+            }
+            keep
+        });
+        if !drain {
+            self.running.retain(|attempt, handle| {
+                let keep = attempt.run.as_str() != run;
+                if !keep {
+                    handle.abort();
+                    given_back.insert(attempt.clone());
+                }
+                keep
+            });
+        }
+        ranges(given_back.iter().collect())
+    }
+
+    pub(crate) fn abandon_all(&mut self) {
+        self.waiting.clear();
+        self.tasks.abort_all();
+        self.running.clear();
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LeaseError {
+    #[error("the coordinator did not give the plan: {0}")]
+    Fetch(#[from] tonic::Status),
+    #[error("the plan cannot be read: {0}")]
+    Plan(String),
+}
+
+/// Neighbouring attempts of one run and epoch as one range.
+fn ranges(attempts: BTreeSet<&Attempt>) -> Vec<v1::Held> {
+    let mut sorted: Vec<&Attempt> = attempts.into_iter().collect();
+    sorted.sort_by(|a, b| (&a.run, a.epoch, a.trial).cmp(&(&b.run, b.epoch, b.trial)));
+    let mut ranges: Vec<v1::Held> = Vec::new();
+    for attempt in sorted {
+        match ranges.last_mut() {
+            Some(last) if last.run == attempt.run.as_str() && last.epoch == attempt.epoch && last.end == attempt.trial => last.end += 1,
+            _ => ranges.push(v1::Held {
+                run: attempt.run.as_str().to_owned(),
+                first: attempt.trial,
+                end: attempt.trial + 1,
+                epoch: attempt.epoch,
+            }),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range() {
+        let attempt = |trial, epoch| Attempt { run: RunId::new("r"), trial, epoch };
+        let all = [attempt(3, 1), attempt(1, 1), attempt(2, 1), attempt(4, 2), attempt(6, 1)];
+        let held = ranges(all.iter().collect());
+        let shape: Vec<_> = held.iter().map(|held| (held.first, held.end, held.epoch)).collect();
+        assert_eq!(shape, [(1, 4, 1), (6, 7, 1), (4, 5, 2)]);
+    }
+}

@@ -1,0 +1,130 @@
+//! Counts every question of a trial to a language model: a layer round the model that keeps the calls.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use record::{Call, Role, Tokens, Usd};
+use tokio::time::Instant;
+
+use crate::gate::Gate;
+
+/// The calls of one trial since they were last taken, and how long they waited for permits.
+#[derive(Debug)]
+pub(crate) struct CallLog {
+    started: Instant,
+    calls: Mutex<Vec<Call>>,
+}
+
+impl CallLog {
+    pub(crate) fn new(started: Instant) -> Arc<Self> {
+        Arc::new(Self { started, calls: Mutex::default() })
+    }
+
+    /// Takes what was called since the last time.
+    pub(crate) fn take(&self) -> Vec<Call> {
+        std::mem::take(&mut *self.calls.lock().expect("no panic happens while the call log is locked"))
+    }
+
+    pub(crate) fn push(&self, call: Call) {
+        self.calls.lock().expect("no panic happens while the call log is locked").push(call);
+    }
+
+    pub(crate) fn micros_since_start(&self, at: Instant) -> u64 {
+        micros(at.saturating_duration_since(self.started))
+    }
+}
+
+/// A model whose calls are kept in a trial's log.
+pub(crate) struct Recorded {
+    model: Arc<dyn llm::Model>,
+    role: Role,
+    log: Arc<CallLog>,
+    gate: Gate,
+}
+
+impl Recorded {
+    pub(crate) fn new(model: Arc<dyn llm::Model>, role: Role, log: Arc<CallLog>, gate: Gate) -> Self {
+        Self { model, role, log, gate }
+    }
+}
+
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorded").field("role", &self.role).field("endpoint", &self.model.endpoint()).finish()
+    }
+}
+
+#[async_trait]
+impl llm::Model for Recorded {
+    fn endpoint(&self) -> &str {
+        self.model.endpoint()
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        self.gate.pass().await;
+        let began = Instant::now();
+        let answer = self.model.ask(request).await;
+        let started_micros = self.log.micros_since_start(began);
+        self.log.push(match &answer {
+            Ok(reply) => Call {
+                role: self.role,
+                endpoint: self.model.endpoint().to_owned(),
+                model: reply.model.clone(),
+                started_micros,
+                wait_micros: micros(reply.timing.wait),
+                ttft_micros: reply.timing.first_token.map(micros),
+                inter_token_micros: reply.timing.inter_token.map(micros),
+                total_micros: micros(reply.timing.total),
+                tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
+                cost: reply.cost_nanos.map(Usd),
+                tries: reply.tries,
+                error: None,
+            },
+            Err(error) => {
+                let cost = is_free(error).then_some(Usd(0));
+                Call { cost, ..failed_call(self.role, self.model.endpoint(), started_micros, began.elapsed(), error) }
+            }
+        });
+        answer
+    }
+}
+
+/// Whether a provider that answered so has not run the model.
+fn is_free(error: &llm::Error) -> bool {
+    match error {
+        llm::Error::Refused { .. } | llm::Error::Throttled { .. } | llm::Error::Exhausted { .. } => true,
+        llm::Error::Unreachable { sent, .. } => !sent,
+        llm::Error::TimedOut { .. } | llm::Error::Malformed { .. } => false,
+    }
+}
+
+/// A call that gave nothing: its tokens are unknown, so it makes the cost a lower bound.
+pub(crate) fn failed_call(
+    role: Role,
+    endpoint: &str,
+    started_micros: u64,
+    took: std::time::Duration,
+    error: &dyn fmt::Display,
+) -> Call {
+    Call {
+        role,
+        endpoint: endpoint.to_owned(),
+        model: endpoint.to_owned(),
+        started_micros,
+        wait_micros: 0,
+        ttft_micros: None,
+        inter_token_micros: None,
+        total_micros: micros(took),
+        tokens: Tokens::default(),
+        cost: None,
+        tries: 1,
+        error: Some(error.to_string()),
+    }
+}
+
+pub(crate) fn micros(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

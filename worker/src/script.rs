@@ -1,0 +1,95 @@
+//! A scenario made ready to play: its checks compiled, once for all trials of a case.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use evaluate::Evaluator;
+use record::{Failure, FailureKind};
+use scenario::{Action, Case, Check, Plan, Scenario};
+
+/// Scripts kept at hand; a plan's cases are played in order, so the oldest is the least likely to be needed.
+const KEPT: usize = 512;
+
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) case: Case,
+    pub(crate) scenario: Scenario,
+    pub(crate) steps: Vec<StepChecks>,
+}
+
+/// The compiled checks of one step, in the order of the scenario.
+#[derive(Debug, Default)]
+pub(crate) struct StepChecks {
+    pub(crate) each_turn: Vec<Evaluator>,
+    pub(crate) at_the_end: Vec<Evaluator>,
+    pub(crate) of_the_step: Vec<Evaluator>,
+}
+
+/// The scripts of one plan, made when they are first needed.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    plan: Arc<Plan>,
+    made: Mutex<BTreeMap<u64, Arc<Script>>>,
+}
+
+impl Scripts {
+    pub(crate) fn new(plan: Arc<Plan>) -> Self {
+        Self { plan, made: Mutex::default() }
+    }
+
+    pub(crate) fn of_case(&self, number: u64) -> Result<Arc<Script>, Failure> {
+        if let Some(script) = self.lock().get(&number) {
+            return Ok(Arc::clone(script));
+        }
+        let script = Arc::new(self.make(number)?);
+        let mut made = self.lock();
+        while made.len() >= KEPT {
+            made.pop_first();
+        }
+        made.insert(number, Arc::clone(&script));
+        Ok(script)
+    }
+
+    fn make(&self, number: u64) -> Result<Script, Failure> {
+        let case = self.plan.case(number).ok_or_else(|| misconfigured(format!("the plan has no case {number}")))?;
+        let scenario = self.plan.scenario(&case).map_err(|diagnostics| {
+            let first = diagnostics.first().map(ToString::to_string).unwrap_or_default();
+            misconfigured(format!("the case cannot be read: {first}"))
+        })?;
+        let steps = scenario
+            .steps
+            .iter()
+            .map(|step| {
+                let of_the_step = compile(&step.checks)?;
+                Ok(match &step.action {
+                    Action::Converse(conversation) => StepChecks {
+                        each_turn: compile(&conversation.turn_checks)?,
+                        at_the_end: compile(&conversation.final_checks)?,
+                        of_the_step,
+                    },
+                    Action::Say { .. } | Action::Execute { .. } => StepChecks { of_the_step, ..StepChecks::default() },
+                })
+            })
+            .collect::<Result<_, Failure>>()?;
+        Ok(Script { case, scenario, steps })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Script>>> {
+        self.made.lock().expect("no panic happens while the scripts are locked")
+    }
+}
+
+fn compile(checks: &[Check]) -> Result<Vec<Evaluator>, Failure> {
+    checks
+        .iter()
+        .map(|check| {
+            evaluate::compile(check).map_err(|error| misconfigured(format!("line {}: {}: {error}", check.line, check.rule.kind())))
+        })
+        .collect()
+}
+
+fn misconfigured(message: String) -> Failure {
+    Failure::new(FailureKind::Misconfigured, message)
+}

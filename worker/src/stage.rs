@@ -1,0 +1,295 @@
+//! A trial being played: what was said so far, what was found, and what it cost.
+
+use std::{
+    sync::{Arc, atomic::{AtomicU32, Ordering}},
+    time::Duration,
+};
+
+use agent::{Agent, Exchange, Session};
+use evaluate::{Evaluator, Subject};
+use record::{
+    Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
+    call::Spend,
+    trial::TurnLatency,
+    turn::{Note, Speaker},
+};
+use scenario::Message;
+use tokio::time::Instant;
+
+use crate::{
+    bench::Bench,
+    environment::Local,
+    gate::Gate,
+    outbox::Outbox,
+    recorder::{CallLog, failed_call, micros},
+    resources::Resources,
+    script::Script,
+    trial::Ticket,
+};
+
+/// Everything that one trial needs, and everything that came of it.
+pub(crate) struct Stage {
+    pub(crate) ticket: Ticket,
+    pub(crate) script: Arc<Script>,
+    pub(crate) resources: Arc<Resources>,
+    pub(crate) environment: Local,
+    pub(crate) bench: Bench,
+    pub(crate) began: Instant,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) judgments: Vec<Judgment>,
+    pub(crate) latencies: Vec<TurnLatency>,
+    pub(crate) spend: Spend,
+    pub(crate) conversations: u32,
+    pub(crate) termination_reason: Option<String>,
+    /// For the next turn.
+    pub(crate) notes: Vec<Note>,
+    /// For permits, since the trial began: never counted against anybody's time.
+    pub(crate) waited: Duration,
+    outbox: Outbox,
+    gate: Gate,
+    log: Arc<CallLog>,
+    session: Option<Box<dyn Session>>,
+    /// Turns that the outbox has.
+    emitted: usize,
+}
+
+impl Stage {
+    pub(crate) fn new(ticket: Ticket, script: Arc<Script>, resources: Arc<Resources>, outbox: Outbox, gate: Gate) -> Self {
+        let began = Instant::now();
+        let log = CallLog::new(began);
+        let bench = Bench {
+            models: resources.models.clone(),
+            log: Arc::clone(&log),
+            gate: gate.clone(),
+            template: template(&ticket, &script),
+            seed: ticket.trial.seed,
+            questions: AtomicU32::new(0),
+            turn: AtomicU32::new(0),
+        };
+        let environment = Local::new(script.scenario.environment.clone(), resources.execution.clone());
+        Self {
+            ticket,
+            script,
+            resources,
+            environment,
+            bench,
+            began,
+            turns: Vec::new(),
+            judgments: Vec::new(),
+            latencies: Vec::new(),
+            spend: Spend::default(),
+            conversations: 0,
+            termination_reason: None,
+            notes: Vec::new(),
+            waited: Duration::ZERO,
+            outbox,
+            gate,
+            log,
+            session: None,
+            emitted: 0,
+        }
+    }
+
+    /// Says one thing to the agent and keeps the turn, also when no answer came.
+    pub(crate) async fn say(&mut self, step: u32, message: &Message, speaker: Speaker, timeout: Duration) -> Result<(), Failure> {
+        let number = self.next_number();
+        let agent = self.agent()?;
+        if self.session.is_none() {
+            self.open(&*agent).await?;
+        }
+        self.gate.pass().await;
+        let Some(session) = self.session.as_mut() else {
+            return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
+        };
+        let asked = Instant::now();
+        let answer = session.say(Exchange { message, turn: number, timeout }).await;
+        let started_micros = self.log.micros_since_start(asked);
+        let mut turn = Turn {
+            number,
+            step,
+            speaker,
+            user: message.text(),
+            agent: None,
+            exit_code: None,
+            tool_calls: Vec::new(),
+            actions: Vec::new(),
+            started_micros,
+            duration_micros: micros(asked.elapsed()),
+            calls: self.take_calls(),
+            notes: std::mem::take(&mut self.notes),
+        };
+        let failure = match answer {
+            Ok(reply) => {
+                self.waited += reply.timing.wait;
+                turn.duration_micros = micros(reply.timing.total);
+                self.latencies.push(TurnLatency {
+                    total_micros: turn.duration_micros,
+                    ttft_micros: reply.timing.first_token.map(micros),
+                });
+                let usage = reply.usage.unwrap_or_default();
+                turn.calls.push(Call {
+                    role: Role::Agent,
+                    endpoint: agent.name().to_owned(),
+                    model: if reply.model.is_empty() { agent.name().to_owned() } else { reply.model },
+                    started_micros,
+                    wait_micros: micros(reply.timing.wait),
+                    ttft_micros: reply.timing.first_token.map(micros),
+                    inter_token_micros: reply.timing.inter_token.map(micros),
+                    total_micros: micros(reply.timing.total),
+                    tokens: Tokens { input: usage.input_tokens, output: usage.output_tokens },
+                    cost: reply.cost_nanos.map(Usd),
+                    tries: reply.tries.max(1),
+                    error: None,
+                });
+                turn.agent = Some(reply.text);
+                turn.tool_calls = reply.tool_calls;
+                turn.actions = reply.actions;
+                None
+            }
+            Err(error) => {
+                let call = failed_call(Role::Agent, agent.name(), started_micros, asked.elapsed(), &error);
+                turn.calls.push(Call { cost: (!error.reached).then_some(Usd(0)), ..call });
+                Some(Failure::new(error.kind, error.message).in_turn(number))
+            }
+        };
+        self.push(turn);
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Keeps a turn. The one before it is complete now and goes to the coordinator.
+    pub(crate) fn push(&mut self, turn: Turn) {
+        self.emit_all();
+        self.bench.turn.store(turn.number, Ordering::Relaxed);
+        self.turns.push(turn);
+    }
+
+    /// Gives what was asked since the last turn to that turn.
+    pub(crate) fn settle(&mut self) {
+        let calls = self.take_calls();
+        if let Some(turn) = self.turns.last_mut() {
+            turn.calls.extend(calls);
+            turn.notes.append(&mut self.notes);
+        }
+    }
+
+    /// Sends every turn that the coordinator does not have.
+    pub(crate) fn emit_all(&mut self) {
+        for turn in &self.turns[self.emitted..] {
+            for call in &turn.calls {
+                self.spend.add_call(call);
+            }
+            self.outbox.turn(&self.ticket.attempt, turn.clone());
+        }
+        self.emitted = self.turns.len();
+    }
+
+    /// Applies checks, one after the other, and keeps what they find.
+    pub(crate) async fn judge(&mut self, checks: &[Evaluator], what: Judged<'_>) {
+        if checks.is_empty() {
+            return;
+        }
+        let subject = Subject {
+            scope: what.scope,
+            reply: what.reply,
+            turns: &self.turns[what.first_turn..],
+            conversation: what.conversation,
+            duration_ms: what.duration_ms,
+            workspace: &self.environment,
+        };
+        for check in checks {
+            let judgment = check.judge(&subject, &self.bench).await;
+            self.judgments.push(judgment);
+        }
+        self.settle();
+    }
+
+    /// Puts the expected answer where the agent's own stood, for formats that keep it.
+    pub(crate) fn replace_last_answer(&mut self, answer: &Message) {
+        if let Some(session) = self.session.as_mut() {
+            session.replace_last_answer(answer);
+        }
+    }
+
+    pub(crate) fn note(&mut self, kind: &str, text: impl Into<String>) {
+        self.notes.push(Note { kind: kind.to_owned(), text: text.into() });
+    }
+
+    pub(crate) fn next_number(&self) -> u32 {
+        u32::try_from(self.turns.len()).unwrap_or(u32::MAX - 1) + 1
+    }
+
+    pub(crate) fn log(&self) -> &Arc<CallLog> {
+        &self.log
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Since the trial began, without waits for permits.
+    pub(crate) fn played(&self) -> Duration {
+        self.began.elapsed().saturating_sub(self.waited)
+    }
+
+    pub(crate) fn last_reply(&self) -> &str {
+        self.turns.last().and_then(|turn| turn.agent.as_deref()).unwrap_or("")
+    }
+
+    fn take_calls(&mut self) -> Vec<Call> {
+        let calls = self.log.take();
+        let waited: u64 = calls.iter().map(|call| call.wait_micros).sum();
+        self.waited += Duration::from_micros(waited);
+        calls
+    }
+
+    fn agent(&self) -> Result<Arc<dyn Agent>, Failure> {
+        let name = &self.script.case.agent;
+        self.resources.agents.get(name).cloned().ok_or_else(|| {
+            Failure::new(FailureKind::Misconfigured, format!("this worker's settings have no agent {name:?}"))
+        })
+    }
+
+    async fn open(&mut self, agent: &dyn Agent) -> Result<(), Failure> {
+        let scenario = &self.script.scenario;
+        let plugins: Vec<_> = scenario.plugins.iter().filter(|plugin| plugin.enabled).cloned().collect();
+        if !plugins.is_empty() && !agent.understands_plugins() {
+            let names: Vec<&str> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+            let text = format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
+            self.notes.push(Note { kind: "plugins".to_owned(), text });
+        }
+        let start = agent::Start {
+            conversation: self.ticket.trial.id.as_str().to_owned(),
+            context: llm::Context { role: Role::Agent.name().to_owned(), ..self.bench.template.clone() },
+            seed: self.ticket.trial.seed,
+            opening: scenario.opening.clone(),
+            plugins,
+        };
+        let session = agent.open(start).await.map_err(|error| Failure::new(error.kind, error.message))?;
+        self.session = Some(session);
+        Ok(())
+    }
+}
+
+/// What a list of checks is applied to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judged<'a> {
+    pub(crate) scope: Scope,
+    pub(crate) reply: &'a str,
+    /// Index of the first turn that the scope covers.
+    pub(crate) first_turn: usize,
+    pub(crate) conversation: bool,
+    pub(crate) duration_ms: Option<u64>,
+}
+
+fn template(ticket: &Ticket, script: &Script) -> llm::Context {
+    let run = ticket.attempt.run.as_str();
+    llm::Context {
+        role: String::new(),
+        run: run.to_owned(),
+        scenario: script.case.scenario.clone(),
+        persona: script.case.persona.clone().unwrap_or_default(),
+        conversation: ticket.trial.id.as_str().to_owned(),
+        idempotency_key: format!("{run}/{}", ticket.trial.number),
+        ..llm::Context::default()
+    }
+}

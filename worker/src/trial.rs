@@ -1,0 +1,185 @@
+//! One trial, from its first word to its verdict.
+
+use std::{sync::Arc, time::Duration};
+
+use record::{
+    Failure, FailureKind, Finding, Scope, Trial, Turn, Verdict,
+    call::Spend,
+    turn::Speaker,
+    verdict::{conclude, invert},
+};
+use scenario::{Action, History, OnFailure, Rule, Strategy};
+
+use crate::{
+    conversation,
+    environment::{Environment as _, Execution},
+    gate::Gate,
+    outbox::{Attempt, Outbox},
+    resources::Resources,
+    script::{Script, Scripts},
+    stage::{Judged, Stage},
+};
+
+/// A trial that this worker holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Ticket {
+    pub(crate) attempt: Attempt,
+    pub(crate) trial: scenario::Trial,
+    pub(crate) scripts: Arc<Scripts>,
+}
+
+/// Plays a trial and gives its turns and its end to the outbox.
+pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outbox, gate: Gate) {
+    let script = match ticket.scripts.of_case(ticket.trial.case) {
+        Ok(script) => script,
+        Err(failure) => {
+            outbox.ended(&ticket.attempt.run, unplayed(&ticket, Verdict::Error, failure));
+            return;
+        }
+    };
+    if matches!(resources.execution, Execution::Off) && wants_execution(&script) {
+        let message = "the scenario runs programs, which the worker's operator has not allowed (--allow-exec)";
+        let failure = Failure::new(FailureKind::ExecutionNotAllowed, message);
+        outbox.ended(&ticket.attempt.run, unplayed(&ticket, Verdict::Skipped, failure));
+        return;
+    }
+    let run = ticket.attempt.run.clone();
+    let mut stage = Stage::new(ticket, script, resources, outbox.clone(), gate);
+    let broken = match set_up(&mut stage).await {
+        Ok(()) => steps(&mut stage).await.err(),
+        Err(failure) => Some(failure),
+    };
+    stage.settle();
+    stage.emit_all();
+    stage.environment.teardown().await;
+    outbox.ended(&run, conclusion(stage, broken));
+}
+
+/// A trial of which nothing was played.
+pub(crate) fn unplayed(ticket: &Ticket, verdict: Verdict, failure: Failure) -> Trial {
+    Trial {
+        number: ticket.trial.number,
+        trial_id: ticket.trial.id.clone(),
+        case_id: ticket.trial.case_id.clone(),
+        case: ticket.trial.case,
+        repeat: ticket.trial.repeat,
+        epoch: ticket.attempt.epoch,
+        seed: ticket.trial.seed,
+        verdict,
+        failure: Some(failure),
+        strategy: Strategy::default(),
+        termination_reason: None,
+        turns: 0,
+        conversations: 0,
+        duration_ms: 0,
+        latencies: Vec::new(),
+        spend: Spend::default(),
+        judgments: Vec::new(),
+        keep_transcript: true,
+    }
+}
+
+async fn set_up(stage: &mut Stage) -> Result<(), Failure> {
+    let databases = &stage.resources.databases;
+    stage.environment.set_up(databases).await
+}
+
+async fn steps(stage: &mut Stage) -> Result<(), Failure> {
+    let script = Arc::clone(&stage.script);
+    for (index, (step, checks)) in script.scenario.steps.iter().zip(&script.steps).enumerate() {
+        let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        let judged_before = stage.judgments.len();
+        let first_turn = stage.turns.len();
+        let played_before = stage.played();
+        let mut conversation = false;
+        let mut transcript = None;
+        match &step.action {
+            Action::Say { message, expected, timeout_ms } => {
+                stage.say(number, message, Speaker::Scripted, Duration::from_millis(*timeout_ms)).await?;
+                if let (History::Expected, Some(expected)) = (script.scenario.history, expected) {
+                    stage.replace_last_answer(expected);
+                }
+            }
+            Action::Converse(written) => {
+                conversation = true;
+                conversation::hold(stage, number, written, checks).await?;
+                transcript = Some(record::turn::transcript(&stage.turns[first_turn..]));
+            }
+            Action::Execute { language, code } => execute(stage, number, language, code).await?,
+        }
+        let duration = match step.action {
+            // What was timed is the reply or the program, not our own work around it.
+            Action::Say { .. } | Action::Execute { .. } => stage.turns.last().map(|turn| turn.duration_micros / 1_000),
+            Action::Converse(_) => u64::try_from((stage.played().saturating_sub(played_before)).as_millis()).ok(),
+        };
+        let reply = transcript.unwrap_or_else(|| stage.last_reply().to_owned());
+        let what = Judged { scope: Scope::Step { step: number }, reply: &reply, first_turn, conversation, duration_ms: duration };
+        stage.judge(&checks.of_the_step, what).await;
+        let failed = stage.judgments[judged_before..].iter().any(|judgment| judgment.finding == Finding::Fail);
+        if failed && script.scenario.on_failure == OnFailure::Stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a program and keeps what it printed as a turn. A program that fails is evidence, not a failure.
+async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Result<(), Failure> {
+    let number = stage.next_number();
+    let started_micros = stage.log().micros_since_start(tokio::time::Instant::now());
+    let ran = stage.environment.run(language, code).await.map_err(|failure| failure.in_turn(number))?;
+    let notes = if ran.stderr.is_empty() { Vec::new() } else { vec![record::turn::Note { kind: "stderr".to_owned(), text: ran.stderr }] };
+    stage.push(Turn {
+        number,
+        step,
+        speaker: Speaker::Program,
+        user: code.to_owned(),
+        agent: Some(ran.stdout),
+        exit_code: Some(ran.exit_code),
+        tool_calls: Vec::new(),
+        actions: Vec::new(),
+        started_micros,
+        duration_micros: crate::recorder::micros(ran.duration),
+        calls: Vec::new(),
+        notes,
+    });
+    Ok(())
+}
+
+fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
+    let scenario = &stage.script.scenario;
+    let (mut verdict, mut failure) = conclude(scenario.strategy, &stage.judgments, broken);
+    if scenario.expect_failure {
+        (verdict, failure) = invert(verdict, failure);
+    }
+    let keep_transcript = scenario.steps.iter().all(|step| match &step.action {
+        Action::Converse(conversation) => conversation.debug.export_full_transcript,
+        Action::Say { .. } | Action::Execute { .. } => true,
+    });
+    Trial {
+        strategy: scenario.strategy,
+        termination_reason: stage.termination_reason.clone(),
+        turns: u32::try_from(stage.turns.len()).unwrap_or(u32::MAX),
+        conversations: stage.conversations,
+        duration_ms: u64::try_from(stage.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        keep_transcript,
+        verdict,
+        failure: failure.clone(),
+        latencies: stage.latencies.clone(),
+        spend: stage.spend.clone(),
+        judgments: stage.judgments.clone(),
+        ..unplayed(&stage.ticket, verdict, Failure::new(FailureKind::Panicked, ""))
+    }
+}
+
+fn wants_execution(script: &Script) -> bool {
+    let is_command = |check: &scenario::Check| matches!(check.rule, Rule::CommandExitCodeIs { .. });
+    script.scenario.steps.iter().any(|step| {
+        let in_conversation = match &step.action {
+            Action::Execute { .. } => true,
+            Action::Converse(conversation) => conversation.turn_checks.iter().chain(&conversation.final_checks).any(is_command),
+            Action::Say { .. } => false,
+        };
+        in_conversation || step.checks.iter().any(is_command)
+    })
+}

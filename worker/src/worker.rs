@@ -1,0 +1,36 @@
+//! A worker: plays leased trials until it is told to drain.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use crate::{
+    Config, Error, Resources,
+    executor::Executor,
+    gate::Gate,
+    outbox::Outbox,
+    session,
+};
+
+#[derive(Debug)]
+pub struct Worker {
+    config: Config,
+    resources: Arc<Resources>,
+}
+
+impl Worker {
+    #[must_use]
+    pub fn new(config: Config, resources: Resources) -> Self {
+        Self { config, resources: Arc::new(resources) }
+    }
+
+    /// Runs until `drain` is cancelled and everything that was being played is committed, or until the
+    /// coordinator cannot be reached for longer than the configured patience.
+    pub async fn run(self, channel: Channel, drain: CancellationToken) -> Result<(), Error> {
+        let gate = Gate::new();
+        let outbox = Outbox::new(gate.clone());
+        let mut executor = Executor::new(self.config.slots, self.resources, outbox.clone(), gate.clone());
+        session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain).await
+    }
+}

@@ -1,0 +1,112 @@
+//! The house's law about arrows: which crate may name which, read from `cargo metadata`.
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        process::Command,
+    };
+
+    /// Which crates of ours a crate may name. A new arrow is a decision: a line here and in ARCHITECTURE.md.
+    const ARROWS: &[(&str, &[&str])] = &[
+        ("gabfest-scenario", &[]),
+        ("gabfest-record", &["gabfest-scenario"]),
+        ("gabfest-statistics", &["gabfest-record"]),
+        ("gabfest-llm", &[]),
+        ("gabfest-store", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
+        ("gabfest-telemetry", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
+        ("gabfest-report", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
+        ("gabfest-agent", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
+        ("gabfest-evaluate", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
+        ("gabfest-proto", &["gabfest-scenario", "gabfest-record"]),
+        (
+            "gabfest-worker",
+            &[
+                "gabfest-scenario", "gabfest-record", "gabfest-llm", "gabfest-agent", "gabfest-evaluate", "gabfest-proto",
+                "gabfest-telemetry",
+            ],
+        ),
+        (
+            "gabfest-coordinator",
+            &["gabfest-scenario", "gabfest-record", "gabfest-statistics", "gabfest-store", "gabfest-proto", "gabfest-telemetry"],
+        ),
+    ];
+
+    /// Outside libraries that have one door each.
+    const DOORS: &[(&str, &[&str])] = &[
+        ("tonic", &["gabfest-proto", "gabfest-coordinator", "gabfest-worker", "gabfest"]),
+        ("prost", &["gabfest-proto", "gabfest-coordinator", "xtask"]),
+        ("opentelemetry", &["gabfest-telemetry"]),
+        ("tracing-subscriber", &["gabfest-telemetry"]),
+        ("reqwest", &["gabfest-llm", "gabfest-worker", "gabfest-bench"]),
+        ("governor", &["gabfest-llm"]),
+        ("hdrhistogram", &["gabfest-record", "gabfest-llm"]),
+        ("serde_yaml", &["gabfest-scenario"]),
+        ("saphyr-parser", &["gabfest-scenario"]),
+        ("sqlx", &["gabfest-store", "gabfest-worker"]),
+        ("clap", &["gabfest", "xtask"]),
+        ("indicatif", &["gabfest"]),
+        ("axum", &["gabfest-llm"]),
+    ];
+
+    /// Crates that decide and never wait: no runtime, no network.
+    const PURE: &[&str] = &["gabfest-scenario", "gabfest-record", "gabfest-statistics"];
+
+    /// Package -> what it names outside its tests.
+    fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo runs");
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("metadata is JSON");
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        metadata["packages"]
+            .as_array()
+            .expect("packages")
+            .iter()
+            .map(|package| {
+                let normal = package["dependencies"].as_array().expect("dependencies").iter();
+                let names = normal.filter(|dependency| dependency["kind"].is_null()).map(|dependency| text(&dependency["name"]));
+                (text(&package["name"]), names.collect())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn crates_name_only_what_they_may() {
+        let arrows = arrows();
+        for (crate_name, names) in &arrows {
+            let ours: BTreeSet<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("gabfest")).collect();
+            match ARROWS.iter().find(|(name, _)| name == crate_name) {
+                Some((_, allowed)) => {
+                    for name in ours {
+                        assert!(allowed.contains(&name), "{crate_name} must not name {name}");
+                    }
+                }
+                None => assert!(["gabfest", "gabfest-bench", "xtask"].contains(&crate_name.as_str()), "{crate_name} has no line in the table of arrows"),
+            }
+        }
+        assert_eq!(arrows.len(), ARROWS.len() + 3, "every crate of the table exists");
+    }
+
+    #[test]
+    fn outside_libraries_come_in_by_their_door() {
+        for (crate_name, names) in arrows() {
+            for (library, doors) in DOORS {
+                let named = names.iter().any(|name| name == library);
+                assert!(!named || doors.contains(&crate_name.as_str()), "{crate_name} must not name {library}");
+            }
+        }
+    }
+
+    #[test]
+    fn pure_crates_do_not_wait() {
+        let arrows = arrows();
+        for crate_name in PURE {
+            for library in ["tokio", "futures-util", "async-trait", "reqwest", "sqlx", "tonic"] {
+                assert!(!arrows[*crate_name].contains(library), "{crate_name} is pure and must not name {library}");
+            }
+        }
+    }
+}
