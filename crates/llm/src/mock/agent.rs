@@ -41,10 +41,11 @@ pub(crate) fn speak(request: &crate::Request, key: Key) -> Turn {
 
 fn compose(last: &str, earlier: &[&str], acted: bool, key: Key) -> String {
     let subject = earlier.iter().copied().chain([last]);
-    let topic = subject.map(topics::topic_of).find(|topic| topic.name != "request").unwrap_or(topics::topic_of(last));
+    let topic = subject.map(topics::topic_of).find(|topic| topic.is_known()).unwrap_or(&topics::GENERAL);
     let mut parts: Vec<String> = Vec::with_capacity(6);
 
-    if earlier.is_empty() && words::mentions(last, &["hello", "hi", "hey"]) {
+    if earlier.is_empty() && words::words(last).next().is_some_and(|first| GREETINGS.contains(&&*first.to_lowercase()))
+    {
         parts.push("Hello!".to_owned());
     }
     if is_satisfied(last) {
@@ -57,6 +58,12 @@ fn compose(last: &str, earlier: &[&str], acted: bool, key: Key) -> String {
         parts.push(format!("I'm sorry, I understand that this is {feeling}, and I will stay with you until it works."));
     }
     parts.push(take_up(last));
+    if words::mentions(last, &["manager", "supervisor", "human", "escalat"]) {
+        let promise = "I will escalate this to a specialist, who has everything that you told me and calls you today.";
+        parts.push(promise.to_owned());
+        parts.extend(recollection(last, earlier));
+        return parts.join(" ");
+    }
     if earlier.is_empty() && is_vague(last, topic) && !acted {
         parts.push(format!("I am happy to help. Could you tell me a little more? {}", topic.question));
         return parts.join(" ");
@@ -65,8 +72,8 @@ fn compose(last: &str, earlier: &[&str], acted: bool, key: Key) -> String {
     if acted {
         parts.push("I have looked it up for you and put together a short summary of the result.".to_owned());
     }
-    let text = earlier.iter().copied().chain([last]).any(topics::wants_to_learn);
-    parts.push(if text { lesson(topic, earlier.len(), key) } else { advice(topic, earlier.len(), key) });
+    let learns = earlier.iter().copied().chain([last]).any(topics::wants_to_learn);
+    parts.push(if learns { lesson(topic, earlier.len(), key) } else { advice(topic, earlier.len(), key) });
     parts.join(" ")
 }
 
@@ -192,14 +199,14 @@ fn topic_words(last: &str, earlier: &[&str]) -> String {
 }
 
 fn is_vague(last: &str, topic: &Topic) -> bool {
-    let known = topic.name != "request";
     let has_number = last.bytes().any(|byte| byte.is_ascii_digit());
     let salient = words::salient(last, 5).len();
-    !has_number && (salient < 3 && !(known && last.contains('?')) || words::mentions(last, &["something"]))
+    !has_number && (salient < 3 && !(topic.is_known() && last.contains('?')) || words::mentions(last, &["something"]))
 }
 
 fn is_satisfied(last: &str) -> bool {
-    words::mentions(last, &["thank", "thanks"]) && !last.contains('?')
+    // Who has more to say than thanks is thanking in advance.
+    words::mentions(last, &["thank"]) && !last.contains('?') && last.len() < 120
 }
 
 /// How the user feels, as the agent would name it.

@@ -107,7 +107,9 @@ fn finish(turn: agent::Turn, request: &Request) -> Answer {
     let agent::Turn { mut text, tool_calls, actions } = turn;
     let mut finish_reason = if tool_calls.is_empty() { "stop" } else { "tool_calls" };
     if let Some(most) = request.max_tokens.filter(|most| tokens(&text) > u64::from(*most)) {
-        text.truncate(text.floor_char_boundary(most as usize * 4));
+        let room = most as usize * 4;
+        let end = (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
         finish_reason = "length";
     }
     // Three tokens a message stand for its role and its marks.

@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{Behaviour, Mock};
-use crate::Model;
 use stats::Stats;
 
 /// The longest body, in bytes; a long conversation with images is smaller.
@@ -28,23 +27,21 @@ const GRACE: Duration = Duration::from_secs(2);
 /// What the handlers share.
 #[derive(Debug)]
 struct Served {
-    /// Never empty; the first answers for models that nobody has named.
-    mocks: Vec<Mock>,
+    mock: Mock,
     stats: Arc<Stats>,
 }
 
-/// Serves until `shutdown` is ready. Each mock answers for the model of its endpoint's name, the first one for
-/// all other names; a name with `user` or `judge` in it asks for that role where the headers name none.
+/// Serves until `shutdown` is ready. Any model's name is answered; one with `user` or `judge` in it asks for that
+/// role where the headers name none.
 ///
 /// # Errors
 /// When the listener fails.
 pub async fn serve(
     listener: TcpListener,
-    mocks: Vec<Mock>,
+    behaviour: Behaviour,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let mocks = if mocks.is_empty() { vec![Mock::new("mock", Behaviour::default())] } else { mocks };
-    let served = Arc::new(Served { mocks, stats: Arc::new(Stats::default()) });
+    let served = Arc::new(Served { mock: Mock::new("mock", behaviour), stats: Arc::new(Stats::default()) });
     let routes = Router::new()
         .route("/v1/chat/completions", post(complete::complete))
         .route("/v1/models", get(models))
@@ -76,21 +73,12 @@ pub async fn serve(
     }
 }
 
-async fn models(State(served): State<Arc<Served>>) -> Json<Value> {
-    let roles = ["mock-agent", "mock-user", "mock-judge"];
-    let names = served.mocks.iter().map(Mock::endpoint);
-    let names = names.chain(roles.into_iter().filter(|role| !served.mocks.iter().any(|mock| mock.endpoint() == *role)));
-    let list: Vec<Value> =
-        names.map(|name| json!({ "id": name, "object": "model", "created": 0, "owned_by": "gabfest" })).collect();
+async fn models() -> Json<Value> {
+    let names = ["mock", "mock-agent", "mock-user", "mock-judge"];
+    let list = names.map(|name| json!({ "id": name, "object": "model", "created": 0, "owned_by": "gabfest" }));
     Json(json!({ "object": "list", "data": list }))
 }
 
 async fn stats_page(State(served): State<Arc<Served>>) -> Json<Value> {
     Json(served.stats.page())
-}
-
-impl Served {
-    fn mock_for(&self, model: &str) -> &Mock {
-        self.mocks.iter().find(|mock| mock.endpoint() == model).unwrap_or(&self.mocks[0])
-    }
 }

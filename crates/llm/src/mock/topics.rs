@@ -21,6 +21,13 @@ pub(crate) fn topic_of(text: &str) -> &'static Topic {
     TOPICS.iter().find(|topic| mentions(text, topic.triggers)).unwrap_or(&GENERAL)
 }
 
+impl Topic {
+    /// Whether more is known than that it is a request.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.triggers.is_empty()
+    }
+}
+
 /// Whether the user wants to learn rather than to have something repaired.
 pub(crate) fn wants_to_learn(text: &str) -> bool {
     mentions(text, &["explain", "learn", "teach", "understand", "concept", "lesson", "study", "tutor", "beginner"])
@@ -128,7 +135,8 @@ const TOPICS: [Topic; 9] = [
     },
 ];
 
-const GENERAL: Topic = Topic {
+/// What helps with anything.
+pub(crate) const GENERAL: Topic = Topic {
     triggers: &[],
     name: "request",
     question: "What exactly would you like to reach, and what have you tried so far?",

@@ -64,7 +64,7 @@ pub(crate) fn reflect(text: &str) -> String {
 
 /// Sentences with their closing mark.
 pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['\n']).flat_map(split_sentences).map(str::trim).filter(|sentence| !sentence.is_empty())
+    text.lines().flat_map(split_sentences).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 
 /// At most this many characters, cut at a word, with dots where something was cut.

@@ -48,9 +48,8 @@ pub(super) async fn complete(State(served): State<Arc<Served>>, sent: HeaderMap,
     };
     let (stream, wants_usage) = (body.stream == Some(true), body.wants_usage());
     let model = body.model.clone().unwrap_or_default();
-    let mock = served.mock_for(&model);
     let request = body.into_request(headers::read(&sent));
-    let Outcome { role, pace, result, id } = mock.play(&request, &model);
+    let Outcome { role, pace, result, id } = served.mock.play(&request, &model);
     let mut call = served.stats.begin(role, start);
     let heading = Heading { id, model };
     match result {

@@ -14,7 +14,7 @@ use super::{ask, request};
 use crate::{
     Error, Message, Model, Request,
     endpoint::{self, Kind},
-    mock::{Behaviour, Delay, Mock, RateLimit, UNHELPFUL, server},
+    mock::{Behaviour, Delay, RateLimit, UNHELPFUL, server},
     retry::Policy,
 };
 
@@ -31,8 +31,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (stop, stopped) = oneshot::channel();
-        let mocks = vec![Mock::new("mock", behaviour)];
-        let running = tokio::spawn(server::serve(listener, mocks, async { stopped.await.unwrap_or_default() }));
+        let running = tokio::spawn(server::serve(listener, behaviour, async { stopped.await.unwrap_or_default() }));
         Self { address, stop, running }
     }
 
