@@ -21,7 +21,7 @@ pub struct Policy {
     whom: Whom,
     /// Tries of a call that fails; being throttled is not a failure and is bounded by the deadline alone.
     tries: u32,
-    /// From the first try; no pause ends after it.
+    /// From the first try, the time in line for permits apart; no pause ends after it.
     deadline: Duration,
     /// Of the pauses: the bound of the first, which doubles, and of the last.
     shortest: Duration,
@@ -102,7 +102,7 @@ impl<M: Model> Model for Retry<M> {
         let mut waited = Duration::ZERO;
         let (mut tries, mut failures) = (0, 0);
         loop {
-            if let Some(error) = self.paused_too_long(began) {
+            if let Some(error) = self.paused_too_long(began.elapsed().saturating_sub(waited)) {
                 return Err(error);
             }
             tries += 1;
@@ -128,7 +128,7 @@ impl<M: Model> Model for Retry<M> {
             // Full jitter (Brooker, AWS, 2015), and never before the server asked to be asked.
             let spread = backoff.next().unwrap_or(self.policy.longest).mul_f64(chance(request, tries));
             let pause = asked.saturating_add(spread);
-            if began.elapsed().saturating_add(pause) > self.policy.deadline {
+            if began.elapsed().saturating_sub(waited).saturating_add(pause) > self.policy.deadline {
                 return Err(error);
             }
             sleep(pause).await;
@@ -138,9 +138,9 @@ impl<M: Model> Model for Retry<M> {
 
 impl<M: Model> Retry<M> {
     /// The endpoint has told another call to come back later than this one can wait.
-    fn paused_too_long(&self, began: Instant) -> Option<Error> {
+    fn paused_too_long(&self, spent: Duration) -> Option<Error> {
         let left = self.inner.limit().paused_for()?;
-        (began.elapsed().saturating_add(left) > self.policy.deadline).then(|| Error::Throttled {
+        (spent.saturating_add(left) > self.policy.deadline).then(|| Error::Throttled {
             endpoint: self.endpoint().to_owned(),
             after: Some(left),
             message: format!("it asked not to be called for another {} s", left.as_secs()),
@@ -321,6 +321,8 @@ mod tests {
         let settings =
             limit::Settings { requests_per_minute: std::num::NonZeroU32::new(1), ..limit::Settings::default() };
         let (model, _) = retry(vec![malformed(), malformed()], Policy::model(), Limit::new(&settings));
+        // A queue longer than the deadline takes no try away.
+        let model = Retry { policy: model.policy.bounded(5, Duration::from_secs(30)), ..model };
         let began = Instant::now();
         let reply = model.ask(&request("a")).await.expect("answers");
         assert_eq!(reply.tries, 3);

@@ -51,7 +51,7 @@ pub struct Retries {
     /// With the first one; 1 never tries again. Being throttled does not count.
     #[schemars(range(min = 1))]
     pub tries: u32,
-    /// From the first try; no other begins after it.
+    /// From the first try, without the time in line for the limits; no other try begins after it.
     pub deadline_ms: u64,
 }
 

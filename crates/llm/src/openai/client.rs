@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::{
-    Response, Url,
+    Method, Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect,
 };
@@ -100,8 +100,8 @@ impl Client {
         })
     }
 
-    async fn hear(&self, call: reqwest::RequestBuilder, request: &Request, sent: Instant) -> Result<Reply, Error> {
-        let mut response = call.send().await.map_err(|error| self.unreachable(error))?;
+    async fn hear(&self, call: reqwest::Request, request: &Request, sent: Instant) -> Result<Reply, Error> {
+        let mut response = self.http.execute(call).await.map_err(|error| self.unreachable(error))?;
         if !response.status().is_success() {
             let (body, _) = self.body(&mut response, MOST_BODY_BYTES).await;
             let (status, headers) = (response.status(), response.headers());
@@ -235,7 +235,10 @@ impl Model for Client {
         let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
         let mut headers = self.headers.clone();
         headers::write(&request.context, &mut headers);
-        let call = self.http.post(self.url.clone()).headers(headers).body(request::body(request, manner));
+        // Not by way of a builder, which would copy the headers one by one.
+        let mut call = reqwest::Request::new(Method::POST, self.url.clone());
+        *call.headers_mut() = headers;
+        *call.body_mut() = Some(request::body(request, manner).into());
         match timeout(self.timeout, self.hear(call, request, Instant::now())).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Error::TimedOut { endpoint: self.name.clone(), limit: self.timeout }),

@@ -70,7 +70,9 @@ mod tests {
 
     use super::*;
 
-    fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
+    type Lines<'a> = &'a [(&'static str, &'a str)];
+
+    fn headers(lines: Lines<'_>) -> HeaderMap {
         lines
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header")))
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn every_spelling() {
         const NOW: (&str, &str) = ("date", "Wed, 21 Oct 2026 07:28:00 GMT");
-        let rows: &[(&[(&'static str, &str)], Option<u64>)] = &[
+        let rows: &[(Lines<'_>, Option<u64>)] = &[
             (&[("retry-after", "7")], Some(7_000)),
             (&[("retry-after", "0")], Some(0)),
             (&[("retry-after", "1.5")], Some(1_500)),

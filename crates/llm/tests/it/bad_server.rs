@@ -70,6 +70,8 @@ impl Answer {
 
     pub(crate) fn breaking(mut self) -> Self {
         self.breaks = true;
+        // Without time in between, the server would break before it has sent anything.
+        self.delays.1 = Duration::from_millis(30);
         self
     }
 
@@ -120,9 +122,14 @@ impl Server {
                 let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
                 let body = serde_json::from_slice(&body).expect("the client writes JSON");
                 let ConnectInfo(peer) = head.extensions.get().copied().expect("the service knows the peer");
-                seen.lock().unwrap().push(Call { path: head.uri.to_string(), peer, headers: head.headers, body });
+                seen.lock().expect("no panic").push(Call {
+                    path: head.uri.to_string(),
+                    peer,
+                    headers: head.headers,
+                    body,
+                });
                 let answer = {
-                    let mut script = script.lock().unwrap();
+                    let mut script = script.lock().expect("no panic");
                     if script.len() > 1 { script.pop_front() } else { script.front().cloned() }
                 };
                 Ok::<_, Infallible>(answer.expect("a script").send().await)

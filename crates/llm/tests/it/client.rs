@@ -23,7 +23,7 @@ fn request() -> Request {
     let context = Context {
         role: "judge".into(),
         run: "r1".into(),
-        scenario: "Rück­gabe 100 %".into(),
+        scenario: "Rückgabe 100 %".into(),
         persona: "angry customer".into(),
         conversation: "t1".into(),
         turn: 2,
@@ -128,6 +128,9 @@ async fn tool_calls_in_pieces_and_actions() {
 async fn answers_that_go_wrong() {
     let piece = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n";
     let html = "<html><body>Bad gateway</body></html>";
+    let large = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(100_000));
+    let long_partial = format!("malformed [{}]", "x".repeat(4_096));
+    let blank_partial = long_partial.replace('x', " ");
     let huge = || Answer::new(200, "application/json", vec![b' '; 3 << 20]);
     let ok = json!({ "choices": [{ "message": { "content": "x" } }] });
     let rows: Vec<(&str, Answer, bool, &str)> = vec![
@@ -179,19 +182,8 @@ async fn answers_that_go_wrong() {
             "exhausted",
         ),
         ("a line without end", Answer::events(&[piece, "data: ", &"x".repeat(300 << 10)]), true, "malformed [half]"),
-        (
-            "an endless reply",
-            Answer::events(&vec![
-                &*format!(
-                    "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n",
-                    "x".repeat(100_000)
-                );
-                12
-            ]),
-            true,
-            &*format!("malformed [{}]", "x".repeat(4_096)).leak(),
-        ),
-        ("a body of 3 MiB", huge(), false, &*format!("malformed [{}]", " ".repeat(4_096)).leak()),
+        ("an endless reply", Answer::events(&[&*large; 12]), true, &long_partial),
+        ("a body of 3 MiB", huge(), false, &blank_partial),
         (
             "an error of 3 MiB",
             Answer::new(500, "application/json", vec![b'x'; 3 << 20]),
