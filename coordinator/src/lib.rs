@@ -1,6 +1,22 @@
 //! A plan in; results and a summary out.
+//!
+//! [`scheduler`] decides who plays what, without a clock or a network. The dispatcher is the one task that owns
+//! it: it stores what was decided, then tells workers. [`aggregate`] folds what comes back into the numbers of a
+//! run. [`service`] is the face: gRPC for workers and for people.
 
+pub mod aggregate;
+mod clock;
 pub mod config;
+mod coordinator;
+mod dispatcher;
+mod handle;
+mod progress;
 pub mod scheduler;
+pub mod service;
 
+pub use clock::Clock;
 pub use config::{Config, Reclaim, Timing};
+pub use coordinator::Coordinator;
+pub use dispatcher::Error;
+pub use handle::Handle;
+pub use progress::Progress;

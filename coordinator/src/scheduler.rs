@@ -26,6 +26,7 @@ mod run;
 mod session;
 
 pub use event::{Action, Event, Held};
+pub(crate) use session::lease_id;
 
 /// A worker that asks for more at a time gets this many.
 const MOST_WANTED: u64 = 4096;
@@ -106,7 +107,9 @@ impl Scheduler {
     }
 
     fn start_run(&mut self, id: RunId, planned: u64, recovered: &Recovered, now: Duration) {
-        if self.runs.contains_key(&id) {
+        if let Some(run) = self.runs.get_mut(&id) {
+            // It was being drained, and somebody changed their mind.
+            run.draining = false;
             return;
         }
         let mut run = Run::new(planned, recovered);
@@ -135,9 +138,7 @@ impl Scheduler {
     }
 
     fn cancel_run(&mut self, id: &RunId) {
-        if self.runs.remove(id).is_none() {
-            return;
-        }
+        let Some(run) = self.runs.remove(id) else { return };
         for (number, session) in &mut self.sessions {
             let held = session.drop_run(id, *number);
             if !held.is_empty() {
@@ -145,7 +146,8 @@ impl Scheduler {
                 self.actions.push(Action::Release { session: *number, leases: held });
             }
         }
-        self.actions.push(Action::Finish { run: id.clone(), state: RunState::Cancelled });
+        let lost_attempts = run.lost_attempts;
+        self.actions.push(Action::Finish { run: id.clone(), state: RunState::Cancelled, lost_attempts });
     }
 
     fn connect(&mut self, number: u64, now: Duration) {
@@ -349,9 +351,11 @@ impl Scheduler {
     }
 
     fn finish_if_over(&mut self, id: &RunId) {
-        if let Some(state) = self.runs.get(id).and_then(Run::over) {
+        let Some(run) = self.runs.get(id) else { return };
+        let lost_attempts = run.lost_attempts;
+        if let Some(state) = run.over() {
             self.runs.remove(id);
-            self.actions.push(Action::Finish { run: id.clone(), state });
+            self.actions.push(Action::Finish { run: id.clone(), state, lost_attempts });
         }
     }
 }

@@ -76,7 +76,7 @@ pub enum Action {
     /// To be stored: the trial ends as an ERROR, with this epoch.
     Poison { run: RunId, trial: u64, epoch: u32 },
     /// To be stored: nothing of the run is lent any more.
-    Finish { run: RunId, state: RunState },
+    Finish { run: RunId, state: RunState, lost_attempts: u64 },
     /// Tell the worker that it does not hold these.
     Fence { session: u64, trials: Vec<Held> },
     /// Tell the worker that its session lives on.

@@ -356,7 +356,7 @@ impl World {
                 self.send(session, Down::Goodbye);
             }
             Action::Poison { run, trial, epoch } => self.poison(&run, trial, epoch)?,
-            Action::Finish { run, state } => {
+            Action::Finish { run, state, .. } => {
                 at_once(self.store.set_state(&run, state, Some(0)))?;
                 if state == RunState::Finished {
                     self.finished += 1;

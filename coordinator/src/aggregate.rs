@@ -1,0 +1,61 @@
+//! The numbers of a run: trials folded as they end, and the summary made of them.
+//!
+//! A summary is a function of the store alone, so an old run gives the same bytes each time it is asked for.
+
+use record::{Summary, Tally, call::Spend};
+use scenario::{Digest, Plan, RunId};
+use store::{Recovered, RunRow, Store};
+
+mod summary;
+
+/// Trials read from the store at a time.
+const PAGE: u32 = 512;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("run {0} is unknown")]
+    UnknownRun(RunId),
+    #[error("plan {0} is not in the store")]
+    PlanMissing(Digest),
+    #[error("plan {digest} cannot be read")]
+    Plan { digest: Digest, source: scenario::plan::Error },
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+/// The summary of a run as the store has it: what `report.json` holds.
+pub async fn summarize(store: &impl Store, run: &RunId) -> Result<Summary, Error> {
+    let row = row(store, run).await?;
+    let plan = plan(store, &row.plan_digest).await?;
+    let tally = tally(store, run).await?;
+    finish(store, &row, &plan, &tally).await
+}
+
+/// As [`summarize`], with the trials folded already.
+pub(crate) async fn finish(store: &impl Store, row: &RunRow, plan: &Plan, tally: &Tally) -> Result<Summary, Error> {
+    let spend: Spend = store.spend(&row.id).await?;
+    let recovered: Recovered = store.recover(&row.id).await?;
+    Ok(summary::of(row, plan, tally, &spend, &recovered))
+}
+
+/// All counted trials of the run, folded.
+pub(crate) async fn tally(store: &impl Store, run: &RunId) -> Result<Tally, Error> {
+    let mut tally = Tally::default();
+    let mut first = 0;
+    loop {
+        let page = store.trials(run, first, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(tally) };
+        first = last.trial.number + 1;
+        page.iter().for_each(|stored| tally.add(&stored.trial));
+    }
+}
+
+pub(crate) async fn row(store: &impl Store, run: &RunId) -> Result<RunRow, Error> {
+    store.run(run).await?.ok_or_else(|| Error::UnknownRun(run.clone()))
+}
+
+pub(crate) async fn plan(store: &impl Store, digest: &Digest) -> Result<Plan, Error> {
+    let bytes = store.plan(digest).await?.ok_or_else(|| Error::PlanMissing(digest.clone()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Plan::from_json(&text).map_err(|source| Error::Plan { digest: digest.clone(), source })
+}

@@ -1,0 +1,25 @@
+//! The wall clock, handed in by whoever starts the coordinator: for reports, never for leases.
+
+use std::{fmt, sync::Arc};
+
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
+
+impl Clock {
+    /// `now` tells unix milliseconds.
+    pub fn new(now: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// Unix milliseconds.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Clock").finish()
+    }
+}

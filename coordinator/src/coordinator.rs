@@ -1,0 +1,37 @@
+//! The coordinator as a whole: opened on a store, run until drained, spoken to through a handle.
+
+use std::sync::Arc;
+
+use store::Store;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Clock, Config, Handle,
+    dispatcher::{Dispatcher, Error, command::Command},
+};
+
+/// What may wait to be heard: enough that streams need not take turns, few enough to stay in memory.
+const WAITING_COMMANDS: usize = 256;
+
+#[derive(Debug)]
+pub struct Coordinator<S> {
+    dispatcher: Dispatcher<S>,
+    commands: mpsc::Receiver<Command>,
+}
+
+impl<S: Store> Coordinator<S> {
+    /// Takes up the runs that the store has as running.
+    pub async fn open(store: Arc<S>, config: Config, clock: Clock) -> Result<(Self, Handle<S>), Error> {
+        let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
+        let mut dispatcher = Dispatcher::new(Arc::clone(&store), config, clock.clone());
+        dispatcher.recover().await?;
+        Ok((Self { dispatcher, commands }, Handle::new(sender, store, config, clock)))
+    }
+
+    /// Until `drain` is cancelled or the last handle is gone. What workers sent before is stored and
+    /// acknowledged; sessions live on in the store, for the next coordinator.
+    pub async fn run(self, drain: CancellationToken) {
+        self.dispatcher.run(self.commands, drain).await;
+    }
+}

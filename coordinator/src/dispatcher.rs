@@ -1,0 +1,251 @@
+//! The one task that owns who plays what: it asks the scheduler, stores what it orders, then believes it.
+//!
+//! A grant is stored before it is sent, a batch before it is acknowledged or counted. When the store fails, what
+//! the scheduler believes may not be stored, so everything stops: running runs are interrupted, workers are sent
+//! home, and a resume starts from what the store has.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use record::summary::RunState;
+use scenario::RunId;
+use store::{Commit, Store};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior},
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use self::{
+    active::Active,
+    command::{Command, Message, Order},
+    links::Links,
+};
+use crate::{
+    Clock, Config, aggregate,
+    scheduler::{Event, Held, Scheduler},
+};
+
+mod act;
+pub(crate) mod active;
+pub(crate) mod command;
+mod links;
+mod runs;
+
+/// Ended runs that stay in memory, for those who ask for their numbers next.
+const ENDED_KEPT: usize = 8;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("session {0} is over")]
+    SessionOver(u64),
+    #[error("run {run} is {state:?}, so it cannot be resumed")]
+    NotResumable { run: RunId, state: RunState },
+    /// What was sent cannot be used.
+    #[error("{0}")]
+    Refused(String),
+    #[error("the coordinator has stopped")]
+    Stopped,
+    #[error(transparent)]
+    Read(#[from] aggregate::Error),
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Read(error.into())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Dispatcher<S> {
+    store: Arc<S>,
+    config: Config,
+    clock: Clock,
+    began: Instant,
+    scheduler: Scheduler,
+    runs: BTreeMap<RunId, Active>,
+    /// Runs in memory that have ended, oldest first.
+    ended: VecDeque<RunId>,
+    links: Links,
+    /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
+    own: Option<(u64, u64)>,
+}
+
+impl<S: Store> Dispatcher<S> {
+    pub(crate) fn new(store: Arc<S>, config: Config, clock: Clock) -> Self {
+        Self {
+            store,
+            config,
+            clock,
+            began: Instant::now(),
+            scheduler: Scheduler::new(config.timing),
+            runs: BTreeMap::new(),
+            ended: VecDeque::new(),
+            links: Links::default(),
+            own: None,
+        }
+    }
+
+    /// Until `drain`: then what was sent already is still stored and acknowledged, and all streams are closed.
+    pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>, drain: CancellationToken) {
+        let mut tick = tokio::time::interval(self.config.timing.tick);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = drain.cancelled() => break,
+                _ = tick.tick() => self.tick().await,
+                command = commands.recv() => match command {
+                    Some(command) => self.obey(command).await,
+                    None => return,
+                },
+            }
+        }
+        commands.close();
+        while let Some(command) = commands.recv().await {
+            self.obey(command).await;
+        }
+    }
+
+    async fn tick(&mut self) {
+        self.hear(Event::Tick).await;
+        let running: Vec<RunId> =
+            self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
+        running.iter().for_each(|run| self.publish(run));
+    }
+
+    async fn obey(&mut self, command: Command) {
+        // Whoever asked may be gone by now; then nobody waits for the answer.
+        match command {
+            Command::Join { worker, reply } => {
+                let _ = reply.send(self.join(&worker).await);
+            }
+            Command::Open { session, orders, wanted, reply } => {
+                let _ = reply.send(self.open(session, orders, wanted).await);
+            }
+            Command::Hear { session, stream, message } => self.listen(session, stream, message).await,
+            Command::Close { session, stream } => {
+                if self.links.closed(session, stream) {
+                    self.hear(Event::Disconnected { session }).await;
+                }
+            }
+            Command::Submit { row, plan, json, reply } => {
+                let _ = reply.send(self.submit(row, plan, &json).await);
+            }
+            Command::Resume { run, reply } => {
+                let _ = reply.send(self.resume(&run).await);
+            }
+            Command::Cancel { run, drain, reply } => {
+                let _ = reply.send(self.cancel(&run, drain).await);
+            }
+            Command::Watch { run, reply } => {
+                let _ = reply.send(self.runs.get(&run).map(Active::watch));
+            }
+            Command::Snapshot { run, reply } => {
+                let _ = reply.send(self.snapshot(&run));
+            }
+        }
+    }
+
+    async fn join(&mut self, worker: &str) -> Result<u64, Error> {
+        let session = self.store.open_session(worker, self.clock.now()).await?;
+        self.hear(Event::Joined { session }).await;
+        tracing::info!(session, worker, "worker joined");
+        Ok(session)
+    }
+
+    async fn open(&mut self, session: u64, orders: mpsc::Sender<Order>, wanted: DropGuard) -> Result<u64, Error> {
+        let acknowledged = self.store.watermark(session).await?.ok_or(Error::SessionOver(session))?;
+        if !self.scheduler.knows(session) {
+            // From before a restart, and not given up by the store.
+            self.hear(Event::Joined { session }).await;
+        }
+        let stream = self.links.open(session, orders, wanted, acknowledged);
+        self.links.send(session, Order::Welcome { acknowledged });
+        self.hear(Event::Connected { session }).await;
+        Ok(stream)
+    }
+
+    async fn listen(&mut self, session: u64, stream: u64, message: Message) {
+        // What an older stream still had to say is said again on the newer one.
+        let Some(link) = self.links.get(session, stream) else { return };
+        match message {
+            Message::Beat { held, unsettled } => {
+                if link.unsettled != unsettled {
+                    link.unsettled = unsettled;
+                    if let Err(error) = self.store.beat(session, unsettled, self.clock.now()).await {
+                        return self.store_failed_for(session, error).await;
+                    }
+                }
+                self.hear(Event::Beat { session, held }).await;
+            }
+            Message::Claim { number, want } => self.hear(Event::Claimed { session, number, want }).await,
+            Message::Release { trials } => self.hear(Event::Released { session, trials }).await,
+            Message::Leave => self.hear(Event::Left { session }).await,
+            Message::Malformed { reason } => self.links.dismiss(session, &reason),
+            Message::Batch { commit, room } => {
+                let next = link.acknowledged + 1;
+                if commit.sequence > next {
+                    let reason = format!("batch {} came where {next} was due", commit.sequence);
+                    return self.links.dismiss(session, &reason);
+                }
+                if let Err(error) = self.commit(session, stream, &commit).await {
+                    self.store_failed_for(session, error).await;
+                }
+                drop(room);
+            }
+        }
+    }
+
+    async fn commit(&mut self, session: u64, stream: u64, commit: &Commit) -> Result<(), store::Error> {
+        if let Some(run) = self.runs.get(&commit.run)
+            && let Some(ended) = commit.ended.iter().find(|ended| !run.can_have(&ended.trial))
+        {
+            self.links.dismiss(session, &format!("run {} has no trial {}", commit.run, ended.trial.number));
+            return Ok(());
+        }
+        let committed = self.store.commit(commit, self.clock.now()).await?;
+        if committed.session_over {
+            self.links.dismiss(session, "the session is over");
+            return Ok(());
+        }
+        if let Some(link) = self.links.get(session, stream) {
+            link.acknowledged = link.acknowledged.max(commit.sequence);
+        }
+        if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
+            run.spent(&commit.segment.spend);
+            // The first of several that name one trial is the one that was counted.
+            let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
+            for ended in commit.ended.iter().filter(|ended| counted.remove(&ended.trial.number)) {
+                run.count(&ended.trial);
+            }
+        }
+        self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
+        let fenced: Vec<Held> = commit
+            .ended
+            .iter()
+            .map(|ended| &ended.trial)
+            .filter(|trial| committed.fenced.contains(&trial.number) && !committed.counted.contains(&trial.number))
+            .map(|trial| Held { run: commit.run.clone(), trials: trial.number..trial.number + 1, epoch: trial.epoch })
+            .collect();
+        if !fenced.is_empty() {
+            self.links.send(session, Order::Fenced { trials: fenced });
+        }
+        if !committed.counted.is_empty() {
+            self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;
+        }
+        self.publish(&commit.run);
+        Ok(())
+    }
+
+    /// Some of what a store refuses is the worker's fault and no reason to stop everything.
+    async fn store_failed_for(&mut self, session: u64, error: store::Error) {
+        match error {
+            store::Error::UnknownRun(_) | store::Error::SessionOver(_) => {
+                self.links.dismiss(session, &error.to_string())
+            }
+            _ => self.store_failed(&error).await,
+        }
+    }
+}

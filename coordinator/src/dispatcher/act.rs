@@ -1,0 +1,150 @@
+//! Carries out what the scheduler orders, in order, and stops everything when the store cannot follow.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use record::{Failure, FailureKind, Trial, Verdict, call::Spend, summary::RunState};
+use scenario::{RunId, Strategy};
+use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
+use tokio::time::Instant;
+
+use super::{Dispatcher, active::Fleet, command::Order};
+use crate::scheduler::{Action, Event, Scheduler, lease_id};
+
+impl<S: Store> Dispatcher<S> {
+    pub(super) async fn hear(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for action in self.scheduler.on(event, self.now()) {
+                match self.act(action).await {
+                    Ok(following) => events.extend(following),
+                    Err(error) => return self.store_failed(&error).await,
+                }
+            }
+        }
+    }
+
+    pub(super) fn publish(&mut self, id: &RunId) {
+        let workers = u32::try_from(self.scheduler.connected()).unwrap_or(u32::MAX);
+        let fleet = Fleet { workers, running: self.scheduler.lent(id) };
+        if let Some(run) = self.runs.get_mut(id) {
+            run.lost_attempts = run.lost_attempts.max(self.scheduler.lost_attempts(id));
+            run.publish(fleet, self.clock.now());
+        }
+    }
+
+    /// Nothing that the scheduler believes is certain any more. Workers drop what they play; all that was
+    /// acknowledged is stored, and a resume starts from there.
+    pub(super) async fn store_failed(&mut self, error: &store::Error) {
+        let trouble = error.to_string();
+        tracing::error!(error = trouble, "store failed; runs are interrupted");
+        let running: Vec<RunId> =
+            self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
+        for session in self.links.sessions() {
+            for run in &running {
+                self.links.send(session, Order::Stop { run: run.clone(), drain: false });
+            }
+            self.links.dismiss(session, &trouble);
+        }
+        self.scheduler = Scheduler::new(self.config.timing);
+        self.own = None;
+        for id in running {
+            let at = self.clock.now();
+            // Where even this cannot be written, the run stays `running` in the store and is resumed as such.
+            let _ = self.store.set_state(&id, RunState::Interrupted, Some(at)).await;
+            self.end(&id, RunState::Interrupted, at, Some(trouble.clone()));
+        }
+    }
+
+    fn now(&self) -> Duration {
+        Instant::now().duration_since(self.began)
+    }
+
+    /// What follows from it is heard next.
+    async fn act(&mut self, action: Action) -> Result<Option<Event>, store::Error> {
+        let at = self.clock.now();
+        match action {
+            Action::Grant { session, claim, leases, new } => {
+                if new && !leases.is_empty() {
+                    self.store.grant(&leases, at).await?;
+                }
+                self.send_grant(session, claim, leases);
+            }
+            Action::Release { session, leases } => self.store.release(session, &leases).await?,
+            Action::EndSession { session, reason, solo } => {
+                self.store.end_session(session, reason, solo, at).await?;
+                tracing::info!(session, reason, "session ended");
+                self.links.dismiss(session, reason);
+            }
+            Action::Poison { run, trial, epoch } => return self.poison(run, trial, epoch, at).await,
+            Action::Finish { run, state, lost_attempts } => {
+                self.store.set_state(&run, state, Some(at)).await?;
+                if let Some(run) = self.runs.get_mut(&run) {
+                    run.lost_attempts = lost_attempts;
+                }
+                self.end(&run, state, at, None);
+            }
+            Action::Fence { session, trials } => self.links.send(session, Order::Fenced { trials }),
+            Action::Renew { session } => {
+                self.links.send(session, Order::Renewed { ttl: self.config.timing.session_ttl });
+            }
+            Action::Stop { session, run, drain } => self.links.send(session, Order::Stop { run, drain }),
+        }
+        Ok(None)
+    }
+
+    fn send_grant(&mut self, session: u64, claim: u64, leases: Vec<Lease>) {
+        let with_plan = leases
+            .into_iter()
+            .filter_map(|lease| {
+                let digest = self.runs.get(&lease.run)?.row.plan_digest.clone();
+                Some((lease, digest))
+            })
+            .collect();
+        let retry = self.config.timing.claim_retry;
+        self.links.send(session, Order::Grant { claim, leases: with_plan, retry });
+    }
+
+    /// Ends a trial that brings workers down, as a worker would: in a session, with a lease.
+    async fn poison(&mut self, run: RunId, number: u64, epoch: u32, at: i64) -> Result<Option<Event>, store::Error> {
+        let Some(planned) = self.runs.get(&run).and_then(|run| run.plan.trial(number)) else { return Ok(None) };
+        tracing::warn!(%run, trial = number, "trial is poisoned");
+        let (session, sequence) = match self.own {
+            Some((session, sequence)) => (session, sequence + 1),
+            None => (self.store.open_session("coordinator", at).await?, 1),
+        };
+        let trials = number..number + 1;
+        let lease = Lease { id: lease_id(session, sequence, 0), run: run.clone(), trials, epoch, session };
+        self.store.grant(&[lease], at).await?;
+        let message = "every worker that played this trial alone was lost";
+        let trial = Trial {
+            number,
+            trial_id: planned.id,
+            case_id: planned.case_id,
+            case: planned.case,
+            repeat: planned.repeat,
+            epoch,
+            seed: planned.seed,
+            verdict: Verdict::Error,
+            failure: Some(Failure::new(FailureKind::Poisoned, message)),
+            strategy: Strategy::default(),
+            termination_reason: None,
+            turns: 0,
+            conversations: 0,
+            duration_ms: 0,
+            latencies: Vec::new(),
+            spend: Spend::default(),
+            judgments: Vec::new(),
+            keep_transcript: true,
+        };
+        let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
+        let ended = vec![EndedTrial { trial, first_sequence: sequence, last_sequence: sequence }];
+        let commit = Commit { session, sequence, run: run.clone(), segment, ended };
+        let committed = self.store.commit(&commit, at).await?;
+        self.own = Some((session, sequence));
+        if let Some(run) = self.runs.get_mut(&run) {
+            commit.ended.iter().for_each(|ended| run.count(&ended.trial));
+        }
+        Ok(Some(Event::Ended { session, run, trials: committed.counted }))
+    }
+}

@@ -1,0 +1,106 @@
+//! A run in memory: its plan, its numbers so far, and who watches it.
+
+use std::sync::Arc;
+
+use record::{Tally, Tokens, Trial, call::Spend, summary::RunState};
+use scenario::Plan;
+use store::RunRow;
+use tokio::sync::watch;
+
+use crate::Progress;
+
+#[derive(Debug)]
+pub(super) struct Active {
+    pub(super) row: RunRow,
+    pub(super) plan: Arc<Plan>,
+    cases: u64,
+    pub(super) tally: Tally,
+    /// Of all attempts.
+    spend: Spend,
+    pub(super) lost_attempts: u64,
+    trouble: Option<String>,
+    progress: watch::Sender<Progress>,
+}
+
+impl Active {
+    pub(super) fn new(row: RunRow, plan: Arc<Plan>, tally: Tally, spend: Spend, lost_attempts: u64, now: i64) -> Self {
+        let cases = plan.case_count();
+        let trouble = None;
+        let progress = progress(&row, &tally, &spend, lost_attempts, None, Fleet::default(), now);
+        Self { row, plan, cases, tally, spend, lost_attempts, trouble, progress: watch::Sender::new(progress) }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.row.state == RunState::Running
+    }
+
+    /// Whether the plan has such a trial.
+    pub(super) fn can_have(&self, trial: &Trial) -> bool {
+        trial.number < self.row.planned && trial.case < self.cases
+    }
+
+    pub(super) fn count(&mut self, trial: &Trial) {
+        self.tally.add(trial);
+    }
+
+    pub(super) fn spent(&mut self, spend: &Spend) {
+        self.spend.add(spend);
+    }
+
+    pub(super) fn stop(&mut self, state: RunState, at: i64, trouble: Option<String>) {
+        self.row.state = state;
+        self.row.ended_at = Some(at);
+        self.trouble = trouble;
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// Shows it to whoever watches, if it is anything new.
+    pub(super) fn publish(&self, fleet: Fleet, now: i64) {
+        let trouble = self.trouble.clone();
+        let next = progress(&self.row, &self.tally, &self.spend, self.lost_attempts, trouble, fleet, now);
+        self.progress.send_if_modified(|shown| {
+            let new = *shown != next;
+            *shown = next;
+            new
+        });
+    }
+}
+
+/// Who plays it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Fleet {
+    pub(crate) workers: u32,
+    pub(crate) running: u64,
+}
+
+pub(crate) fn progress(
+    row: &RunRow,
+    tally: &Tally,
+    spend: &Spend,
+    lost_attempts: u64,
+    trouble: Option<String>,
+    fleet: Fleet,
+    now: i64,
+) -> Progress {
+    let mut tokens = Tokens::default();
+    spend.lines.values().for_each(|line| tokens.add(line.tokens));
+    let elapsed = row.ended_at.unwrap_or(now) - row.started_at;
+    Progress {
+        run: row.id.clone(),
+        state: row.state,
+        planned: row.planned,
+        counts: tally.total,
+        turns: tally.turns,
+        tokens,
+        cost: spend.cost(),
+        unpriced_calls: spend.unpriced_calls(),
+        workers: fleet.workers,
+        running: fleet.running,
+        lost_attempts,
+        elapsed_millis: u64::try_from(elapsed).unwrap_or(0),
+        trouble,
+    }
+}

@@ -1,0 +1,117 @@
+//! What the dispatcher is asked for, and what it orders workers to do.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use record::{Tally, Usd, summary::RunState};
+use scenario::{Digest, Plan, RunId};
+use store::{Commit, Lease, RunRow};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio_util::sync::DropGuard;
+
+use super::Error;
+use crate::{Progress, scheduler::Held};
+
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+#[derive(Debug)]
+pub(crate) enum Command {
+    Join {
+        worker: String,
+        reply: Reply<u64>,
+    },
+    /// A stream for a session; the reply numbers it.
+    Open {
+        session: u64,
+        orders: mpsc::Sender<Order>,
+        /// Dropped when the stream is not wanted any more.
+        wanted: DropGuard,
+        reply: Reply<u64>,
+    },
+    Hear {
+        session: u64,
+        stream: u64,
+        message: Message,
+    },
+    Close {
+        session: u64,
+        stream: u64,
+    },
+    Submit {
+        row: RunRow,
+        plan: Arc<Plan>,
+        json: Bytes,
+        reply: Reply<()>,
+    },
+    Resume {
+        run: RunId,
+        reply: Reply<Resumed>,
+    },
+    Cancel {
+        run: RunId,
+        drain: bool,
+        reply: Reply<RunState>,
+    },
+    /// Nothing, if the run is not in memory.
+    Watch {
+        run: RunId,
+        reply: oneshot::Sender<Option<watch::Receiver<Progress>>>,
+    },
+    /// Nothing, if the run is not in memory.
+    Snapshot {
+        run: RunId,
+        reply: oneshot::Sender<Option<Snapshot>>,
+    },
+}
+
+/// What a worker says on its stream.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Beat {
+        held: Vec<Held>,
+        unsettled: Usd,
+    },
+    Claim {
+        number: u64,
+        want: u32,
+    },
+    /// `room` is given back when the batch was stored: so much may wait.
+    Batch {
+        commit: Box<Commit>,
+        room: OwnedSemaphorePermit,
+    },
+    Release {
+        trials: Vec<Held>,
+    },
+    Leave,
+    /// Not what the protocol says; the session cannot go on.
+    Malformed {
+        reason: String,
+    },
+}
+
+/// What a worker is told.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Order {
+    Welcome { acknowledged: u64 },
+    Grant { claim: u64, leases: Vec<(Lease, Digest)>, retry: Duration },
+    Acknowledged { sequence: u64 },
+    Fenced { trials: Vec<Held> },
+    Renewed { ttl: Duration },
+    Stop { run: RunId, drain: bool },
+    Goodbye { reason: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Resumed {
+    pub(crate) planned: u64,
+    pub(crate) done: u64,
+}
+
+/// The numbers of a run at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    pub(crate) row: RunRow,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) tally: Tally,
+}

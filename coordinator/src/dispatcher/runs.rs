@@ -1,0 +1,130 @@
+//! Runs begin, go on and end.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use record::summary::RunState;
+use scenario::{Plan, RunId};
+use store::{Recovered, RunRow, Store};
+
+use super::{
+    Dispatcher, ENDED_KEPT, Error,
+    active::Active,
+    command::{Resumed, Snapshot},
+};
+use crate::{Reclaim, aggregate, scheduler::Event};
+
+impl<S: Store> Dispatcher<S> {
+    /// Takes up the runs that were running when the last process ended.
+    pub(crate) async fn recover(&mut self) -> Result<(), Error> {
+        for row in self.store.runs().await? {
+            if row.state == RunState::Running {
+                let plan = aggregate::plan(&*self.store, &row.plan_digest).await?;
+                self.start(row, Arc::new(plan)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn submit(&mut self, row: RunRow, plan: Arc<Plan>, json: &[u8]) -> Result<(), Error> {
+        self.store.create_run(&row, json).await?;
+        // It may have been submitted before, and have ended since.
+        let stored = aggregate::row(&*self.store, &row.id).await?;
+        if stored.state == RunState::Running && !self.runs.contains_key(&row.id) {
+            self.start(stored, plan).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn resume(&mut self, run: &RunId) -> Result<Resumed, Error> {
+        let mut row = aggregate::row(&*self.store, run).await?;
+        match row.state {
+            RunState::Cancelled => return Err(Error::NotResumable { run: run.clone(), state: row.state }),
+            RunState::Finished => return Ok(Resumed { planned: row.planned, done: row.planned }),
+            RunState::Running | RunState::Interrupted => {}
+        }
+        if self.runs.get(run).is_some_and(Active::is_running) {
+            // A run that is being drained goes on.
+            self.hear(Event::RunStarted { run: run.clone(), planned: row.planned, recovered: Recovered::default() })
+                .await;
+        } else {
+            self.store.set_state(run, RunState::Running, None).await?;
+            (row.state, row.ended_at) = (RunState::Running, None);
+            let plan = match self.runs.get(run) {
+                Some(active) => Arc::clone(&active.plan),
+                None => Arc::new(aggregate::plan(&*self.store, &row.plan_digest).await?),
+            };
+            self.start(row.clone(), plan).await?;
+        }
+        let done = self.runs.get(run).map_or(0, |run| run.tally.total.ended());
+        Ok(Resumed { planned: row.planned, done })
+    }
+
+    pub(super) async fn cancel(&mut self, run: &RunId, drain: bool) -> Result<RunState, Error> {
+        if self.runs.get(run).is_some_and(Active::is_running) {
+            self.hear(Event::RunStopped { run: run.clone(), drain }).await;
+        } else if aggregate::row(&*self.store, run).await?.state == RunState::Interrupted && !drain {
+            let at = self.clock.now();
+            self.store.set_state(run, RunState::Cancelled, Some(at)).await?;
+            self.end(run, RunState::Cancelled, at, None);
+        }
+        match self.runs.get(run) {
+            Some(active) => Ok(active.row.state),
+            None => Ok(aggregate::row(&*self.store, run).await?.state),
+        }
+    }
+
+    pub(super) fn snapshot(&self, run: &RunId) -> Option<Snapshot> {
+        let run = self.runs.get(run)?;
+        Some(Snapshot { row: run.row.clone(), plan: Arc::clone(&run.plan), tally: run.tally.clone() })
+    }
+
+    /// The run has ended, and the store has it.
+    pub(super) fn end(&mut self, id: &RunId, state: RunState, at: i64, trouble: Option<String>) {
+        let Some(run) = self.runs.get_mut(id) else { return };
+        run.stop(state, at, trouble);
+        self.publish(id);
+        tracing::info!(run = %id, ?state, "run ended");
+        self.ended.retain(|ended| ended != id);
+        self.ended.push_back(id.clone());
+        if self.ended.len() > ENDED_KEPT
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.runs.remove(&oldest);
+        }
+    }
+
+    async fn start(&mut self, row: RunRow, plan: Arc<Plan>) -> Result<(), Error> {
+        let id = row.id.clone();
+        let recovered = self.reclaimed(&id).await?;
+        let tally = aggregate::tally(&*self.store, &id).await?;
+        let spend = self.store.spend(&id).await?;
+        let (planned, now) = (row.planned, self.clock.now());
+        self.ended.retain(|ended| *ended != id);
+        self.runs.insert(id.clone(), Active::new(row, plan, tally, spend, recovered.lost_attempts, now));
+        self.hear(Event::RunStarted { run: id.clone(), planned, recovered }).await;
+        tracing::info!(run = %id, planned, "run started");
+        Ok(())
+    }
+
+    /// What the store has of a run. Sessions that cannot come back are over first.
+    async fn reclaimed(&self, run: &RunId) -> Result<Recovered, store::Error> {
+        let recovered = self.store.recover(run).await?;
+        if self.config.reclaim == Reclaim::AfterTtl {
+            return Ok(recovered);
+        }
+        let unknown: BTreeSet<u64> =
+            recovered.leases.iter().map(|lease| lease.session).filter(|one| !self.scheduler.knows(*one)).collect();
+        if unknown.is_empty() {
+            return Ok(recovered);
+        }
+        for session in unknown {
+            let mut held = recovered.leases.iter().filter(|lease| lease.session == session).flat_map(|lease| {
+                let done = |trial: &u64| recovered.done.iter().any(|done| done.contains(trial));
+                lease.trials.clone().filter(move |trial| !done(trial))
+            });
+            let solo = held.next().is_some() && held.next().is_none();
+            self.store.end_session(session, "coordinator restarted", solo, self.clock.now()).await?;
+        }
+        self.store.recover(run).await
+    }
+}

@@ -1,0 +1,141 @@
+//! A cheap handle on a running coordinator: what its services speak through.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use record::{Summary, summary::RunState};
+use scenario::{Digest, Plan, RunId};
+use store::{RunRow, Store};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio_util::sync::DropGuard;
+
+use crate::{
+    Clock, Config, Progress, Timing, aggregate,
+    dispatcher::{
+        Error,
+        active::{Fleet, progress},
+        command::{Command, Message, Order, Reply, Resumed},
+    },
+};
+
+/// Bytes of batches that may wait for the store over all streams; then streams are not read.
+const WAITING_BYTES: usize = 64 << 20;
+
+#[derive(Debug)]
+pub struct Handle<S> {
+    commands: mpsc::Sender<Command>,
+    store: Arc<S>,
+    room: Arc<Semaphore>,
+    config: Config,
+    clock: Clock,
+}
+
+impl<S> Clone for Handle<S> {
+    fn clone(&self) -> Self {
+        Self {
+            commands: self.commands.clone(),
+            store: Arc::clone(&self.store),
+            room: Arc::clone(&self.room),
+            config: self.config,
+            clock: self.clock.clone(),
+        }
+    }
+}
+
+impl<S: Store> Handle<S> {
+    pub(crate) fn new(commands: mpsc::Sender<Command>, store: Arc<S>, config: Config, clock: Clock) -> Self {
+        Self { commands, store, room: Arc::new(Semaphore::new(WAITING_BYTES)), config, clock }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<S> {
+        &self.store
+    }
+
+    pub(crate) fn timing(&self) -> Timing {
+        self.config.timing
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    /// The numbers of a run so far; final once it has ended.
+    pub async fn summary(&self, run: &RunId) -> Result<Summary, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Snapshot { run: run.clone(), reply }).await?;
+        match answer.await.map_err(|_| Error::Stopped)? {
+            Some(snapshot) => {
+                Ok(aggregate::finish(&*self.store, &snapshot.row, &snapshot.plan, &snapshot.tally).await?)
+            }
+            None => Ok(aggregate::summarize(&*self.store, run).await?),
+        }
+    }
+
+    /// How far the run is, now and whenever that changes.
+    pub async fn watch(&self, run: &RunId) -> Result<watch::Receiver<Progress>, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Watch { run: run.clone(), reply }).await?;
+        if let Some(receiver) = answer.await.map_err(|_| Error::Stopped)? {
+            return Ok(receiver);
+        }
+        let row = aggregate::row(&*self.store, run).await?;
+        let tally = aggregate::tally(&*self.store, run).await?;
+        let spend = self.store.spend(run).await?;
+        let lost = self.store.recover(run).await?.lost_attempts;
+        Ok(watch::channel(progress(&row, &tally, &spend, lost, None, Fleet::default(), self.now())).1)
+    }
+
+    pub(crate) async fn join(&self, worker: String) -> Result<u64, Error> {
+        self.ask(|reply| Command::Join { worker, reply }).await
+    }
+
+    pub(crate) async fn open_stream(
+        &self,
+        session: u64,
+        orders: mpsc::Sender<Order>,
+        wanted: DropGuard,
+    ) -> Result<u64, Error> {
+        self.ask(|reply| Command::Open { session, orders, wanted, reply }).await
+    }
+
+    pub(crate) async fn hear(&self, session: u64, stream: u64, message: Message) -> Result<(), Error> {
+        self.send(Command::Hear { session, stream, message }).await
+    }
+
+    pub(crate) async fn close_stream(&self, session: u64, stream: u64) -> Result<(), Error> {
+        self.send(Command::Close { session, stream }).await
+    }
+
+    /// Waits until a batch of this size may wait for the store.
+    pub(crate) async fn room_for(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
+        let permits = u32::try_from(bytes.clamp(1, WAITING_BYTES)).unwrap_or(u32::MAX);
+        Arc::clone(&self.room).acquire_many_owned(permits).await.map_err(|_| Error::Stopped)
+    }
+
+    pub(crate) async fn submit(&self, row: RunRow, plan: Plan, json: Bytes) -> Result<(), Error> {
+        self.ask(|reply| Command::Submit { row, plan: Arc::new(plan), json, reply }).await
+    }
+
+    pub(crate) async fn resume(&self, run: RunId) -> Result<Resumed, Error> {
+        self.ask(|reply| Command::Resume { run, reply }).await
+    }
+
+    pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {
+        self.ask(|reply| Command::Cancel { run, drain, reply }).await
+    }
+
+    pub(crate) async fn plan(&self, digest: &Digest) -> Result<Bytes, Error> {
+        let missing = || aggregate::Error::PlanMissing(digest.clone());
+        Ok(self.store.plan(digest).await?.ok_or_else(missing)?)
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.send(command(reply)).await?;
+        answer.await.map_err(|_| Error::Stopped)?
+    }
+
+    async fn send(&self, command: Command) -> Result<(), Error> {
+        self.commands.send(command).await.map_err(|_| Error::Stopped)
+    }
+}

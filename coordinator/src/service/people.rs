@@ -1,0 +1,204 @@
+//! What people call: submit, watch, stop and resume runs, and read what came of them.
+
+use std::{pin::Pin, time::Duration};
+
+use proto::v1;
+use record::summary::RunState;
+use scenario::{Plan, RunId};
+use store::{RunRow, Store};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tonic::{Request, Response, Status};
+
+use super::{status, transcripts::Transcripts};
+use crate::{Error, Handle, Progress};
+
+/// Between two messages of a watched run.
+const WATCH_PERIOD: Duration = Duration::from_millis(100);
+/// Exported trials that may wait for their reader.
+const WAITING_TRIALS: usize = 8;
+/// Summaries have a line a case, so a run may not have more.
+const MOST_CASES: u64 = 1_000_000;
+const LONGEST_RUN_ID: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct People<S> {
+    handle: Handle<S>,
+}
+
+impl<S: Store> People<S> {
+    pub(super) fn new(handle: Handle<S>) -> Self {
+        Self { handle }
+    }
+
+    /// What stands in the store, with how many of its trials are done.
+    async fn line(&self, row: RunRow) -> Result<v1::RunLine, Error> {
+        let done = match row.state {
+            RunState::Finished => row.planned,
+            _ => self.handle.watch(&row.id).await?.borrow().counts.ended(),
+        };
+        Ok(v1::RunLine {
+            run: row.id.as_str().to_owned(),
+            name: row.name,
+            state: v1::RunState::from(row.state).into(),
+            planned: row.planned,
+            done,
+            started_at: row.started_at,
+        })
+    }
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl<S: Store> v1::runs_server::Runs for People<S> {
+    type WatchStream = Answers<v1::Progress>;
+    type ExportStream = Answers<v1::ExportedTrial>;
+
+    async fn submit(&self, request: Request<v1::SubmitRequest>) -> Result<Response<v1::SubmitReply>, Status> {
+        let request = request.into_inner();
+        let id = run_id(&request.run).map_err(status)?;
+        let plan = read_plan(&request.plan).map_err(status)?;
+        let planned = plan.planned();
+        let started_at = if request.submitted_at > 0 { request.submitted_at } else { self.handle.now() };
+        let row = RunRow {
+            id,
+            name: plan.name.clone(),
+            plan_digest: plan.digest(),
+            seed: plan.seed,
+            planned,
+            state: RunState::Running,
+            started_at,
+            ended_at: None,
+            version: request.version,
+        };
+        self.handle.submit(row, plan, request.plan).await.map_err(status)?;
+        Ok(Response::new(v1::SubmitReply { run: request.run, planned }))
+    }
+
+    async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let run = RunId::new(request.into_inner().run);
+        let progress = self.handle.watch(&run).await.map_err(status)?;
+        let (sender, receiver) = mpsc::channel(1);
+        tokio::spawn(show(progress, sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+
+    async fn cancel(&self, request: Request<v1::CancelRequest>) -> Result<Response<v1::CancelReply>, Status> {
+        let request = request.into_inner();
+        let state = self.handle.cancel(RunId::new(request.run), request.drain).await.map_err(status)?;
+        Ok(Response::new(v1::CancelReply { state: v1::RunState::from(state).into() }))
+    }
+
+    async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeReply>, Status> {
+        let run = request.into_inner().run;
+        let resumed = self.handle.resume(RunId::new(run.clone())).await.map_err(status)?;
+        Ok(Response::new(v1::ResumeReply { run, planned: resumed.planned, done: resumed.done }))
+    }
+
+    async fn list(&self, _: Request<v1::ListRequest>) -> Result<Response<v1::ListReply>, Status> {
+        let rows = self.handle.store().runs().await.map_err(|error| status(error.into()))?;
+        let mut runs = Vec::with_capacity(rows.len());
+        for row in rows {
+            runs.push(self.line(row).await.map_err(status)?);
+        }
+        Ok(Response::new(v1::ListReply { runs }))
+    }
+
+    async fn get_summary(
+        &self,
+        request: Request<v1::GetSummaryRequest>,
+    ) -> Result<Response<v1::GetSummaryReply>, Status> {
+        let run = RunId::new(request.into_inner().run);
+        let summary = self.handle.summary(&run).await.map_err(status)?;
+        let summary = serde_json::to_vec(&summary).map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Response::new(v1::GetSummaryReply { summary: summary.into() }))
+    }
+
+    async fn export(&self, request: Request<v1::ExportRequest>) -> Result<Response<Self::ExportStream>, Status> {
+        let request = request.into_inner();
+        let run = RunId::new(request.run);
+        let store = self.handle.store();
+        if store.run(&run).await.map_err(|error| status(error.into()))?.is_none() {
+            return Err(Status::not_found(format!("run {run} is unknown")));
+        }
+        let mut transcripts = Transcripts::new(store.clone(), run, request.first);
+        let (sender, receiver) = mpsc::channel(WAITING_TRIALS);
+        tokio::spawn(async move {
+            while let Some(next) = transcripts.next().await.map_err(status).transpose() {
+                let failed = next.is_err();
+                if sender.send(next).await.is_err() || failed {
+                    break;
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+}
+
+/// At once, then at most every [`WATCH_PERIOD`] while something changes, until the run has ended.
+async fn show(mut progress: watch::Receiver<Progress>, sender: mpsc::Sender<Result<v1::Progress, Status>>) {
+    loop {
+        let shown = progress.borrow_and_update().clone();
+        let ended = shown.state != RunState::Running;
+        if sender.send(Ok(progress_to_wire(shown))).await.is_err() || ended {
+            return;
+        }
+        tokio::time::sleep(WATCH_PERIOD).await;
+        tokio::select! {
+            changed = progress.changed() => if changed.is_err() {
+                let _ = sender.send(Err(status(Error::Stopped))).await;
+                return;
+            },
+            () = sender.closed() => return,
+        }
+    }
+}
+
+fn progress_to_wire(progress: Progress) -> v1::Progress {
+    let counts = progress.counts;
+    v1::Progress {
+        run: progress.run.as_str().to_owned(),
+        state: v1::RunState::from(progress.state).into(),
+        planned: progress.planned,
+        pass: counts.pass,
+        fail: counts.fail,
+        inconclusive: counts.inconclusive,
+        error: counts.error,
+        skipped: counts.skipped,
+        cancelled: counts.cancelled,
+        turns: progress.turns,
+        input_tokens: progress.tokens.input,
+        output_tokens: progress.tokens.output,
+        cost_nanos: progress.cost.0,
+        unpriced_calls: progress.unpriced_calls,
+        workers: progress.workers,
+        running: progress.running,
+        lost_attempts: progress.lost_attempts,
+        elapsed_millis: progress.elapsed_millis,
+        trouble: progress.trouble.unwrap_or_default(),
+    }
+}
+
+/// Run ids become names of folders, so they may not be paths.
+fn run_id(text: &str) -> Result<RunId, Error> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let fits = (1..=LONGEST_RUN_ID).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.');
+    if fits {
+        Ok(RunId::new(text))
+    } else {
+        Err(Error::Refused(format!(
+            "{text:?} is not a run id: 1 to {LONGEST_RUN_ID} letters, digits, dashes, underscores and dots"
+        )))
+    }
+}
+
+fn read_plan(json: &[u8]) -> Result<Plan, Error> {
+    let text = std::str::from_utf8(json).map_err(|error| Error::Refused(format!("the plan is not text: {error}")))?;
+    let plan = Plan::from_json(text).map_err(|error| Error::Refused(format!("the plan cannot be read: {error}")))?;
+    let cases = plan.case_count();
+    if cases > MOST_CASES {
+        return Err(Error::Refused(format!("the plan has {cases} cases; a run may have {MOST_CASES}")));
+    }
+    Ok(plan)
+}

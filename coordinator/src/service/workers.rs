@@ -1,0 +1,181 @@
+//! What workers call: join, work, and the plans of what they are lent.
+
+use proto::v1::{self, coordinator_message as down, worker_message as up};
+use scenario::{Digest, RunId};
+use store::{Commit, EndedTrial, SegmentRow, Store};
+use tokio::sync::mpsc;
+use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::status;
+use crate::{
+    Error, Handle,
+    dispatcher::command::{Message, Order},
+    scheduler::Held,
+};
+
+/// Orders that may wait for a worker to read them.
+const WAITING_ORDERS: usize = 256;
+/// Trials that one list may name; more ranges than this is not a worker's list.
+const MOST_RANGES: usize = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Workers<S> {
+    handle: Handle<S>,
+}
+
+impl<S: Store> Workers<S> {
+    pub(super) fn new(handle: Handle<S>) -> Self {
+        Self { handle }
+    }
+}
+
+type Orders = std::pin::Pin<Box<dyn Stream<Item = Result<v1::CoordinatorMessage, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
+    type WorkStream = Orders;
+
+    async fn join(&self, request: Request<v1::JoinRequest>) -> Result<Response<v1::JoinReply>, Status> {
+        let request = request.into_inner();
+        if request.protocol != proto::PROTOCOL {
+            return Err(Status::failed_precondition(format!(
+                "worker {} of version {} speaks protocol {}, this coordinator speaks {}",
+                request.worker,
+                request.version,
+                request.protocol,
+                proto::PROTOCOL
+            )));
+        }
+        let session = self.handle.join(request.worker).await.map_err(status)?;
+        let timing = self.handle.timing();
+        let (ttl_millis, beat_millis) = (millis(timing.session_ttl), millis(timing.beat));
+        Ok(Response::new(v1::JoinReply { session, ttl_millis, beat_millis }))
+    }
+
+    async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Orders>, Status> {
+        let (orders, outbound) = mpsc::channel(WAITING_ORDERS);
+        // The answer must not wait for the first message: a client may want to see it before it says anything.
+        tokio::spawn(listen(self.handle.clone(), request.into_inner(), orders));
+        Ok(Response::new(Box::pin(ReceiverStream::new(outbound).map(|order| Ok(order_to_wire(order))))))
+    }
+
+    async fn get_plan(&self, request: Request<v1::GetPlanRequest>) -> Result<Response<v1::GetPlanReply>, Status> {
+        let plan = self.handle.plan(&Digest::new(request.into_inner().digest)).await.map_err(status)?;
+        Ok(Response::new(v1::GetPlanReply { plan }))
+    }
+}
+
+/// One stream, from its Hello to its end.
+async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMessage>, orders: mpsc::Sender<Order>) {
+    let Ok(Some(v1::WorkerMessage { body: Some(up::Body::Hello(hello)) })) = inbound.message().await else {
+        let reason = "a stream begins with Hello".to_owned();
+        let _ = orders.send(Order::Goodbye { reason }).await;
+        return;
+    };
+    let session = hello.session;
+    let wanted = CancellationToken::new();
+    let stream = match handle.open_stream(session, orders.clone(), wanted.clone().drop_guard()).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            let _ = orders.send(Order::Goodbye { reason: error.to_string() }).await;
+            return;
+        }
+    };
+    // Only the dispatcher holds a sender now, so that the stream ends when it lets go.
+    drop(orders);
+    let hear = async {
+        while let Ok(Some(message)) = inbound.message().await {
+            let message = read(&handle, session, message).await?;
+            handle.hear(session, stream, message).await?;
+        }
+        Ok::<(), Error>(())
+    };
+    tokio::select! {
+        // An error says that the coordinator has stopped, and then nobody is left to tell.
+        _ = hear => {}
+        () = wanted.cancelled() => {}
+    }
+    let _ = handle.close_stream(session, stream).await;
+}
+
+async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMessage) -> Result<Message, Error> {
+    let malformed = |reason: &str| Ok(Message::Malformed { reason: reason.to_owned() });
+    match message.body {
+        None => malformed("a message without content"),
+        Some(up::Body::Hello(_)) => malformed("a second Hello on a stream"),
+        Some(up::Body::Beat(beat)) => {
+            let unsettled = record::Usd(beat.unsettled_nanos.max(0));
+            Ok(held(beat.held).map_or_else(too_long, |held| Message::Beat { held, unsettled }))
+        }
+        Some(up::Body::Claim(claim)) => Ok(Message::Claim { number: claim.number, want: claim.want }),
+        Some(up::Body::Release(release)) => {
+            Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials }))
+        }
+        Some(up::Body::Leave(_)) => Ok(Message::Leave),
+        Some(up::Body::Batch(batch)) => {
+            // The segment stands for the whole: the rest is smaller or as large.
+            let room = handle.room_for(batch.segment.len()).await?;
+            match commit(session, batch) {
+                Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
+                Err(error) => Ok(Message::Malformed { reason: error.to_string() }),
+            }
+        }
+    }
+}
+
+fn too_long() -> Message {
+    Message::Malformed { reason: format!("a list of more than {MOST_RANGES} ranges of trials") }
+}
+
+fn held(listed: Vec<v1::Held>) -> Option<Vec<Held>> {
+    let read = |held: v1::Held| Held { run: RunId::new(held.run), trials: held.first..held.end, epoch: held.epoch };
+    (listed.len() <= MOST_RANGES).then(|| listed.into_iter().map(read).collect())
+}
+
+fn commit(session: u64, batch: v1::Batch) -> Result<Commit, proto::Error> {
+    let mut ended = Vec::with_capacity(batch.ended.len());
+    for trial in batch.ended {
+        let (first_sequence, last_sequence) = (trial.first_sequence, trial.last_sequence);
+        ended.push(EndedTrial { trial: proto::trial::from_wire(trial)?, first_sequence, last_sequence });
+    }
+    let spend = proto::trial::spend_from_wire(batch.spend)?;
+    let segment = SegmentRow { payload: batch.segment, turns: batch.turns, spend };
+    Ok(Commit { session, sequence: batch.sequence, run: RunId::new(batch.run), segment, ended })
+}
+
+fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
+    let body = match order {
+        Order::Welcome { acknowledged } => down::Body::Welcome(v1::Welcome { acknowledged }),
+        Order::Acknowledged { sequence } => down::Body::Acknowledged(v1::Acknowledged { sequence }),
+        Order::Renewed { ttl } => down::Body::Renewed(v1::Renewed { ttl_millis: millis(ttl) }),
+        Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
+        Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
+        Order::Fenced { trials } => {
+            let trials = trials.into_iter().map(|held| v1::Held {
+                run: held.run.as_str().to_owned(),
+                first: held.trials.start,
+                end: held.trials.end,
+                epoch: held.epoch,
+            });
+            down::Body::Fenced(v1::Fenced { trials: trials.collect() })
+        }
+        Order::Grant { claim, leases, retry } => {
+            let leases = leases.into_iter().map(|(lease, digest)| v1::Lease {
+                lease: lease.id,
+                run: lease.run.as_str().to_owned(),
+                plan_digest: digest.as_str().to_owned(),
+                first: lease.trials.start,
+                end: lease.trials.end,
+                epoch: lease.epoch,
+            });
+            down::Body::Grant(v1::Grant { claim, leases: leases.collect(), retry_millis: millis(retry) })
+        }
+    };
+    v1::CoordinatorMessage { body: Some(body) }
+}
+
+fn millis(duration: std::time::Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}
