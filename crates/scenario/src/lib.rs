@@ -7,6 +7,7 @@
 pub mod check;
 pub mod conversation;
 pub mod diagnostic;
+pub mod estimate;
 pub mod format;
 pub mod ids;
 pub mod matrix;
@@ -15,6 +16,7 @@ pub mod mock;
 pub mod path;
 pub mod persona;
 pub mod plan;
+pub mod read;
 mod scenario;
 pub mod schema;
 pub mod suggest;
@@ -23,10 +25,12 @@ pub mod yaml;
 pub use check::{Check, Rule};
 pub use conversation::Conversation;
 pub use diagnostic::Diagnostic;
+pub use estimate::Estimate;
 pub use ids::{CaseId, Digest, RunId, TrialId};
 pub use message::Message;
 pub use persona::Persona;
 pub use plan::{Case, Plan, Trial};
+pub use read::Reading;
 pub use scenario::{
     Action, Environment, Format, History, OnFailure, Plugin, Scenario, Seeding, Source, Step, Strategy,
 };

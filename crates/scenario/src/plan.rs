@@ -10,10 +10,13 @@ use serde_json::Value;
 
 use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
 
+mod build;
 mod expand;
 mod number;
+mod select;
 mod stored;
 
+pub use build::{Choices, MAX_CASES, MAX_TRIALS, build};
 pub use stored::Error;
 
 /// The version of the plan's shape that this build writes and reads.

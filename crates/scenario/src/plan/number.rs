@@ -79,7 +79,7 @@ impl Plan {
         group.combinations().saturating_mul(group.personas.len() as u64).saturating_mul(self.agents.len() as u64)
     }
 
-    fn cases_of(&self, group: &Group) -> u64 {
+    pub(crate) fn cases_of(&self, group: &Group) -> u64 {
         match &group.selection {
             Some(selection) => selection.len() as u64,
             None => self.cells_of(group),

@@ -63,7 +63,7 @@ impl<'a> Shape<'a> {
         let constrains = |choice: &&Value| {
             ["type", "enum", "const", "properties", "anyOf", "oneOf"].iter().any(|word| !choice[*word].is_null())
         };
-        !self.choices.iter().all(|choice| constrains(choice))
+        !self.choices.iter().all(constrains)
     }
 
     fn below(&self, segment: &Segment) -> Self {

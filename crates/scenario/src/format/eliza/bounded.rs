@@ -12,7 +12,6 @@ macro_rules! bounded {
         pub(crate) struct $name(pub(crate) $number);
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the limits are checked first")]
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let high: Option<f64> = $high;
                 $crate::format::eliza::bounded::within(deserializer, $kind == "integer", $low, high)

@@ -1,0 +1,230 @@
+//! What a run will ask of models and agents, before it runs: for `--dry-run`.
+//!
+//! Upper figures are what the files allow, typical ones what conversations are usually like. A token is taken for
+//! four characters.
+
+use crate::{Action, Check, Conversation, Plan, Rule, Scenario, check::SatisfactionMethod};
+
+/// How many cases of a group are expanded; the rest is taken to be like them.
+const SAMPLE: u64 = 64;
+const CHARACTERS_PER_TOKEN: u64 = 4;
+/// A reply of the agent in tokens: usual, and long.
+const REPLY: Span = Span { typical: 120, upper: 600 };
+/// An answer of a judge in tokens: usual, and long.
+const FINDING: Span = Span { typical: 80, upper: 300 };
+/// What our own words around a prompt amount to, in tokens.
+const FRAME: u64 = 120;
+
+/// The size of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Estimate {
+    pub cases: u64,
+    pub trials: u64,
+    /// Simulated conversations, over all trials.
+    pub conversations: u64,
+    pub typical: Load,
+    pub upper: Load,
+}
+
+/// Calls and tokens by role, over all trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Load {
+    pub agent: Use,
+    pub user_sim: Use,
+    pub judge: Use,
+}
+
+/// What one role is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Use {
+    pub calls: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    typical: u64,
+    upper: u64,
+}
+
+/// Estimates a plan. Large groups are sampled evenly, so the cost does not grow with the number of cases.
+#[must_use]
+pub fn estimate(plan: &Plan) -> Estimate {
+    let mut total = Estimate { cases: plan.case_count(), trials: plan.planned(), ..Estimate::default() };
+    let mut first = 0;
+    for group in &plan.groups {
+        let cases = plan.cases_of(group);
+        let taken = cases.min(SAMPLE);
+        let mut sample = Estimate::default();
+        for place in 0..taken {
+            // In 128 bits, since a sample of a huge group would overflow 64.
+            let at = u64::try_from(u128::from(place) * u128::from(cases) / u128::from(taken)).unwrap_or(0);
+            let scenario = plan.case(first + at).and_then(|case| plan.scenario(&case).ok());
+            if let Some(scenario) = scenario {
+                sample.add(&trial(&scenario));
+            }
+        }
+        let factor = u128::from(cases) * u128::from(group.repeats);
+        total.add(&sample.scaled(factor, u128::from(taken.max(1))));
+        first = first.saturating_add(cases);
+    }
+    total
+}
+
+/// The size of one trial of a scenario.
+#[must_use]
+pub fn trial(scenario: &Scenario) -> Estimate {
+    let mut size = Estimate::default();
+    // What an agent that keeps no state is sent with each turn.
+    let opening: u64 = scenario.opening.iter().map(|message| tokens(&message.text())).sum();
+    let mut history = Span { typical: opening, upper: opening };
+    for step in &scenario.steps {
+        match &step.action {
+            Action::Say { message, .. } => {
+                let said = tokens(&message.text());
+                history = history.plus(said, said);
+                size.typical.agent.call(history.typical, REPLY.typical);
+                size.upper.agent.call(history.upper, REPLY.upper);
+                history = history.plus(REPLY.typical, REPLY.upper);
+            }
+            Action::Converse(conversation) => {
+                size.conversations += 1;
+                converse(conversation, &mut history, &mut size);
+            }
+            Action::Execute { .. } => {}
+        }
+        judge_all(&step.checks, &history, 1, &mut size);
+    }
+    size
+}
+
+fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate) {
+    let most = u64::from(conversation.max_turns);
+    // Conversations that can end early mostly do, after about two thirds of their turns.
+    let usual = if conversation.stops.is_empty() { most } else { (most * 2).div_ceil(3) };
+    let user = &conversation.simulator;
+    let profile: u64 = [Some(&user.persona), Some(&user.objective), user.style.as_ref(), user.emotional_state.as_ref()]
+        .into_iter()
+        .flatten()
+        .chain(&user.constraints)
+        .map(|text| tokens(text))
+        .sum();
+    let line = Span { typical: u64::from(user.max_tokens).min(60), upper: u64::from(user.max_tokens) };
+    let stop_judges = conversation.stops.iter().filter(|stop| stop.judge.is_some()).count() as u64;
+    for turn in 0..most {
+        let typically = u64::from(turn < usual);
+        let said = if turn == 0 {
+            let opening = tokens(&conversation.opening_line);
+            Span { typical: opening, upper: opening }
+        } else {
+            // The simulator sees its profile, the last turns and a summary of those before.
+            let seen = Span { typical: history.typical.min(800), upper: history.upper.min(4_000) };
+            if typically == 1 {
+                size.typical.user_sim.call(FRAME + profile + seen.typical, line.typical);
+            }
+            size.upper.user_sim.call(FRAME + profile + seen.upper, line.upper);
+            line
+        };
+        *history = history.plus(said.typical * typically, said.upper);
+        if typically == 1 {
+            size.typical.agent.call(history.typical, REPLY.typical);
+        }
+        size.upper.agent.call(history.upper, REPLY.upper);
+        *history = history.plus(REPLY.typical * typically, REPLY.upper);
+        judge_all(&conversation.turn_checks, history, typically, size);
+        for _ in 0..stop_judges {
+            judge(history, typically, size);
+        }
+    }
+    judge_all(&conversation.final_checks, history, 1, size);
+}
+
+fn judge_all(checks: &[Check], history: &Span, typically: u64, size: &mut Estimate) {
+    for _ in 0..checks.iter().map(|check| questions(&check.rule)).sum::<u64>() {
+        judge(history, typically, size);
+    }
+}
+
+fn judge(history: &Span, typically: u64, size: &mut Estimate) {
+    if typically == 1 {
+        size.typical.judge.call(FRAME + history.typical, FINDING.typical);
+    }
+    size.upper.judge.call(FRAME + history.upper, FINDING.upper);
+}
+
+/// How often a check asks a language model.
+fn questions(rule: &Rule) -> u64 {
+    match rule {
+        Rule::LlmJudge(_) => 1,
+        Rule::ConversationFlow { required_patterns, .. } => required_patterns.len() as u64,
+        Rule::UserSatisfaction { method, .. } => u64::from(*method != SatisfactionMethod::KeywordAnalysis),
+        Rule::ContextRetention { test_memory_of, retention_turns, .. } => {
+            (test_memory_of.len() as u64).saturating_mul(u64::from(*retention_turns).min(20))
+        }
+        Rule::StringContains { .. }
+        | Rule::RegexMatch { .. }
+        | Rule::FileExists { .. }
+        | Rule::FileContains { .. }
+        | Rule::CommandExitCodeIs { .. }
+        | Rule::TrajectoryContainsAction { .. }
+        | Rule::ExecutionTime { .. }
+        | Rule::ConversationLength { .. } => 0,
+    }
+}
+
+fn tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(CHARACTERS_PER_TOKEN)
+}
+
+impl Span {
+    fn plus(self, typical: u64, upper: u64) -> Self {
+        Self { typical: self.typical + typical, upper: self.upper + upper }
+    }
+}
+
+impl Use {
+    fn call(&mut self, input_tokens: u64, output_tokens: u64) {
+        self.calls += 1;
+        self.input_tokens += input_tokens;
+        self.output_tokens += output_tokens;
+    }
+
+    fn map(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            calls: with(self.calls, other.calls),
+            input_tokens: with(self.input_tokens, other.input_tokens),
+            output_tokens: with(self.output_tokens, other.output_tokens),
+        }
+    }
+}
+
+impl Load {
+    fn map(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            agent: self.agent.map(&other.agent, &with),
+            user_sim: self.user_sim.map(&other.user_sim, &with),
+            judge: self.judge.map(&other.judge, &with),
+        }
+    }
+}
+
+impl Estimate {
+    fn add(&mut self, other: &Self) {
+        self.conversations = self.conversations.saturating_add(other.conversations);
+        self.typical = self.typical.map(&other.typical, u64::saturating_add);
+        self.upper = self.upper.map(&other.upper, u64::saturating_add);
+    }
+
+    fn scaled(&self, factor: u128, divisor: u128) -> Self {
+        let scale = |number: u64, _: u64| {
+            u64::try_from(u128::from(number).saturating_mul(factor) / divisor).unwrap_or(u64::MAX)
+        };
+        Self {
+            conversations: scale(self.conversations, 0),
+            typical: self.typical.map(&self.typical, scale),
+            upper: self.upper.map(&self.upper, scale),
+            ..*self
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! From what was read and what the user chose to the plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{Axis, Gates, Group, Plan, VERSION, select};
+use crate::{
+    Action, Diagnostic, Digest,
+    matrix::Matrix,
+    path::{Miss, Path, Segment},
+    persona::{self, Library},
+    read::{Reading, ScenarioFile},
+    suggest,
+};
+
+/// The most cases that a plan may have.
+pub const MAX_CASES: u64 = 1_000_000;
+/// The most trials that a plan may have, unless the user says otherwise.
+pub const MAX_TRIALS: u64 = 10_000_000;
+
+/// What the user decides beside the files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choices {
+    pub name: String,
+    pub seed: u64,
+    /// Stronger than what the files say.
+    pub repeats: Option<u32>,
+    /// Names of the library, or `all`; stronger than what the files say. Empty: what the files say.
+    pub personas: Vec<String>,
+    /// Parameter paths and values: each becomes an axis of one value, so that cases show what they were played with.
+    pub set: Vec<(String, Value)>,
+    /// Names of agents; at least one.
+    pub agents: Vec<String>,
+    pub live: bool,
+    pub gates: Gates,
+    /// Keeps the cases that have this in their scenario, combination, parameters or persona; capitals do not count.
+    pub filter: Option<String>,
+    /// Keeps the scenarios that have one of these tags. Empty: all.
+    pub tags: Vec<String>,
+    pub max_trials: u64,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self {
+            name: "run".to_owned(),
+            seed: 0,
+            repeats: None,
+            personas: Vec::new(),
+            set: Vec::new(),
+            agents: vec!["mock".to_owned()],
+            live: false,
+            gates: Gates::default(),
+            filter: None,
+            tags: Vec::new(),
+            max_trials: MAX_TRIALS,
+        }
+    }
+}
+
+/// Makes the plan of all that was read without errors.
+///
+/// # Errors
+/// A choice names what does not exist, nothing is left to play, or the plan would be too large.
+pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnostic>> {
+    let mut builder = Builder { reading, choices, faults: Vec::new(), used: BTreeSet::new(), misses: BTreeMap::new() };
+    let personas = builder.chosen_personas();
+    let set = builder.chosen_set();
+    let alone = reading.scenarios.iter().filter(|file| file.plays_alone()).map(|file| (file, None));
+    let multiplied =
+        reading.matrices.iter().filter_map(|file| Some((reading.scenarios.get(file.base)?, Some(&file.matrix))));
+    let groups =
+        alone.chain(multiplied).filter_map(|(file, matrix)| builder.group(file, matrix, &personas, &set)).collect();
+    builder.refuse_unused(&set);
+    let mut agents = choices.agents.clone();
+    let mut seen = BTreeSet::new();
+    agents.retain(|agent| seen.insert(agent.clone()));
+    if agents.is_empty() {
+        builder.fault("no agent is named", None);
+    }
+    let mut plan = Plan {
+        version: VERSION,
+        name: choices.name.clone(),
+        seed: choices.seed,
+        groups,
+        personas: BTreeMap::new(),
+        agents,
+        live: choices.live,
+        gates: choices.gates.clone(),
+    };
+    if plan.groups.is_empty() {
+        builder
+            .fault("there is no scenario to play", Some("name scenario files, or folders that hold some".to_owned()));
+    }
+    if builder.faults.is_empty() {
+        make_keys_unique(&mut plan.groups);
+        if let Err(fault) = select::narrow(&mut plan, choices) {
+            builder.faults.push(fault);
+        }
+    }
+    if !builder.faults.is_empty() {
+        return Err(builder.faults);
+    }
+    let names: BTreeSet<&String> = plan.groups.iter().flat_map(|group| group.personas.iter().flatten()).collect();
+    plan.personas =
+        names.into_iter().filter_map(|name| Some((name.clone(), reading.personas.get(name)?.clone()))).collect();
+    Ok(plan)
+}
+
+struct Builder<'a> {
+    reading: &'a Reading,
+    choices: &'a Choices,
+    faults: Vec<Diagnostic>,
+    /// The paths of `set` that some document had a place for.
+    used: BTreeSet<String>,
+    /// Why a document had no place for a path.
+    misses: BTreeMap<String, Miss>,
+}
+
+impl Builder<'_> {
+    fn group(
+        &mut self,
+        file: &ScenarioFile,
+        matrix: Option<&Matrix>,
+        personas: &[String],
+        set: &[(Path, Value)],
+    ) -> Option<Group> {
+        let script = &file.script;
+        let name = matrix.map_or(&script.scenario.name, |matrix| &matrix.name).clone();
+        let path = matrix.map_or(&file.document.path, |matrix| &matrix.path);
+        let mut axes = matrix.map_or_else(Vec::new, |matrix| matrix.axes.clone());
+        self.put_set(file, set, &mut axes);
+        let mut tags = script.scenario.tags.clone();
+        tags.extend(matrix.into_iter().flat_map(|matrix| matrix.tags.iter().cloned()));
+        tags.sort();
+        tags.dedup();
+        let repeats = self.choices.repeats.or(matrix.and_then(|matrix| matrix.repeats)).or(script.repeats);
+        Some(Group {
+            key: format!("{}/{name}", stem(path)),
+            name,
+            format: file.format,
+            source: script.scenario.source.clone(),
+            document: file.document.value.clone(),
+            lines: file.document.root().lines(),
+            tags,
+            weight: script.scenario.weight,
+            required_pass_rate: script.scenario.required_pass_rate,
+            axes,
+            personas: self.personas_of(file, matrix, personas)?,
+            repeats: repeats.unwrap_or(1).max(1),
+            selection: None,
+        })
+    }
+
+    /// What the user chose, else what the matrix says, else what the scenario says, else the scenario's own.
+    fn personas_of(
+        &mut self,
+        file: &ScenarioFile,
+        matrix: Option<&Matrix>,
+        chosen: &[String],
+    ) -> Option<Vec<Option<String>>> {
+        let talks = file.script.scenario.steps.iter().any(|step| matches!(step.action, Action::Converse(_)));
+        if !talks {
+            return Some(vec![None]);
+        }
+        if !chosen.is_empty() {
+            return Some(chosen.iter().cloned().map(Some).collect());
+        }
+        let (written, path, spot) = match matrix.filter(|matrix| !matrix.personas.is_empty()) {
+            Some(matrix) => (&matrix.personas, &matrix.path, matrix.base_spot),
+            None => {
+                let place = ["gabfest", "personas"].map(|key| Segment::Key(key.to_owned())).to_vec();
+                (&file.script.personas, &file.document.path, file.document.places.find(&Path(place)))
+            }
+        };
+        let names = match resolve(written, &self.reading.personas) {
+            Ok(names) => names,
+            Err((message, help)) => {
+                self.faults.push(Diagnostic::error(path, spot.line, spot.column, message).with_help(help));
+                return None;
+            }
+        };
+        Some(if names.is_empty() { vec![None] } else { names.into_iter().map(Some).collect() })
+    }
+
+    fn chosen_personas(&mut self) -> Vec<String> {
+        resolve(&self.choices.personas, &self.reading.personas).unwrap_or_else(|(message, help)| {
+            self.fault(message, Some(help));
+            Vec::new()
+        })
+    }
+
+    fn chosen_set(&mut self) -> Vec<(Path, Value)> {
+        let mut set = Vec::new();
+        for (text, value) in &self.choices.set {
+            match Path::parse(text) {
+                Ok(path) => set.push((path, value.clone())),
+                Err(error) => {
+                    let help = "a path looks like `run[0].conversation.max_turns`".to_owned();
+                    self.fault(format!("`{text}` is not a path: {error}"), Some(help));
+                }
+            }
+        }
+        set
+    }
+
+    /// A chosen value takes the place of an axis over the same parameter; else it becomes one, the outermost.
+    fn put_set(&mut self, file: &ScenarioFile, set: &[(Path, Value)], axes: &mut Vec<Axis>) {
+        let mut document = file.document.clone();
+        let schema = if set.is_empty() { Value::Null } else { file.format.schema() };
+        for (place, (path, value)) in set.iter().enumerate() {
+            let text = path.to_string();
+            if let Err(miss) =
+                path.fits(&document.value, &schema).and_then(|()| path.set(&mut document.value, value.clone()))
+            {
+                self.misses.insert(text, miss);
+                continue;
+            }
+            self.used.insert(text.clone());
+            let faults = file.format.read(&document).1.into_iter().filter(Diagnostic::is_error);
+            self.faults.extend(faults.map(|found| Diagnostic {
+                message: format!("with `{text}` set to {value}: {}", found.message),
+                ..found
+            }));
+            let axis = Axis { parameter: text, values: vec![value.clone()] };
+            match axes.iter_mut().find(|other| other.parameter == axis.parameter) {
+                Some(other) => *other = axis,
+                None => axes.insert(place.min(axes.len()), axis),
+            }
+        }
+    }
+
+    /// A value that no document has a place for was meant for something.
+    fn refuse_unused(&mut self, set: &[(Path, Value)]) {
+        for (path, _) in set {
+            let text = path.to_string();
+            if self.used.contains(&text) {
+                continue;
+            }
+            if let Some(miss) = self.misses.get(&text).cloned() {
+                self.fault(format!("`{text}` cannot be set in any scenario: {}", miss.message), miss.help);
+            }
+        }
+    }
+
+    fn fault(&mut self, message: impl Into<String>, help: Option<String>) {
+        let mut diagnostic = Diagnostic::error(String::new(), 0, 0, message);
+        diagnostic.help = help;
+        self.faults.push(diagnostic);
+    }
+}
+
+/// Names of the library for names as written, each once; the error is a message and its help.
+fn resolve(written: &[String], library: &Library) -> Result<Vec<String>, (String, String)> {
+    let mut names: Vec<String> = Vec::new();
+    for name in written {
+        let meant: Vec<&str> = if name == persona::ALL { library.names().collect() } else { vec![name] };
+        if meant.is_empty() {
+            return Err(("there are no personas".to_owned(), "name a folder that holds a persona library".to_owned()));
+        }
+        for name in meant {
+            if library.get(name).is_none() {
+                let help = if library.is_empty() {
+                    "no persona library was read: name the folder that holds it too".to_owned()
+                } else {
+                    suggest::known_names(name, library.names())
+                };
+                return Err((format!("unknown persona `{name}`"), help));
+            }
+            if !names.iter().any(|other| other == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// The file's name without folder and endings.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or(name);
+    name.strip_suffix(".scenario").or_else(|| name.strip_suffix(".matrix")).unwrap_or(name)
+}
+
+/// Groups with one key get the digest of their content behind it, whichever comes first; a number where even the
+/// contents are equal.
+fn make_keys_unique(groups: &mut [Group]) {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for group in groups.iter() {
+        *counts.entry(group.key.clone()).or_default() += 1;
+    }
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    for group in groups {
+        if counts.get(&group.key).is_some_and(|count| *count > 1) {
+            let digest = Digest::of_json(&group.document);
+            group.key = format!("{}#{}", group.key, &digest.short()[..8]);
+        }
+        let number = seen.entry(group.key.clone()).or_default();
+        *number += 1;
+        if *number > 1 {
+            group.key = format!("{}-{number}", group.key);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Narrowing a plan by tags and filter, and refusing one that is too large.
+
+use std::collections::BTreeSet;
+
+use super::{Case, Choices, Group, MAX_CASES, Plan};
+use crate::{Diagnostic, suggest};
+
+/// Applies the choices. The sizes are multiplied out before anything is listed, so a plan of 10^12 trials is
+/// refused at once.
+pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnostic> {
+    by_tags(plan, &choices.tags)?;
+    check_cases(plan)?;
+    by_filter(plan, choices.filter.as_deref())?;
+    check_trials(plan, choices.max_trials)
+}
+
+fn by_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
+    if tags.is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<String> = plan.groups.iter().flat_map(|group| group.tags.iter().cloned()).collect();
+    plan.groups.retain(|group| group.tags.iter().any(|tag| tags.contains(tag)));
+    if !plan.groups.is_empty() {
+        return Ok(());
+    }
+    let fault = fault(format!("no scenario has the tag `{}`", tags.join("` or `")));
+    Err(match tags.first() {
+        Some(_) if known.is_empty() => fault.with_help("tags are written in a scenario under `gabfest: {tags: [...]}`"),
+        Some(first) => fault.with_help(suggest::known_names(first, known.iter().map(String::as_str))),
+        None => fault,
+    })
+}
+
+fn by_filter(plan: &mut Plan, filter: Option<&str>) -> Result<(), Diagnostic> {
+    let Some(filter) = filter.filter(|text| !text.is_empty()) else { return Ok(()) };
+    let wanted = filter.to_lowercase();
+    let selections: Vec<Vec<u64>> = plan
+        .groups
+        .iter()
+        .enumerate()
+        .map(|(index, group)| {
+            let kept = |cell: &u64| plan.cell(0, index, *cell).is_some_and(|case| matches(&case, group, &wanted));
+            (0..plan.cells_of(group)).filter(kept).collect()
+        })
+        .collect();
+    for (group, selection) in plan.groups.iter_mut().zip(selections) {
+        group.selection = Some(selection);
+    }
+    plan.groups.retain(|group| group.selection.as_ref().is_none_or(|cells| !cells.is_empty()));
+    if plan.groups.is_empty() {
+        return Err(fault(format!("no case has `{filter}` in its scenario, combination, parameters or persona"))
+            .with_help("`--dry-run` without the filter lists the cases"));
+    }
+    Ok(())
+}
+
+fn matches(case: &Case, group: &Group, wanted: &str) -> bool {
+    let parameters: serde_json::Map<String, serde_json::Value> = case.parameters.iter().cloned().collect();
+    let parameters = serde_json::Value::Object(parameters).to_string();
+    let texts = [group.key.as_str(), &case.scenario, &parameters];
+    let named = [case.combination.as_deref(), case.persona.as_deref()];
+    texts.into_iter().chain(named.into_iter().flatten()).any(|text| text.to_lowercase().contains(wanted))
+}
+
+fn check_cases(plan: &Plan) -> Result<(), Diagnostic> {
+    let total = plan.groups.iter().fold(0_u128, |sum, group| sum.saturating_add(cells(plan, group)));
+    if total <= u128::from(MAX_CASES) {
+        return Ok(());
+    }
+    Err(too_large(plan, |group| cells(plan, group), false, format!("{total} cases"), MAX_CASES))
+}
+
+fn check_trials(plan: &Plan, limit: u64) -> Result<(), Diagnostic> {
+    let trials = |group: &Group| {
+        let cases = group.selection.as_ref().map_or_else(|| cells(plan, group), |cells| cells.len() as u128);
+        cases.saturating_mul(u128::from(group.repeats))
+    };
+    let total = plan.groups.iter().fold(0_u128, |sum, group| sum.saturating_add(trials(group)));
+    if total <= u128::from(limit) {
+        return Ok(());
+    }
+    Err(too_large(plan, trials, true, format!("{total} trials"), limit))
+}
+
+/// Shows how the largest group multiplies out.
+fn too_large(plan: &Plan, size: impl Fn(&Group) -> u128, with_repeats: bool, total: String, limit: u64) -> Diagnostic {
+    let Some(group) = plan.groups.iter().max_by_key(|group| size(group)) else { return fault(total) };
+    let mut factors: Vec<String> =
+        group.axes.iter().take(16).map(|axis| format!("{} values", axis.values.len())).collect();
+    if group.axes.len() > 16 {
+        factors.push(format!("{} more axes", group.axes.len() - 16));
+    }
+    factors.push(format!("{} personas", group.personas.len()));
+    factors.push(format!("{} agents", plan.agents.len()));
+    if with_repeats {
+        factors.push(format!("{} repeats", group.repeats));
+    }
+    let sum = format!("`{}` alone has {} = {}", group.key, factors.join(" x "), size(group));
+    let help = "shorten an axis, or split the matrix into several files";
+    fault(format!("the plan has {total}, at most {limit} are allowed; {sum}")).with_help(help)
+}
+
+fn cells(plan: &Plan, group: &Group) -> u128 {
+    let combinations =
+        group.axes.iter().fold(1_u128, |product, axis| product.saturating_mul(axis.values.len() as u128));
+    combinations.saturating_mul(group.personas.len() as u128).saturating_mul(plan.agents.len() as u128)
+}
+
+fn fault(message: String) -> Diagnostic {
+    Diagnostic::error(String::new(), 0, 0, message)
+}

@@ -1,0 +1,356 @@
+//! Finds and reads the files that a user names. The only file of this crate that touches the disk.
+//!
+//! A file is known by its name: `*.scenario.yaml`, `*.matrix.yaml`, `*.persona.yaml` (or `.yml`), and any YAML in a
+//! folder called `personas`. Another YAML file is read as a scenario where it is named itself, and left alone where
+//! its folder is. A faulty file is reported and never ends the reading.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Diagnostic, Format,
+    format::Script,
+    matrix::{self, Matrix},
+    path::{self, Segment},
+    persona::Library,
+    yaml::{self, Document, Findings},
+};
+
+/// Folders deeper than this are not looked into; links to folders never are.
+const MAX_FOLDERS: usize = 64;
+
+/// What was found in the files.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// All scenarios without errors, bases of matrices included.
+    pub scenarios: Vec<ScenarioFile>,
+    pub matrices: Vec<MatrixFile>,
+    pub personas: Library,
+    /// In the order of the files, within a file in the order of the lines.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A scenario file without errors.
+#[derive(Debug)]
+pub struct ScenarioFile {
+    pub document: Document,
+    pub format: Format,
+    pub script: Script,
+    /// The user named the file itself, not only a folder around it or a matrix upon it.
+    pub named: bool,
+    /// A matrix of the same reading stands on it.
+    pub is_base: bool,
+}
+
+impl ScenarioFile {
+    /// Whether it is played by itself. The base of a matrix is played through the matrix alone, unless the user
+    /// named it too: with its own settings it is almost always one more of the matrix's combinations.
+    #[must_use]
+    pub fn plays_alone(&self) -> bool {
+        self.named || !self.is_base
+    }
+}
+
+/// A matrix file without errors.
+#[derive(Debug)]
+pub struct MatrixFile {
+    pub matrix: Matrix,
+    /// Index into [`Reading::scenarios`].
+    pub base: usize,
+}
+
+/// Reads files and folders, folders with all that is in them.
+#[must_use]
+pub fn read(paths: &[PathBuf]) -> Reading {
+    let mut reader = Reader::default();
+    for path in paths {
+        reader.find(path);
+    }
+    let found = std::mem::take(&mut reader.found);
+    // Bases before the matrices that name them.
+    for (real, file) in found.iter().filter(|(_, file)| matches!(file.kind, Kind::Scenario(_))) {
+        reader.scenario(real, file);
+    }
+    for (_, file) in found.iter().filter(|(_, file)| file.kind == Kind::Matrix) {
+        reader.matrix(file);
+    }
+    for (_, file) in found.iter().filter(|(_, file)| file.kind == Kind::Persona) {
+        reader.personas(file);
+    }
+    reader.reading
+}
+
+#[derive(Default)]
+struct Reader {
+    /// With their real paths, in the order in which they were found.
+    found: Vec<(PathBuf, Found)>,
+    /// Where in the list above a real path is.
+    places: BTreeMap<PathBuf, usize>,
+    /// What became of each scenario file, by its real path: an index into the scenarios, or `None` for a fault.
+    scenarios: BTreeMap<PathBuf, Option<usize>>,
+    reading: Reading,
+}
+
+struct Found {
+    path: PathBuf,
+    kind: Kind,
+    /// The user named the file itself, not only a folder around it.
+    named: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Scenario(Format),
+    Matrix,
+    Persona,
+}
+
+impl Reader {
+    fn find(&mut self, path: &Path) {
+        let fault = |message: &str, help: &str| Diagnostic::error(shown(path), 0, 0, message).with_help(help);
+        match fs::metadata(path) {
+            Err(error) => {
+                let help = "name scenario files, matrix files, or folders that hold some";
+                self.report(fault(&format!("cannot be read: {error}"), help));
+            }
+            Ok(metadata) if metadata.is_dir() => {
+                let before = self.found.len();
+                self.walk(path, 0);
+                if self.found.len() == before {
+                    let help = "scenario files end in `.scenario.yaml`, matrix files in `.matrix.yaml`";
+                    self.report(fault("the folder holds no scenario, matrix or persona", help));
+                }
+            }
+            Ok(metadata) if metadata.is_file() => match kind_of(path).or_else(|| as_scenario(path)) {
+                Some(kind) => {
+                    self.add(path.to_path_buf(), kind, true);
+                    // The library beside a scenario belongs to it.
+                    if let Some(folder) = path.parent().map(|folder| folder.join("personas")).filter(|it| it.is_dir()) {
+                        self.walk(&folder, 0);
+                    }
+                }
+                None => self.report(fault("is not a YAML file", "scenario files end in `.scenario.yaml`")),
+            },
+            Ok(_) => self.report(fault("is neither a file nor a folder", "name scenario files or folders")),
+        }
+    }
+
+    fn walk(&mut self, folder: &Path, depth: usize) {
+        let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.report(Diagnostic::error(shown(folder), 0, 0, format!("cannot be read: {error}")));
+                return;
+            }
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                continue;
+            }
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < MAX_FOLDERS {
+                    self.walk(&path, depth + 1);
+                }
+            } else if path.is_file()
+                && let Some(kind) = kind_of(&path)
+            {
+                self.add(path, kind, false);
+            }
+        }
+    }
+
+    fn add(&mut self, path: PathBuf, kind: Kind, named: bool) {
+        let real = real(&path);
+        if let Some(place) = self.places.get(&real) {
+            self.found[*place].1.named |= named;
+            return;
+        }
+        self.places.insert(real.clone(), self.found.len());
+        self.found.push((real, Found { path, kind, named }));
+    }
+
+    fn personas(&mut self, file: &Found) {
+        if let Some(document) = self.open(&file.path) {
+            let diagnostics = self.reading.personas.add(&document);
+            self.reading.diagnostics.extend(diagnostics);
+        }
+    }
+
+    fn scenario(&mut self, real: &Path, file: &Found) -> Option<usize> {
+        let Kind::Scenario(format) = file.kind else { return None };
+        if let Some(known) = self.scenarios.get(real) {
+            return *known;
+        }
+        let index = self.read_scenario(file, format);
+        self.scenarios.insert(real.to_path_buf(), index);
+        index
+    }
+
+    fn read_scenario(&mut self, file: &Found, format: Format) -> Option<usize> {
+        let mut document = self.open(&file.path)?;
+        let read = self.put_sql_in(&mut document, &file.path);
+        let (script, diagnostics) = format.read(&document);
+        self.reading.diagnostics.extend(diagnostics);
+        if !read {
+            return None;
+        }
+        self.reading.scenarios.push(ScenarioFile {
+            document,
+            format,
+            script: script?,
+            named: file.named,
+            is_base: false,
+        });
+        Some(self.reading.scenarios.len() - 1)
+    }
+
+    fn matrix(&mut self, file: &Found) {
+        let Some(document) = self.open(&file.path) else { return };
+        let (matrix, diagnostics) = matrix::read(&document);
+        self.reading.diagnostics.extend(diagnostics);
+        let Some(matrix) = matrix else { return };
+        let fault =
+            |message: String| Diagnostic::error(&matrix.path, matrix.base_spot.line, matrix.base_spot.column, message);
+        let path = file.path.parent().unwrap_or(Path::new("")).join(&matrix.base_scenario);
+        if !path.is_file() {
+            let help = "the path is relative to the matrix file";
+            self.report(fault(format!("the base scenario `{}` is not there", shown(&path))).with_help(help));
+            return;
+        }
+        let Some(kind) = kind_of(&path).or_else(|| as_scenario(&path)).filter(|kind| matches!(kind, Kind::Scenario(_)))
+        else {
+            self.report(fault(format!("`{}` is not a scenario file", shown(&path))));
+            return;
+        };
+        let base_file = Found { path, kind, named: false };
+        let Some(base) = self.scenario(&real(&base_file.path), &base_file) else {
+            self.report(fault(format!("the base scenario `{}` has errors", shown(&base_file.path))));
+            return;
+        };
+        let scenario = &mut self.reading.scenarios[base];
+        scenario.is_base = true;
+        let diagnostics = matrix::check(&matrix, &scenario.document, scenario.format);
+        let sound = !diagnostics.iter().any(Diagnostic::is_error);
+        self.reading.diagnostics.extend(diagnostics);
+        if sound {
+            self.reading.matrices.push(MatrixFile { matrix, base });
+        }
+    }
+
+    /// SQL files travel in the document, since workers see no files of the user.
+    fn put_sql_in(&mut self, document: &mut Document, scenario: &Path) -> bool {
+        let mut findings = Findings::new(&document.path);
+        let mut texts = Vec::new();
+        let root = document.root();
+        let databases = root.get("gabfest").map_or_else(Vec::new, |ours| ours.items_of("database"));
+        for (index, database) in databases.iter().enumerate() {
+            for (place, file) in database.items_of("files").iter().enumerate() {
+                let Value::String(name) = file.value() else { continue };
+                match sql(scenario, name) {
+                    Ok(text) => texts.push((index, place, json!({ "path": name, "text": text }))),
+                    Err(fault) => findings.error(file.spot(), format!("the SQL file `{name}` {fault}")),
+                }
+            }
+        }
+        let complete = !findings.has_errors();
+        for (index, place, text) in texts {
+            let key = |name: &str| Segment::Key(name.to_owned());
+            let path = path::Path(vec![
+                key("gabfest"),
+                key("database"),
+                Segment::Index(index),
+                key("files"),
+                Segment::Index(place),
+            ]);
+            path.set(&mut document.value, text).expect("the path was just walked");
+        }
+        self.reading.diagnostics.extend(findings.into_sorted());
+        complete
+    }
+
+    fn open(&mut self, path: &Path) -> Option<Document> {
+        match text_of(path).and_then(|text| yaml::open(&text, &shown(path))) {
+            Ok(document) => Some(document),
+            Err(diagnostic) => {
+                self.report(diagnostic);
+                None
+            }
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.reading.diagnostics.push(diagnostic);
+    }
+}
+
+/// A path as diagnostics show it.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// The path without links and `..`, so that one file has one name.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn kind_of(path: &Path) -> Option<Kind> {
+    let name = path.file_name()?.to_str()?;
+    let ends = |kind: &str| [".yaml", ".yml"].iter().any(|ending| name.ends_with(&format!(".{kind}{ending}")));
+    if let Some(format) = Format::of_file(name) {
+        return Some(Kind::Scenario(format));
+    }
+    if ends("matrix") {
+        return Some(Kind::Matrix);
+    }
+    let in_library = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "personas");
+    (ends("persona") || (in_library && is_yaml(path))).then_some(Kind::Persona)
+}
+
+/// A YAML file with any name, for one who names it himself.
+fn as_scenario(path: &Path) -> Option<Kind> {
+    is_yaml(path).then_some(Kind::Scenario(Format::Eliza))
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
+/// The text of a file that is no larger than what is read.
+fn text_of(path: &Path) -> Result<String, Diagnostic> {
+    let fault = |line: u32, message: String| Diagnostic::error(shown(path), line, 0, message);
+    let unreadable = |error: std::io::Error| fault(0, format!("cannot be read: {error}"));
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    if size > yaml::MAX_BYTES as u64 {
+        return Err(yaml::too_large(size, &shown(path)));
+    }
+    let mut bytes = Vec::new();
+    // The file may grow while it is read.
+    file.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + sound.iter().filter(|byte| **byte == b'\n').count();
+        fault(u32::try_from(line).unwrap_or(u32::MAX), "the file is not UTF-8 from here on".to_owned())
+            .with_help("save it as UTF-8")
+    })
+}
+
+/// The text of an SQL file beside or below the scenario. The error is a fragment that fits behind its name.
+fn sql(scenario: &Path, name: &str) -> Result<String, String> {
+    let folder = real(scenario).parent().map(Path::to_path_buf).unwrap_or_default();
+    let path = fs::canonicalize(folder.join(name)).map_err(|error| format!("cannot be read: {error}"))?;
+    // A scenario from elsewhere must not send just any file of this machine to a database.
+    if !path.starts_with(&folder) {
+        return Err("is not in the scenario's folder".to_owned());
+    }
+    text_of(&path).map_err(|diagnostic| diagnostic.message)
+}
