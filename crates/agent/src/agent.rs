@@ -34,7 +34,7 @@ pub struct Start {
 /// One conversation with an agent.
 #[async_trait]
 pub trait Session: Send {
-    /// Says something and waits for the whole answer. The caller bounds the time.
+    /// Says something and waits for the whole answer, `exchange.timeout` long at most; waits for permits do not count.
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<Reply, Error>;
 
     /// Puts another answer in the place of the last one, for formats that keep the expected answer.

@@ -7,10 +7,7 @@ use record::{FailureKind, turn::ToolCall};
 use scenario::{Message, Plugin, ids::seed_of, message::Part, message::Speaker};
 use serde_json::{Value, json};
 
-use crate::{
-    Agent, Error, Exchange, Reply, Session, Settings, Start,
-    settings::{self},
-};
+use crate::{Agent, Error, Exchange, Reply, Session, Settings, Start, settings};
 
 /// What a tool call is answered with in the history: chat protocols refuse a call that nothing answers.
 const NO_TOOL: &str = r#"{"error":"no such tool is connected"}"#;
@@ -89,6 +86,7 @@ impl Session for ModelSession {
         context.turn = exchange.turn;
         context.call = 0;
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
+        self.request.timeout = Some(exchange.timeout);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
         self.request.messages.push(message_of(exchange.message));
         let reply = self.model.ask(&self.request).await.map_err(error_of)?;

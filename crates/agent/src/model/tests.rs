@@ -87,6 +87,7 @@ async fn each_turn_is_asked_with_all_that_was_said() {
         ]
     );
     assert_eq!(words(&asked[0]), words(&asked[1])[..3]);
+    assert_eq!(asked[1].timeout, Some(Duration::from_secs(30)));
     assert_eq!((asked[0].temperature, asked[0].max_tokens, asked[0].tools.len()), (Some(0.0), Some(50), 1));
     let context = &asked[1].context;
     assert_eq!((context.role.as_str(), context.turn, context.call), ("agent", 2, 0));

@@ -4,7 +4,8 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::MARK;
+/// [`super::MARK`], after what stood before the key.
+const REPLACEMENT: &str = "${before}[redacted]";
 
 /// A key begins a word, or follows an escaped line break of JSON (`\nsk-…`, where no word begins).
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
@@ -20,12 +21,17 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 pub(super) fn redact(text: &str) -> Cow<'_, str> {
-    SHAPES.replace_all(text, format!("${{before}}{MARK}"))
+    SHAPES.replace_all(text, REPLACEMENT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_kinds_of_secret_leave_the_same_mark() {
+        assert_eq!(redact("AKIAIOSFODNN7EXAMPLE"), crate::redact::MARK);
+    }
 
     #[test]
     fn keys_are_known_by_their_shape() {
