@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 use crate::{Error, Model, Reply, Request};
 
 use super::{
+    connect,
     gather::{self, Gather, Trouble},
     headers, rejection,
     reply::Completion,
@@ -52,8 +53,8 @@ pub struct Settings {
 
 /// A server that is asked for chat completions.
 ///
-/// reqwest does not show the socket, so times are measured from the moment the request is given to it. That is
-/// the time on a warm connection; the first call on each connection has the connecting in it.
+/// Times are measured from the moment the request is given to reqwest or, where that has to connect first, from
+/// the moment the connection is there: reqwest does not show the socket.
 #[derive(Debug)]
 pub struct Client {
     name: String,
@@ -77,6 +78,7 @@ impl Client {
             // of streams: a wait that would pass for latency.
             .http1_only()
             .pool_max_idle_per_host(usize::MAX)
+            .connector_layer(connect::Note)
             .connect_timeout(CONNECT_WITHIN.min(settings.timeout))
             // A redirect could carry the key to another host, and a proxy from the environment is not in the plan.
             .redirect(redirect::Policy::none())
@@ -101,7 +103,13 @@ impl Client {
     }
 
     async fn hear(&self, call: reqwest::Request, request: &Request, sent: Instant) -> Result<Reply, Error> {
-        let mut response = self.http.execute(call).await.map_err(|error| self.unreachable(error))?;
+        let (response, connected_at) = connect::watch(self.http.execute(call)).await;
+        let mut response = response.map_err(|error| self.unreachable(error))?;
+        if let Some(at) = connected_at {
+            tracing::debug!(endpoint = self.name, connect_micros = (at - sent).as_micros() as u64, "connected");
+        }
+        // The latency of a call begins on a warm connection.
+        let sent = connected_at.unwrap_or(sent);
         if !response.status().is_success() {
             let (body, _) = self.body(&mut response, MOST_BODY_BYTES).await;
             let (status, headers) = (response.status(), response.headers());
