@@ -1,7 +1,8 @@
 //! Everything that asks a language model: clients, limits, retries, and the mock model.
 //!
 //! One small trait, [`Model`]; [`openai`] speaks to servers, [`mock`] answers by itself; [`limit`] and
-//! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe.
+//! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
+//! named by its place, a [`price`] turns tokens into money, and an [`estimate`] stands for tokens not yet counted.
 
 pub mod endpoint;
 pub mod error;
