@@ -63,6 +63,20 @@ pub(crate) fn usd(dollars: f64) -> String {
     Usd((dollars * 1e9).round() as i64).to_string()
 }
 
+/// `2026-03-14 02:00:00 – 02:04:31 UTC`, of RFC 3339 in UTC; anything else stays as it is.
+pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
+    let parts = |moment: &str| {
+        let (date, time) = moment.strip_suffix('Z')?.split_once('T')?;
+        Some((date.to_owned(), time.split('.').next().unwrap_or(time).to_owned()))
+    };
+    match (parts(started), ended.map(parts)) {
+        (Some((date, time)), None) => format!("{date} {time} UTC"),
+        (Some((date, time)), Some(Some((end_date, end)))) if date == end_date => format!("{date} {time} – {end} UTC"),
+        (Some((date, time)), Some(Some((end_date, end)))) => format!("{date} {time} – {end_date} {end} UTC"),
+        _ => ended.map_or_else(|| started.to_owned(), |ended| format!("{started} – {ended}")),
+    }
+}
+
 /// `1 case`, `2 cases`.
 pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
@@ -95,6 +109,18 @@ mod tests {
         }
         assert_eq!(usd(0.01234), "$0.0123");
         assert_eq!(plural(1, "case", "cases"), "1 case");
+    }
+
+    #[test]
+    fn times_of_one_day_share_their_date() {
+        for (started, ended, text) in [
+            ("2026-03-14T02:00:00Z", Some("2026-03-14T02:04:31.25Z"), "2026-03-14 02:00:00 – 02:04:31 UTC"),
+            ("2026-03-14T23:59:00Z", Some("2026-03-15T00:01:00Z"), "2026-03-14 23:59:00 – 2026-03-15 00:01:00 UTC"),
+            ("2026-03-14T02:00:00Z", None, "2026-03-14 02:00:00 UTC"),
+            ("yesterday", Some("today"), "yesterday – today"),
+        ] {
+            assert_eq!(span(started, ended), text);
+        }
     }
 
     #[test]

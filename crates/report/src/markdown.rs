@@ -248,11 +248,10 @@ fn faults(page: &mut String, summary: &Summary) {
 fn footer(page: &mut String, summary: &Summary) {
     let run = &summary.run;
     page.push_str(&format!(
-        "---\nRun {}, seed {}, started {}{}, gabfest {}.\n",
+        "---\nRun {}, seed {}, {}, gabfest {}.\n",
         code(run.id.as_str()),
         run.seed,
-        escape(&run.started_at),
-        run.ended_at.as_ref().map_or_else(String::new, |ended| format!(", ended {}", escape(ended))),
+        escape(&figures::span(&run.started_at, run.ended_at.as_deref())),
         escape(&run.gabfest_version),
     ));
 }

@@ -2,7 +2,7 @@
 
 mod chat;
 
-use record::{Summary, Verdict};
+use record::{Blame, Summary, Verdict};
 use serde::Serialize;
 
 use self::chat::{Finding, Turn};
@@ -33,6 +33,8 @@ struct Kind {
 #[derive(Serialize)]
 pub(super) struct Conversation {
     anchor: String,
+    #[serde(skip)]
+    pub(super) verdict: Verdict,
     mark: Mark,
     pub(super) name: String,
     scenario: String,
@@ -40,6 +42,7 @@ pub(super) struct Conversation {
     reason: Option<String>,
     failure_kind: Option<&'static str>,
     blame: Option<&'static str>,
+    repeat: u32,
     pub(super) failing_turn: Option<u32>,
     /// With its `#`.
     pub(super) failing_anchor: String,
@@ -78,6 +81,14 @@ impl Conversations {
         }
     }
 
+    /// The first that failed; where none did, the first that the agent or somebody else broke.
+    pub(super) fn worst(&self) -> Option<&Conversation> {
+        let agent = Some(Blame::Agent.name());
+        self.failing
+            .iter()
+            .min_by_key(|of| (of.verdict != Verdict::Fail, of.blame != agent, of.verdict != Verdict::Error))
+    }
+
     pub(super) fn first_of_cell(&self, row: usize, column: usize) -> Option<String> {
         self.first(|conversation| conversation.row == Some(row) && conversation.column == Some(column))
     }
@@ -107,6 +118,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conv
     let (row, column) = case.and_then(|case| matrix.place(case)).unzip();
     let reason = failure.map(|failure| failure.message.clone());
     Conversation {
+        verdict: trial.verdict,
         mark: mark(trial.verdict),
         name: case.map_or_else(|| format!("case {}", trial.case_id), cases::name),
         scenario: case.map_or_else(String::new, |case| case.scenario.clone()),
@@ -114,6 +126,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conv
         reason,
         failure_kind: failure.map(|failure| failure.kind.name()),
         blame: failure.map(|failure| failure.blame.name()),
+        repeat: trial.repeat,
         failing_turn,
         failing_anchor,
         facts: facts(selected, case.map(|case| case.agent.as_str())),
@@ -138,7 +151,6 @@ fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {
     if let Some(agent) = agent {
         fact("agent", agent.to_owned());
     }
-    fact("repeat", trial.repeat.to_string());
     fact("turns", trial.turns.to_string());
     fact("took", figures::millis(trial.duration_ms as f64));
     if let Some(reason) = &trial.termination_reason {

@@ -6,7 +6,7 @@ use record::{
 };
 use serde::Serialize;
 
-use super::conversation::Conversations;
+use super::conversation::{Conversation, Conversations};
 use crate::figures::{self, count, millis, percent, usd};
 
 /// Width of the bars' drawing, in its own units.
@@ -16,8 +16,7 @@ const BAR: f64 = 1_000.0;
 pub(super) struct Overview {
     name: String,
     id: String,
-    started_at: String,
-    ended_at: Option<String>,
+    when: String,
     seed: String,
     plan_digest: String,
     version: String,
@@ -85,8 +84,7 @@ impl Overview {
         Self {
             name: run.name.clone(),
             id: run.id.to_string(),
-            started_at: run.started_at.clone(),
-            ended_at: run.ended_at.clone(),
+            when: figures::span(&run.started_at, run.ended_at.as_deref()),
             seed: run.seed.to_string(),
             plan_digest: run.plan_digest.short().to_owned(),
             version: run.gabfest_version.clone(),
@@ -99,13 +97,7 @@ impl Overview {
                 .iter()
                 .map(|gate| Gate { name: gate.name.clone(), mark: run_mark(gate.verdict), reason: gate.reason.clone() })
                 .collect(),
-            first_failure: conversations.failing.first().map(|first| FirstFailure {
-                href: first.failing_anchor.clone(),
-                words: match first.failing_turn {
-                    Some(turn) => format!("Go to the first failure: turn {turn} of {}", first.name),
-                    None => format!("Go to the first failure: {}", first.name),
-                },
-            }),
+            first_failure: conversations.worst().map(first_failure),
             parts: parts(&summary.summary.trials),
             figures: figures(summary),
         }
@@ -132,6 +124,16 @@ pub(super) fn mark(verdict: Verdict) -> Mark {
     Mark { class, icon, word: verdict.name() }
 }
 
+fn first_failure(of: &Conversation) -> FirstFailure {
+    let what = match of.verdict {
+        Verdict::Fail => "failure",
+        Verdict::Error => "error",
+        _ => "inconclusive conversation",
+    };
+    let turn = of.failing_turn.map_or_else(String::new, |turn| format!("turn {turn} of "));
+    FirstFailure { href: of.failing_anchor.clone(), words: format!("Go to the first {what}: {turn}{}", of.name) }
+}
+
 fn note(state: RunState) -> Option<&'static str> {
     match state {
         RunState::Finished => None,
@@ -144,12 +146,14 @@ fn note(state: RunState) -> Option<&'static str> {
 }
 
 fn sentence(summary: &Summary) -> String {
-    let broken = summary.gates.iter().filter(|gate| gate.verdict != RunVerdict::Pass).count() as u64;
-    let gates = match (summary.gates.len() as u64, broken) {
-        (0, _) => "No gate was set.".to_owned(),
-        (1, 0) => "The one gate held.".to_owned(),
-        (all, 0) => format!("All {} gates held.", count(all)),
-        (all, broken) => format!("{} of {} did not hold.", count(broken), figures::plural(all, "gate", "gates")),
+    let with = |verdict| summary.gates.iter().filter(|gate| gate.verdict == verdict).count() as u64;
+    let gates = figures::plural(summary.gates.len() as u64, "gate", "gates");
+    let gates = match (summary.gates.len(), with(RunVerdict::Fail), with(RunVerdict::Inconclusive)) {
+        (0, _, _) => "No gate was set.".to_owned(),
+        (_, 0, 0) => format!("{gates} held."),
+        (_, 0, open) => format!("{} of {gates} could not be decided.", count(open)),
+        (_, failed, 0) => format!("{} of {gates} failed.", count(failed)),
+        (_, failed, open) => format!("{} of {gates} failed, {} could not be decided.", count(failed), count(open)),
     };
     let trials = summary.summary.trials;
     format!("{gates} {} of {} judged trials passed.", count(trials.pass), count(trials.pass + trials.fail))

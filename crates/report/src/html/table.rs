@@ -43,7 +43,7 @@ struct Heat {
     passed: String,
     interval: String,
     flaky: bool,
-    unjudged: Option<String>,
+    unjudged: Vec<String>,
     /// To its first conversation that did not pass.
     href: Option<String>,
     /// What the conversations of this cell carry, so that they can be filtered.
@@ -72,7 +72,7 @@ struct CaseRow {
     /// The chance that as many repeats as were judged all pass.
     pass_hat_k: Option<String>,
     flaky: bool,
-    unjudged: Option<String>,
+    unjudged: Vec<String>,
     href: Option<String>,
 }
 
@@ -132,13 +132,12 @@ fn heat(cell: &Cell, row: usize, column: usize, href: Option<String>) -> Heat {
     }
 }
 
-fn unjudged(error: u64, inconclusive: u64) -> Option<String> {
-    let words: Vec<String> = [(error, "error"), (inconclusive, "inconclusive")]
+fn unjudged(error: u64, inconclusive: u64) -> Vec<String> {
+    [(error, "error"), (inconclusive, "inconclusive")]
         .into_iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, word)| format!("{} {word}", count(number)))
-        .collect();
-    (!words.is_empty()).then(|| words.join(", "))
+        .collect()
 }
 
 fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {

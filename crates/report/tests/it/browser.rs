@@ -44,6 +44,9 @@ fn from_the_failing_verdict_to_the_failing_turn() {
     by_the_list(&mut tab, &page);
     by_the_keyboard(&mut tab, &page);
     filters_narrow(&mut tab, &page);
+    tab.look("dark", 390, 800);
+    tab.load(&page);
+    assert!(tab.truth("document.documentElement.scrollWidth <= innerWidth"), "a narrow page does not scroll sideways");
     tab.assert_quiet();
 
     let mut without_script = chromium.open(&page, false);
@@ -68,6 +71,32 @@ fn payloads_raise_nothing() {
     assert!(tab.truth("document.scripts.length === 1"));
     assert!(tab.truth("document.body.textContent.includes('<script>alert(1)</script>')"), "what was said is shown");
     tab.assert_quiet();
+}
+
+/// Else the silence of the other tests would mean nothing.
+#[test]
+fn what_is_not_quiet_is_heard() {
+    let Some(chromium) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">";
+    for (page, heard) in [
+        ("<p>quiet</p>".to_owned(), None),
+        ("<script>alert(1)</script>".to_owned(), Some("javascriptDialogOpening")),
+        ("<script>console.log('x')</script>".to_owned(), Some("consoleAPICalled")),
+        ("<script>undefined.x</script>".to_owned(), Some("exceptionThrown")),
+        (format!("{policy}<p style='color: red'>x</p>"), Some("ContentSecurityPolicyIssue")),
+        (format!("{policy}<script>alert(1)</script>"), Some("ContentSecurityPolicyIssue")),
+        ("<img src='missing.png'>".to_owned(), Some("requestWillBeSent")),
+    ] {
+        let path = dir.path().join("page.html");
+        fs::write(&path, format!("<!doctype html><link rel=icon href='data:,'>{page}")).unwrap();
+        let mut tab = chromium.open(&path, true);
+        let noise = tab.noise().join("\n");
+        match heard {
+            None => assert_eq!(noise, ""),
+            Some(heard) => assert!(noise.contains(heard), "{page}: {noise}"),
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,9 @@
 //! What the report's pages must hold, on hand-made runs.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a panic is how a test fails, and a skipped one must say so"
+)]
 
 mod base64;
 mod browser;

@@ -1,16 +1,17 @@
 //! Hand-made runs: a small one whose pages are snapshots, and a night's run of a realistic size for browsers.
 
+mod words;
+
 use std::collections::BTreeMap;
 
 use record::{
-    Call, Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Tokens, Trial, Turn, Usd, Verdict,
+    Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Trial, Turn, Verdict,
     call::Spend,
     summary::{
         Attempts, CaseSummary, Cost, FailureCount, Gate, Latencies, ModelSpend, Rate, Run, RunState, RunVerdict,
         SCHEMA_VERSION, Totals, Trials,
     },
     trial::TurnLatency,
-    turn::{Note, Speaker, ToolCall},
 };
 use report::Selection;
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
@@ -125,8 +126,8 @@ pub(crate) fn play(name: &str, cells: &[Cell]) -> Sample {
 fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, Vec<Turn>) {
     let turns = match end {
         Skipped | Cancelled => Vec::new(),
-        SimulatorLost => turns(number, 2, end),
-        _ => turns(number, 4, end),
+        SimulatorLost => words::turns(number, 2, end),
+        _ => words::turns(number, 4, end),
     };
     let failing = turns.len() as u32;
     let mut judgments: Vec<Judgment> = turns.iter().map(|turn| passing(turn.number)).collect();
@@ -224,95 +225,6 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         keep_transcript: repeat == 0,
     };
     (trial, turns)
-}
-
-fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
-    const USER: [&str; 4] = [
-        "Hi! I was charged twice for my order last week.",
-        "It is 1234-99. I would really like this solved today, please.",
-        "Both charges are on my statement: 49.90 each.\nCan you send one of them back?",
-        "And how long will that take?",
-    ];
-    const AGENT: [&str; 4] = [
-        "I am sorry to hear that. Could you tell me your order number?",
-        "Thank you. I see order 1234-99 with two payments of 49.90. Let me check both.",
-        "I have started a refund of 49.90 to your card. You will get an e-mail in a minute.",
-        "It usually takes two to three working days. Is there anything else that I can do for you?",
-    ];
-    (1..=count)
-        .map(|turn| {
-            let index = turn as usize - 1;
-            let last = turn == count;
-            let duration_micros = 420_000 + (number * 7_919 + u64::from(turn) * 104_729) % 97 * 21_000;
-            let agent = match end {
-                Fail if turn == 3 => Some("You can read about that in our help centre."),
-                FailAfter if turn == 4 => Some("Of course! Could you tell me your order number?"),
-                Timeout if last => None,
-                SimulatorLost if last => None,
-                _ => Some(AGENT[index]),
-            };
-            let agent_call = Call {
-                role: Role::Agent,
-                endpoint: "agent".to_owned(),
-                model: "support-1".to_owned(),
-                started_micros: u64::from(turn) * 2_000_000,
-                wait_micros: if turn == 2 { 180_000 } else { 0 },
-                ttft_micros: agent.map(|_| duration_micros / 3),
-                inter_token_micros: Some(21_000),
-                total_micros: duration_micros,
-                tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24 },
-                cost: Some(Usd(90_000)),
-                tries: 1,
-                error: agent.is_none().then(|| "no reply within 30 s".to_owned()),
-            };
-            let mut calls = vec![agent_call.clone()];
-            if turn > 1 {
-                calls.push(Call {
-                    role: Role::UserSim,
-                    endpoint: "sim".to_owned(),
-                    model: "small-chat".to_owned(),
-                    cost: Some(Usd(12_000)),
-                    ..agent_call.clone()
-                });
-            }
-            if last {
-                calls.push(Call {
-                    role: Role::Judge,
-                    endpoint: "judge".to_owned(),
-                    model: "judge-xl".to_owned(),
-                    cost: None,
-                    ..agent_call
-                });
-            }
-            Turn {
-                number: turn,
-                step: 1,
-                speaker: if turn == 1 { Speaker::Scripted } else { Speaker::Simulated },
-                user: USER[index].to_owned(),
-                agent: agent.map(str::to_owned),
-                exit_code: None,
-                tool_calls: if turn == 2 {
-                    vec![ToolCall {
-                        id: "call_1".to_owned(),
-                        name: "find_order".to_owned(),
-                        arguments: "{\"order\":\"1234-99\",\"with\":[\"payments\"]}".to_owned(),
-                        result: Some("{\"payments\":[{\"amount\":49.9},{\"amount\":49.9}]}".to_owned()),
-                    }]
-                } else {
-                    Vec::new()
-                },
-                actions: if turn == 3 { vec!["START_REFUND".to_owned()] } else { Vec::new() },
-                started_micros: u64::from(turn) * 2_000_000,
-                duration_micros,
-                calls,
-                notes: if turn == 2 {
-                    vec![Note { kind: "termination".to_owned(), text: "not yet: the problem is not solved".to_owned() }]
-                } else {
-                    Vec::new()
-                },
-            }
-        })
-        .collect()
 }
 
 fn passing(turn: u32) -> Judgment {

@@ -17,7 +17,7 @@
   };
   const followHash = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.closest("details.conversation, details.cases")) reveal(target, true);
+    if (target && target.closest("details")) reveal(target, true);
   };
   addEventListener("hashchange", followHash);
   // A click on the anchor that is already in the address changes no hash.

@@ -235,9 +235,16 @@ impl Tab<'_> {
 
     /// No console message, no broken policy, no dialog, nothing fetched but the page itself.
     pub(crate) fn assert_quiet(&mut self) {
+        let noise = self.noise();
+        assert!(noise.is_empty(), "{noise:#?}");
+    }
+
+    /// What it did so far that a quiet page does not do.
+    pub(crate) fn noise(&mut self) -> &[String] {
         self.settle();
+        // Events arrive before the answer to a later call.
         self.run("1");
-        assert!(self.noise.is_empty(), "{:#?}", self.noise);
+        &self.noise
     }
 
     fn call(&mut self, method: &str, params: Value) -> Value {
