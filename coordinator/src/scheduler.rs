@@ -65,7 +65,8 @@ impl Scheduler {
             Event::RunStopped { run, drain: true } => self.drain_run(&run),
             Event::RunStopped { run, drain: false } => self.cancel_run(&run),
             Event::Joined { session } => {
-                self.sessions.insert(session, Session::new(now + self.timing.session_ttl));
+                let deadline = now + self.timing.session_ttl;
+                self.sessions.entry(session).or_insert_with(|| Session::new(deadline));
             }
             Event::Connected { session } => self.connect(session, now),
             Event::Disconnected { session } => {

@@ -4,7 +4,10 @@ use std::{pin::Pin, time::Duration};
 
 use proto::v1;
 use record::summary::RunState;
-use scenario::{Plan, RunId};
+use scenario::{
+    Plan, RunId,
+    plan::{MAX_CASES, MAX_TRIALS},
+};
 use store::{RunRow, Store};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::{Stream, wrappers::ReceiverStream};
@@ -17,8 +20,6 @@ use crate::{Error, Handle, Progress};
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
 /// Exported trials that may wait for their reader.
 const WAITING_TRIALS: usize = 8;
-/// Summaries have a line a case, so a run may not have more.
-const MOST_CASES: u64 = 1_000_000;
 const LONGEST_RUN_ID: usize = 64;
 
 #[derive(Debug)]
@@ -196,9 +197,12 @@ fn run_id(text: &str) -> Result<RunId, Error> {
 fn read_plan(json: &[u8]) -> Result<Plan, Error> {
     let text = std::str::from_utf8(json).map_err(|error| Error::Refused(format!("the plan is not text: {error}")))?;
     let plan = Plan::from_json(text).map_err(|error| Error::Refused(format!("the plan cannot be read: {error}")))?;
-    let cases = plan.case_count();
-    if cases > MOST_CASES {
-        return Err(Error::Refused(format!("the plan has {cases} cases; a run may have {MOST_CASES}")));
+    // Whoever builds plans keeps to these limits; a summary has a line a case.
+    let (cases, trials) = (plan.case_count(), plan.planned());
+    if cases > MAX_CASES || trials > MAX_TRIALS {
+        return Err(Error::Refused(format!(
+            "the plan has {cases} cases and {trials} trials; at most {MAX_CASES} and {MAX_TRIALS} are played"
+        )));
     }
     Ok(plan)
 }
