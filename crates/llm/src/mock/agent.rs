@@ -54,10 +54,11 @@ fn compose(last: &str, earlier: &[&str], acted: bool, key: Key) -> String {
         parts.push("Do come back whenever another question comes up.".to_owned());
         return parts.join(" ");
     }
-    if let Some(feeling) = feeling(last) {
-        parts.push(format!("I'm sorry, I understand that this is {feeling}, and I will stay with you until it works."));
+    if let Some(feeling) = Feeling::of(last) {
+        let again = earlier.iter().any(|text| Feeling::of(text) == Some(feeling));
+        parts.push(feeling.sympathy(again).to_owned());
     }
-    parts.push(take_up(last));
+    parts.extend(take_up(last, !earlier.is_empty()));
     if words::mentions(last, &["manager", "supervisor", "human", "escalat"]) {
         let promise = "I will escalate this to a specialist, who has everything that you told me and calls you today.";
         parts.push(promise.to_owned());
@@ -73,75 +74,77 @@ fn compose(last: &str, earlier: &[&str], acted: bool, key: Key) -> String {
         parts.push("I have looked it up for you and put together a short summary of the result.".to_owned());
     }
     let learns = earlier.iter().copied().chain([last]).any(topics::wants_to_learn);
-    parts.push(if learns { lesson(topic, earlier.len(), key) } else { advice(topic, earlier.len(), key) });
+    // A first message that only got a question back has had no advice yet.
+    let asked_back = earlier.first().is_some_and(|first| is_vague(first, topics::topic_of(first)));
+    let stage = earlier.len() - usize::from(asked_back);
+    parts.push(if learns { lesson(topic, stage, key) } else { advice(topic, stage, key) });
     parts.join(" ")
 }
 
-/// Says back what the user said, sentence by sentence, so that they see it was heard.
-fn take_up(last: &str) -> String {
-    const LIMIT: usize = 240;
-    let mut said = String::new();
-    for sentence in words::sentences(last).filter(|sentence| !is_greeting(sentence)) {
-        let core = without_greeting(sentence).trim_end_matches(['.', '!', '?', ',', ' ']);
-        if core.is_empty() {
-            continue;
-        }
-        if said.len() + core.len() > LIMIT {
-            return words_only(last);
-        }
-        if !said.is_empty() {
-            said.push(' ');
-        }
-        said.push_str(&heard(core, sentence.ends_with('?')));
+/// Says back what the user said, so that they see it was heard: all of it at first, later the main points.
+fn take_up(last: &str, later: bool) -> Option<String> {
+    const LIMIT: usize = 400;
+    let weight = |sentence: &str| words::salient(sentence, 24).len() + usize::from(sentence.ends_with('?'));
+    let mut cores: Vec<&str> = words::sentences(last).filter(|sentence| !is_greeting(sentence)).collect();
+    if later {
+        cores.retain(|sentence| weight(sentence) > 1 && (Feeling::of(sentence).is_none() || weight(sentence) > 4));
+        cores.truncate(2);
+    } else if cores.iter().map(|sentence| sentence.len()).sum::<usize>() > LIMIT {
+        return Some(format!("I understand that this is about {}.", words::salient(last, 24).join(", ")));
     }
-    if said.is_empty() { "I am happy to help.".to_owned() } else { said }
+    let said: Vec<String> = cores.into_iter().filter_map(heard).collect();
+    (!said.is_empty()).then(|| words::shorten(&said.join(" "), 2 * LIMIT))
 }
 
-fn heard(core: &str, question: bool) -> String {
-    let first = words::words(core).next().unwrap_or_default();
+/// A sentence from the agent's side; nothing for one without words.
+fn heard(sentence: &str) -> Option<String> {
+    let core = without_greeting(sentence).trim_end_matches(['.', '!', '?', ',', ' ']);
+    let first = words::words(core).next()?;
     let is = |known: &[&str]| known.iter().any(|word| word.eq_ignore_ascii_case(first));
-    if question {
+    Some(if sentence.ends_with('?') {
         format!("You ask: \"{core}?\"")
-    } else if is(&["i", "i'm", "i've", "my", "we", "our"]) {
+    } else if is(&STARTS_OF_OWN) {
         format!("I understand that {}.", words::lower_first(&words::reflect(core)))
     } else if is(&IMPERATIVES) {
-        format!("You would like me to {}.", words::lower_first(&words::reflect(core)))
+        format!("You would like me to {}.", words::lower_first(&words::reflect(without_please(core))))
     } else {
         format!("You say: \"{core}\".")
-    }
+    })
 }
 
-/// A long message in its salient words alone.
-fn words_only(text: &str) -> String {
-    format!("I understand that this is about {}.", words::salient(text, 24).join(", "))
-}
-
-/// What was said before and still counts: numbers with the word before them, names, the first subject.
+/// What was said before and still counts: the first matter, numbers with the word before them, the name.
 fn recollection(last: &str, earlier: &[&str]) -> Option<String> {
-    const MOST: usize = 6;
+    const MOST: usize = 4;
+    let first = earlier.first()?;
+    let matter = words::sentences(first).max_by_key(|sentence| words::salient(sentence, 24).len())?;
+    let core = without_greeting(matter).trim_end_matches(['.', '!', '?', ',', ' ']);
+    let mut memory = String::new();
+    if words::salient(core, 2).len() == 2 {
+        let own = words::words(core).next().is_some_and(|word| STARTS_OF_OWN.contains(&&*word.to_lowercase()));
+        memory = if own && !matter.ends_with('?') {
+            format!("I have not forgotten that {}.", words::lower_first(&words::reflect(&words::shorten(core, 160))))
+        } else {
+            format!("I have not forgotten what you began with: \"{}\".", words::shorten(core, 160))
+        };
+    }
     let mut facts: Vec<String> = Vec::new();
     for text in earlier {
         let mut before = "";
         for word in words::words(text) {
-            if facts.len() < MOST && word.bytes().any(|byte| byte.is_ascii_digit()) && !last.contains(word) {
+            let is_fact = word.bytes().any(|byte| byte.is_ascii_digit());
+            if is_fact && facts.len() < MOST && !last.contains(word) && !memory.contains(word) {
                 facts.push(if before.is_empty() { word.to_owned() } else { format!("{before} {word}") });
             }
             before = word;
         }
     }
-    let first = earlier.first()?;
-    for word in words::salient(first, MOST) {
-        if facts.len() < MOST && !facts.iter().any(|fact| words::contains_ignoring_case(fact, word)) {
-            facts.push(word.to_owned());
-        }
+    if !facts.is_empty() {
+        memory.push_str(&format!(" I have noted: {}.", facts.join(", ")));
     }
-    let name = earlier.iter().find_map(|text| name_in(text));
-    let memory =
-        (!facts.is_empty()).then(|| format!("I still have in mind what you told me: {}.", facts.join(", ")))?;
-    Some(match name {
-        Some(name) => format!("{memory} I have not forgotten your name either, {name}."),
-        None => memory,
-    })
+    if let Some(name) = earlier.iter().find_map(|text| name_in(text)).filter(|name| !memory.contains(name)) {
+        memory.push_str(&format!(" I remember your name, too, {name}."));
+    }
+    (!memory.is_empty()).then(|| memory.trim_start().to_owned())
 }
 
 fn name_in(text: &str) -> Option<&str> {
@@ -209,17 +212,48 @@ fn is_satisfied(last: &str) -> bool {
     words::mentions(last, &["thank"]) && !last.contains('?') && last.len() < 120
 }
 
-/// How the user feels, as the agent would name it.
-fn feeling(last: &str) -> Option<&'static str> {
-    const FEELINGS: [(&[&str], &str); 5] = [
-        (&["stress", "panic", "deadline", "urgent", "anxious", "overwhelm"], "stressful"),
-        (&["frustrat", "annoy", "ridiculous", "unacceptable", "angry", "furious", "terrible"], "frustrating"),
-        (&["confus", "lost", "puzzl"], "confusing"),
-        (&["worr", "afraid", "scared", "nervous"], "worrying"),
-        (&["upset", "sad", "disappoint"], "upsetting"),
-    ];
-    FEELINGS.iter().find(|(starts, _)| words::mentions(last, starts)).map(|(_, name)| *name)
+/// How the user feels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Feeling {
+    Stressed,
+    Frustrated,
+    Confused,
+    Worried,
+    Sad,
 }
+
+impl Feeling {
+    fn of(text: &str) -> Option<Self> {
+        const SIGNS: [(&[&str], Feeling); 5] = [
+            (&["stress", "panic", "deadline", "urgent", "overwhelm", "hurry"], Feeling::Stressed),
+            (&["frustrat", "annoy", "ridiculous", "unacceptable", "angry", "furious", "terrible"], Feeling::Frustrated),
+            (&["confus", "lost", "puzzl"], Feeling::Confused),
+            (&["worr", "afraid", "scared", "nervous", "anxious"], Feeling::Worried),
+            (&["upset", "sad", "disappoint"], Feeling::Sad),
+        ];
+        SIGNS.iter().find(|(starts, _)| words::mentions(text, starts)).map(|(_, feeling)| *feeling)
+    }
+
+    fn sympathy(self, again: bool) -> &'static str {
+        match (self, again) {
+            (Self::Stressed, false) => "I'm sorry, I understand how stressful this is. Let us get it out of the way.",
+            (Self::Stressed, true) => "I understand that time is short.",
+            (Self::Frustrated, false) => {
+                "I'm sorry, I understand how frustrating this is, and I will stay with you until it works."
+            }
+            (Self::Frustrated, true) => "I understand that this is still frustrating.",
+            (Self::Confused, false) => "I understand that this is confusing at first, so let us take it slowly.",
+            (Self::Confused, true) => "I understand, one thing at a time.",
+            (Self::Worried, false) => "I understand that this is worrying, but nothing is lost.",
+            (Self::Worried, true) => "I understand, and you are nearly there.",
+            (Self::Sad, false) => "I'm sorry, I understand that this is upsetting.",
+            (Self::Sad, true) => "I understand how you feel.",
+        }
+    }
+}
+
+/// Beginnings of sentences that speakers say of themselves.
+const STARTS_OF_OWN: [&str; 6] = ["i", "i'm", "i've", "my", "we", "our"];
 
 const IMPERATIVES: [&str; 26] = [
     "please",
@@ -266,6 +300,10 @@ fn without_greeting(sentence: &str) -> &str {
             rest.starts_with(',').then(|| rest.trim_start_matches([',', ' ']))
         })
         .unwrap_or(sentence)
+}
+
+fn without_please(core: &str) -> &str {
+    if words::begins(core, "please ") { core["please ".len()..].trim_start() } else { core }
 }
 
 fn spoken_by(messages: &[Message], speaker: Speaker) -> impl Iterator<Item = &str> {

@@ -6,22 +6,22 @@ use super::{UNHELPFUL, chance::Key, words};
 
 /// What the user says next.
 pub(crate) fn speak(request: &Request, key: Key) -> String {
-    let profile = Profile::read(request);
+    let user = User::read(request, key);
     let heard = Heard::read(request);
     let Some(last) = heard.last else {
-        return format!("Hello, I need help. {}", profile.wish(key));
+        return format!("Hello, I need help. {}", user.wish());
     };
     if last.contains(UNHELPFUL) {
-        return format!("{} {}", profile.mood.complaint(key), profile.wish(key));
+        return format!("{} {}", user.complaint(), user.wish());
     }
     if heard.was_thanked {
-        return key.text("leave").pick(&["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
+        return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
     }
     if heard.helpful >= patience(request) {
-        return profile.contentment(key).to_owned();
+        return user.contentment().to_owned();
     }
-    let answer = if last.trim_end().ends_with('?') { profile.detail(last, key) } else { profile.follow_up(key) };
-    match profile.mood.opener(key) {
+    let answer = if last.trim_end().ends_with('?') { user.answer(last) } else { user.go_on() };
+    match user.opener() {
         Some(opener) => format!("{opener} {answer}"),
         None => answer,
     }
@@ -77,12 +77,16 @@ fn patience(request: &Request) -> usize {
     2 + (key.text("patience").value() % 3) as usize
 }
 
-/// Who the user is, from the lines of the simulator's prompt.
-#[derive(Debug, Default)]
-struct Profile {
+/// Who the user is, from the lines of the simulator's prompt, and what they have said so far.
+#[derive(Debug)]
+struct User<'a> {
     objective: String,
+    /// Order numbers and the like, which the agent will ask for.
+    number: Option<&'a str>,
     learns: bool,
     mood: Mood,
+    said: Vec<&'a str>,
+    key: Key,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -95,14 +99,17 @@ enum Mood {
     Polite,
 }
 
-impl Profile {
-    fn read(request: &Request) -> Self {
-        let mut persona = String::new();
-        let mut objective = "";
+impl<'a> User<'a> {
+    fn read(request: &'a Request, key: Key) -> Self {
+        let (mut persona, mut objective, mut number) = (String::new(), "", None);
         for line in said_by(request, Speaker::System).flat_map(str::lines) {
             let Some((name, value)) = line.split_once(':') else { continue };
             match name.trim().to_ascii_lowercase().as_str() {
                 "objective" | "goal" if objective.is_empty() => objective = value.trim(),
+                "constraints" => {
+                    number =
+                        words::words(value).find(|word| word.len() > 2 && word.bytes().all(|b| b.is_ascii_digit()));
+                }
                 "persona" | "style" | "mood" | "knowledge" => {
                     persona.push_str(value);
                     persona.push(' ');
@@ -110,15 +117,32 @@ impl Profile {
                 _ => {}
             }
         }
-        Self { objective: plain(objective), learns: super::topics::wants_to_learn(objective), mood: Mood::of(&persona) }
+        Self {
+            objective: plain(objective),
+            number,
+            learns: super::topics::wants_to_learn(objective),
+            mood: Mood::of(&persona),
+            said: said_by(request, Speaker::Assistant).collect(),
+            key,
+        }
+    }
+
+    /// One of the choices that was not said lately; any, where all were.
+    fn fresh(&self, label: &str, choices: &[&'static str]) -> &'static str {
+        let new: Vec<&'static str> = choices.iter().copied().filter(|choice| !self.has_said(choice)).collect();
+        self.key.text(label).pick(if new.is_empty() { choices } else { &new })
+    }
+
+    fn has_said(&self, text: &str) -> bool {
+        self.said.iter().any(|said| said.contains(text))
     }
 
     /// The objective as this user would say it.
-    fn wish(&self, key: Key) -> String {
+    fn wish(&self) -> String {
         if self.objective.is_empty() {
             return "Could you help me with my question?".to_owned();
         }
-        let lead = key.text("wish").pick(match self.mood {
+        let lead = self.key.text("wish").pick(match self.mood {
             Mood::Upset => &["I have to", "All I need is to", "I really need to"],
             Mood::Unsure => &["I think I need to", "I am trying to", "I would like to"],
             Mood::Curt => &["I want to", "I need to", "I have to"],
@@ -128,44 +152,57 @@ impl Profile {
     }
 
     /// An answer to a question of the agent.
-    fn detail(&self, question: &str, key: Key) -> String {
-        let asked = words::salient(words::sentences(question).last().unwrap_or(question), 3).join(" and ");
-        let lead = key.text("detail").pick(match self.mood {
-            Mood::Upset => &["As I said:", "Once more:", "Yes, and it is urgent:"],
-            Mood::Unsure => {
-                &["I am not quite sure, but I think so.", "I hope this is what you mean:", "Let me try to say it:"]
-            }
-            Mood::Curt => &["Yes.", "Details:", "Correct."],
-            Mood::Calm | Mood::Polite => &["Yes, of course.", "Good question.", "Let me tell you more."],
-        });
-        if asked.is_empty() {
-            format!("{lead} {}", self.wish(key))
-        } else {
-            format!("{lead} {} It began this week, and about {asked} I know only what is on my screen.", self.wish(key))
+    fn answer(&self, question: &str) -> String {
+        let question = words::sentences(question).last().unwrap_or(question);
+        if words::words(question)
+            .next()
+            .is_some_and(|first| ["does", "is", "shall", "would"].contains(&&*first.to_lowercase()))
+        {
+            let partly = match self.mood {
+                Mood::Upset => "Not yet.",
+                Mood::Unsure => "I think so, but not all of it.",
+                Mood::Curt => "Partly.",
+                Mood::Calm | Mood::Polite => "Partly, yes.",
+            };
+            return format!("{partly} {}", self.go_on());
         }
+        let detail = match self.number.filter(|number| !self.has_said(number)) {
+            Some(number) => format!("The number is {number}."),
+            None if self.learns => {
+                self.fresh("detail", &["I learn best from examples.", "I know next to nothing about it."]).to_owned()
+            }
+            None => {
+                let details = ["It began on Monday.", "I have tried it twice so far.", "I sit at my laptop right now."];
+                self.fresh("detail", &details).to_owned()
+            }
+        };
+        if self.has_said(&self.objective) { detail } else { format!("{} {detail}", self.wish()) }
     }
 
-    fn follow_up(&self, key: Key) -> String {
-        let next = key.text("next").pick(if self.learns {
-            &[
-                "Could you give me an example from everyday life?",
-                "How would I use this in practice?",
-                "What is the difference from what you said before?",
-                "Could you say that in simpler words?",
-            ]
-        } else {
-            &[
-                "I have tried the first step. What comes next?",
-                "How long will that take?",
-                "What should I do if that does not work?",
-                "Is there anything else that I have to look at?",
-            ]
-        });
-        format!("{} {next}", self.wish(key))
+    fn go_on(&self) -> String {
+        let next = self.fresh(
+            "next",
+            if self.learns {
+                &[
+                    "Could you give me an example from everyday life?",
+                    "How would I use this in practice?",
+                    "When would somebody want that?",
+                    "Could you say that in simpler words?",
+                ]
+            } else {
+                &[
+                    "I did the first step, what comes next?",
+                    "How long will that take?",
+                    "What should I do if that does not work?",
+                    "Is there anything else that I have to look at?",
+                ]
+            },
+        );
+        if self.has_said(&self.objective) { next.to_owned() } else { format!("{} {next}", self.wish()) }
     }
 
-    fn contentment(&self, key: Key) -> &'static str {
-        let key = key.text("content");
+    fn contentment(&self) -> &'static str {
+        let key = self.key.text("content");
         if self.learns {
             return key.pick(&[
                 "Thank you, that makes sense, I understand now!",
@@ -187,6 +224,34 @@ impl Profile {
             ],
         })
     }
+
+    /// How the mood shows, as long as there are new ways to show it.
+    fn opener(&self) -> Option<&'static str> {
+        let choices: &[&str] = match self.mood {
+            Mood::Calm => return None,
+            Mood::Upset => &["This is really frustrating.", "I do not have much time.", "I am getting nervous."],
+            Mood::Unsure => &["I am not sure that I follow.", "Sorry, this is new to me.", "I am a little lost."],
+            Mood::Curt => &["Understood.", "Okay.", "Noted."],
+            Mood::Polite => &["I appreciate your patience.", "That is kind of you.", "I see."],
+        };
+        Some(self.fresh("opener", choices)).filter(|opener| !self.has_said(opener))
+    }
+
+    fn complaint(&self) -> &'static str {
+        let choices: &[&str] = match self.mood {
+            Mood::Upset => &["That is not an answer.", "You are not helping me at all.", "This is unacceptable."],
+            Mood::Unsure => {
+                &["I do not understand why not.", "Oh. Is there another way?", "Did I ask the wrong thing?"]
+            }
+            Mood::Curt => &["Not acceptable.", "Try again.", "That does not answer my question."],
+            Mood::Calm | Mood::Polite => &[
+                "That is a pity, could you try once more?",
+                "I had hoped for more.",
+                "Could you look at it again, please?",
+            ],
+        };
+        self.fresh("complaint", choices)
+    }
 }
 
 impl Mood {
@@ -198,34 +263,6 @@ impl Mood {
             (&["polite", "friendly", "patient", "formal", "kind"], Mood::Polite),
         ];
         MOODS.iter().find(|(starts, _)| words::mentions(persona, starts)).map_or(Mood::Calm, |(_, mood)| *mood)
-    }
-
-    fn opener(self, key: Key) -> Option<&'static str> {
-        let choices: &[&str] = match self {
-            Self::Calm => return None,
-            Self::Upset => {
-                &["This is really frustrating.", "I do not have much time.", "I am quite stressed about this."]
-            }
-            Self::Unsure => &["I am not sure that I follow.", "Sorry, this is new to me.", "I am a little lost."],
-            Self::Curt => &["Understood.", "Okay.", "Noted."],
-            Self::Polite => &["I appreciate your patience.", "That is kind of you.", "I see."],
-        };
-        Some(key.text("opener").pick(choices))
-    }
-
-    fn complaint(self, key: Key) -> &'static str {
-        key.text("complaint").pick(match self {
-            Self::Upset => &["That is not an answer.", "You are not helping me at all.", "This is unacceptable."],
-            Self::Unsure => {
-                &["I do not understand why not.", "Oh. Is there another way?", "Did I ask the wrong thing?"]
-            }
-            Self::Curt => &["Not acceptable.", "Try again.", "That does not answer my question."],
-            Self::Calm | Self::Polite => &[
-                "That is a pity, could you try once more?",
-                "I had hoped for more.",
-                "Could you look at it again, please?",
-            ],
-        })
     }
 }
 
