@@ -108,7 +108,9 @@ impl Decoder<'_> {
             if shape.is_unknown() || shape.takes_anything() {
                 continue;
             }
-            findings.error(self.value_spot(&path), format!("`{path}` has no value"));
+            // Only the key is named: the parts around this one find the same null, and one finding is enough.
+            let Some(Segment::Key(key)) = path.0.last() else { continue };
+            findings.error(self.value_spot(&path), format!("`{key}` has no value"));
             findings.help("write a value behind the colon, or leave the key out");
             self.remove(path, value);
         }

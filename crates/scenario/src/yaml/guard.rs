@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 
 use super::{
     Fault, MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_NODES, Places, Spot,
@@ -17,13 +17,7 @@ use super::{
 pub(super) fn survey(text: &str) -> Result<Places, Fault> {
     let mut survey = Survey::default();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| {
-            let fault = Fault::new(spot_of(error.marker()), error.info().to_owned());
-            match error.info().contains("tab") {
-                true => fault.with_help("YAML is indented with spaces, never with tabs"),
-                false => fault.with_help("check the indentation and the quotes here and in the line above"),
-            }
-        })?;
+        let (event, span) = event.map_err(|error| syntax(text, &error))?;
         survey.event(event, span)?;
     }
     match survey.root {
@@ -198,6 +192,23 @@ impl Survey {
             _ => Ok(()),
         }
     }
+}
+
+fn syntax(text: &str, error: &ScanError) -> Fault {
+    let at = spot_of(error.marker());
+    if error.info().contains("tab") {
+        // The parser points at the value before the tab.
+        let indented = |line: &str| line.trim_start_matches(' ').starts_with('\t');
+        let skipped = (at.line as usize).saturating_sub(1);
+        let tab = text.lines().zip(1..).skip(skipped).find(|(line, _)| indented(line));
+        let at = tab.map_or(at, |(_, line)| Spot { line, column: 1 });
+        return Fault::new(at, error.info()).with_help("YAML is indented with spaces, never with tabs");
+    }
+    // The parser's own limit, met before an event shows the depth.
+    if error.info().contains("recursion limit") {
+        return too_deep(at);
+    }
+    Fault::new(at, error.info()).with_help("check the indentation and the quotes here and in the line above")
 }
 
 fn spot_of(marker: &Marker) -> Spot {

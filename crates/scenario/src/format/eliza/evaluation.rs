@@ -42,6 +42,8 @@ pub(super) fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check
 fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
     let kind = match part.get("type").as_ref().map(Part::value) {
         Some(Value::String(kind)) => kind.as_str(),
+        // A key without a value was found with the whole document.
+        Some(Value::Null) => return None,
         Some(_) => {
             findings.error(part.spot_of("type"), "expected the kind of the evaluation");
             findings.help(format!("known: {}", KINDS.join(", ")));

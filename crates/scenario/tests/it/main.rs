@@ -1,0 +1,17 @@
+//! The readers and the plan, seen from outside.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests and their helpers: a panic is the finding, and skips are said aloud"
+)]
+
+mod accepted;
+mod cases;
+mod hostile;
+mod mutated;
+mod plans;
+mod reading;
+mod schemas;
+
+/// A good scenario with every section, which the tests break one piece at a time.
+const GOOD: &str = include_str!("good.scenario.yaml");
