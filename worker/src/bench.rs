@@ -40,7 +40,8 @@ impl evaluate::Bench for Bench {
             Scope::Conversation { .. } | Scope::Step { .. } => self.turn.load(Ordering::Relaxed),
         };
         let idempotency_key = format!("{}/judge/{call}", self.template.idempotency_key);
-        let context = llm::Context { role: Role::Judge.name().to_owned(), turn, call, idempotency_key, ..self.template.clone() };
+        let context =
+            llm::Context { role: Role::Judge.name().to_owned(), turn, call, idempotency_key, ..self.template.clone() };
         (context, seed_of(&[&self.seed.to_le_bytes(), b"judge", &call.to_le_bytes()]))
     }
 }

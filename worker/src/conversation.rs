@@ -14,7 +14,12 @@ use crate::{
 };
 
 /// Holds a conversation with a simulated user and judges it.
-pub(crate) async fn hold(stage: &mut Stage, step: u32, written: &Conversation, checks: &StepChecks) -> Result<(), Failure> {
+pub(crate) async fn hold(
+    stage: &mut Stage,
+    step: u32,
+    written: &Conversation,
+    checks: &StepChecks,
+) -> Result<(), Failure> {
     stage.conversations += 1;
     let first_turn = stage.turns.len();
     let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), began: stage.played() };

@@ -73,7 +73,11 @@ impl Executor {
     }
 
     /// Takes a lease; its plan is fetched once.
-    pub(crate) async fn lend(&mut self, lease: v1::Lease, client: &mut CoordinatorClient<Channel>) -> Result<(), LeaseError> {
+    pub(crate) async fn lend(
+        &mut self,
+        lease: v1::Lease,
+        client: &mut CoordinatorClient<Channel>,
+    ) -> Result<(), LeaseError> {
         let digest = Digest::new(lease.plan_digest.clone());
         if !self.plans.contains_key(&digest) {
             let reply = client.get_plan(v1::GetPlanRequest { digest: lease.plan_digest.clone() }).await?;
@@ -137,8 +141,13 @@ impl Executor {
 
     /// What is held: waiting, being played, or ended but not acknowledged.
     pub(crate) fn held(&self, unacknowledged: &[Attempt]) -> Vec<v1::Held> {
-        let all: BTreeSet<&Attempt> =
-            self.waiting.iter().map(|ticket| &ticket.attempt).chain(self.running.keys()).chain(unacknowledged).collect();
+        let all: BTreeSet<&Attempt> = self
+            .waiting
+            .iter()
+            .map(|ticket| &ticket.attempt)
+            .chain(self.running.keys())
+            .chain(unacknowledged)
+            .collect();
         ranges(all)
     }
 
@@ -161,7 +170,9 @@ impl Executor {
     pub(crate) fn fence(&mut self, fenced: &[v1::Held]) {
         let is_fenced = |attempt: &Attempt| {
             fenced.iter().any(|held| {
-                held.run == attempt.run.as_str() && held.epoch == attempt.epoch && (held.first..held.end).contains(&attempt.trial)
+                held.run == attempt.run.as_str()
+                    && held.epoch == attempt.epoch
+                    && (held.first..held.end).contains(&attempt.trial)
             })
         };
         self.waiting.retain(|ticket| !is_fenced(&ticket.attempt));
@@ -219,7 +230,11 @@ fn ranges(attempts: BTreeSet<&Attempt>) -> Vec<v1::Held> {
     let mut ranges: Vec<v1::Held> = Vec::new();
     for attempt in sorted {
         match ranges.last_mut() {
-            Some(last) if last.run == attempt.run.as_str() && last.epoch == attempt.epoch && last.end == attempt.trial => last.end += 1,
+            Some(last)
+                if last.run == attempt.run.as_str() && last.epoch == attempt.epoch && last.end == attempt.trial =>
+            {
+                last.end += 1
+            }
             _ => ranges.push(v1::Held {
                 run: attempt.run.as_str().to_owned(),
                 first: attempt.trial,

@@ -85,7 +85,8 @@ fn compile(checks: &[Check]) -> Result<Vec<Evaluator>, Failure> {
     checks
         .iter()
         .map(|check| {
-            evaluate::compile(check).map_err(|error| misconfigured(format!("line {}: {}: {error}", check.line, check.rule.kind())))
+            evaluate::compile(check)
+                .map_err(|error| misconfigured(format!("line {}: {}: {error}", check.line, check.rule.kind())))
         })
         .collect()
 }

@@ -10,11 +10,7 @@ use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use crate::{
-    executor::Executor,
-    gate::Gate,
-    outbox::Outbox,
-};
+use crate::{executor::Executor, gate::Gate, outbox::Outbox};
 
 /// How a worker presents itself.
 #[derive(Debug, Clone)]
@@ -135,7 +131,10 @@ async fn join(
             },
         };
         match refused.code() {
-            tonic::Code::Unavailable | tonic::Code::Unknown | tonic::Code::Cancelled | tonic::Code::DeadlineExceeded => {}
+            tonic::Code::Unavailable
+            | tonic::Code::Unknown
+            | tonic::Code::Cancelled
+            | tonic::Code::DeadlineExceeded => {}
             _ => return Err(Error::Refused(refused.message().to_owned())),
         }
         if began.elapsed() >= config.timing.patience {
@@ -201,7 +200,7 @@ impl Session<'_> {
         }
         let mut orders = match client.work(ReceiverStream::new(outgoing)).await {
             Ok(reply) => reply.into_inner(),
-            Err(status) if status.code() == tonic::Code::NotFound => return End::Over,
+            Err(status) if is_over(&status) => return End::Over,
             Err(_) => return End::Broken,
         };
         let mut beats = tokio::time::interval(self.beat);
@@ -237,7 +236,7 @@ impl Session<'_> {
                             return end;
                         }
                     }
-                    Some(Err(status)) if status.code() == tonic::Code::NotFound => return End::Over,
+                    Some(Err(status)) if is_over(&status) => return End::Over,
                     Some(Err(_)) | None => return End::Broken,
                 },
                 () = self.executor.finished() => self.executor.start_ready(),
@@ -362,6 +361,11 @@ impl Session<'_> {
             say(words, Word::Release(v1::Release { trials: given_up })).await;
         }
     }
+}
+
+/// Whether the coordinator says that the session does not live any more.
+fn is_over(status: &tonic::Status) -> bool {
+    matches!(status.code(), tonic::Code::FailedPrecondition | tonic::Code::NotFound)
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -1,7 +1,10 @@
 //! A trial being played: what was said so far, what was found, and what it cost.
 
 use std::{
-    sync::{Arc, atomic::{AtomicU32, Ordering}},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -54,7 +57,13 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) fn new(ticket: Ticket, script: Arc<Script>, resources: Arc<Resources>, outbox: Outbox, gate: Gate) -> Self {
+    pub(crate) fn new(
+        ticket: Ticket,
+        script: Arc<Script>,
+        resources: Arc<Resources>,
+        outbox: Outbox,
+        gate: Gate,
+    ) -> Self {
         let began = Instant::now();
         let log = CallLog::new(began);
         let bench = Bench {
@@ -91,7 +100,13 @@ impl Stage {
     }
 
     /// Says one thing to the agent and keeps the turn, also when no answer came.
-    pub(crate) async fn say(&mut self, step: u32, message: &Message, speaker: Speaker, timeout: Duration) -> Result<(), Failure> {
+    pub(crate) async fn say(
+        &mut self,
+        step: u32,
+        message: &Message,
+        speaker: Speaker,
+        timeout: Duration,
+    ) -> Result<(), Failure> {
         let number = self.next_number();
         let agent = self.agent()?;
         if self.session.is_none() {
@@ -254,7 +269,8 @@ impl Stage {
         let plugins: Vec<_> = scenario.plugins.iter().filter(|plugin| plugin.enabled).cloned().collect();
         if !plugins.is_empty() && !agent.understands_plugins() {
             let names: Vec<&str> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
-            let text = format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
+            let text =
+                format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
             self.notes.push(Note { kind: "plugins".to_owned(), text });
         }
         let start = agent::Start {

@@ -113,7 +113,13 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
             Action::Converse(_) => u64::try_from((stage.played().saturating_sub(played_before)).as_millis()).ok(),
         };
         let reply = transcript.unwrap_or_else(|| stage.last_reply().to_owned());
-        let what = Judged { scope: Scope::Step { step: number }, reply: &reply, first_turn, conversation, duration_ms: duration };
+        let what = Judged {
+            scope: Scope::Step { step: number },
+            reply: &reply,
+            first_turn,
+            conversation,
+            duration_ms: duration,
+        };
         stage.judge(&checks.of_the_step, what).await;
         let failed = stage.judgments[judged_before..].iter().any(|judgment| judgment.finding == Finding::Fail);
         if failed && script.scenario.on_failure == OnFailure::Stop {
@@ -128,7 +134,11 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
     let number = stage.next_number();
     let started_micros = stage.log().micros_since_start(tokio::time::Instant::now());
     let ran = stage.environment.run(language, code).await.map_err(|failure| failure.in_turn(number))?;
-    let notes = if ran.stderr.is_empty() { Vec::new() } else { vec![record::turn::Note { kind: "stderr".to_owned(), text: ran.stderr }] };
+    let notes = if ran.stderr.is_empty() {
+        Vec::new()
+    } else {
+        vec![record::turn::Note { kind: "stderr".to_owned(), text: ran.stderr }]
+    };
     stage.push(Turn {
         number,
         step,
@@ -177,7 +187,9 @@ fn wants_execution(script: &Script) -> bool {
     script.scenario.steps.iter().any(|step| {
         let in_conversation = match &step.action {
             Action::Execute { .. } => true,
-            Action::Converse(conversation) => conversation.turn_checks.iter().chain(&conversation.final_checks).any(is_command),
+            Action::Converse(conversation) => {
+                conversation.turn_checks.iter().chain(&conversation.final_checks).any(is_command)
+            }
             Action::Say { .. } => false,
         };
         in_conversation || step.checks.iter().any(is_command)

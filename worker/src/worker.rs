@@ -5,13 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use crate::{
-    Config, Error, Resources,
-    executor::Executor,
-    gate::Gate,
-    outbox::Outbox,
-    session,
-};
+use crate::{Config, Error, Resources, executor::Executor, gate::Gate, outbox::Outbox, session};
 
 #[derive(Debug)]
 pub struct Worker {

@@ -16,19 +16,25 @@ use crate::{
 };
 
 /// Builds every agent and model that the settings define, and one more agent for each address.
-pub(crate) fn resources(read: &Read, addresses: &[String], capacity: &Capacity) -> anyhow::Result<Resources> {
+pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capacity) -> anyhow::Result<Resources> {
     let settings = &read.settings;
     let mut endpoints = Endpoints { settings, opened: BTreeMap::new() };
     let mut agents = BTreeMap::new();
-    let mock = agent::Settings { kind: agent::Kind::Mock, plugins: agent::Plugins::Body, ..Default::default() };
+    let mock = agent::Settings {
+        kind: agent::settings::Kind::Mock,
+        plugins: agent::settings::Plugins::Body,
+        ..Default::default()
+    };
     let always_there = (MOCK.to_owned(), mock);
     let defined = settings.agents.iter().map(|(name, agent)| (name.clone(), agent.clone()));
     for (name, agent) in std::iter::once(always_there).chain(defined) {
         let endpoint = match (&agent.endpoint, agent.kind) {
             (Some(endpoint), _) => endpoint.as_str(),
-            (None, agent::Kind::Mock) => MOCK,
-            (None, agent::Kind::Openai) => {
-                return Err(usage(anyhow!("agents.{name} names no endpoint\nhint: add `endpoint: NAME` with a name of `endpoints`")));
+            (None, agent::settings::Kind::Mock) => MOCK,
+            (None, agent::settings::Kind::Openai) => {
+                return Err(usage(anyhow!(
+                    "agents.{name} names no endpoint\nhint: add `endpoint: NAME` with a name of `endpoints`"
+                )));
             }
         };
         let model = endpoints.open(endpoint)?.model(Policy::agent());
@@ -49,17 +55,21 @@ pub(crate) fn resources(read: &Read, addresses: &[String], capacity: &Capacity) 
         judge: endpoints.open(settings.roles.judge.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
         by_type,
     };
+    let execution = match capacity.allow_exec {
+        None => Execution::Off,
+        Some(AllowExec::Sandbox) => Execution::sandboxed(read.variables.clone(), Limits::default()),
+        Some(AllowExec::Host) => Execution::host(read.variables.clone(), Limits::default()),
+    };
+    execution.check().await.map_err(|why| {
+        usage(anyhow!("programs cannot be run in a sandbox here: {why}\nhint: install bubblewrap, or say --allow-exec=host for scenarios that you trust"))
+    })?;
     let opened: Vec<Arc<Endpoint>> = endpoints.opened.into_values().collect();
     Ok(Resources {
         agents,
         models,
         hooks: hooks(settings)?,
         databases: databases(settings)?,
-        execution: match capacity.allow_exec {
-            None => Execution::Off,
-            Some(AllowExec::Sandbox) => Execution::sandboxed(read.variables.clone(), Limits::default()),
-            Some(AllowExec::Host) => Execution::host(read.variables.clone(), Limits::default()),
-        },
+        execution,
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
     })
 }
@@ -90,7 +100,8 @@ impl Endpoints<'_> {
             return Ok(Arc::clone(endpoint));
         }
         if let Some(key) = &settings.key {
-            let key = key.resolve().with_context(|| format!("failed to find the key of endpoint {name:?}")).map_err(usage)?;
+            let key =
+                key.resolve().with_context(|| format!("failed to find the key of endpoint {name:?}")).map_err(usage)?;
             telemetry::redact::register(secrecy::ExposeSecret::expose_secret(&key));
         }
         let endpoint = Endpoint::open(name, settings).context("failed to set up an endpoint").map_err(usage)?;
@@ -104,7 +115,7 @@ fn hooks(settings: &Settings) -> anyhow::Result<BTreeMap<String, worker::termina
     settings
         .hooks
         .iter()
-        .map(|(name, hook)| Ok((name.clone(), worker::termination::hook::Hook::new(name, hook).map_err(usage)?)))
+        .map(|(name, hook)| Ok((name.clone(), worker::termination::hook::Hook::new(hook).map_err(usage)?)))
         .collect()
 }
 
@@ -113,7 +124,9 @@ fn databases(settings: &Settings) -> anyhow::Result<BTreeMap<String, String>> {
         .databases
         .iter()
         .map(|(name, written)| {
-            let address = database::address(&written.url).with_context(|| format!("failed to find database {name:?}")).map_err(usage)?;
+            let address = database::address(&written.url)
+                .with_context(|| format!("failed to find database {name:?}"))
+                .map_err(usage)?;
             Ok((name.clone(), address))
         })
         .collect()

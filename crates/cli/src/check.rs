@@ -2,7 +2,12 @@
 
 use anyhow::anyhow;
 
-use crate::{args::Check, diagnostics, exit::{Exit, usage}, plan, settings};
+use crate::{
+    args::Check,
+    diagnostics,
+    exit::{Exit, usage},
+    plan, settings,
+};
 
 pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.strict)?;

@@ -15,7 +15,8 @@ pub(crate) fn print(diagnostics: &[Diagnostic]) {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by(|a, b| (a.severity, &a.path, a.line, a.column).cmp(&(b.severity, &b.path, b.line, b.column)));
     for diagnostic in sorted.iter().take(SHOWN) {
-        let source = sources.entry(diagnostic.path.clone()).or_insert_with(|| std::fs::read_to_string(&diagnostic.path).ok());
+        let source =
+            sources.entry(diagnostic.path.clone()).or_insert_with(|| std::fs::read_to_string(&diagnostic.path).ok());
         eprintln!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal()));
     }
     if sorted.len() > SHOWN {
@@ -47,7 +48,20 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         text.push_str(&message);
         seen.push(message);
     }
-    eprintln!("{}", report::terminal::clean(&telemetry::redact(&text)));
+    for line in telemetry::redact(&text).lines() {
+        eprintln!("{}", visible(line));
+    }
+}
+
+/// A line with its columns kept, and nothing in it that a terminal would obey.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\t' => ' ',
+            character if character.is_control() => '\u{fffd}',
+            character => character,
+        })
+        .collect()
 }
 
 pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool) -> String {
@@ -55,10 +69,10 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let message = report::terminal::clean(&diagnostic.message).into_owned();
-    let help = diagnostic.help.as_deref().map(|help| report::terminal::clean(help).into_owned());
+    let message = visible(&diagnostic.message);
+    let help = diagnostic.help.as_deref().map(visible);
     let line = diagnostic.line as usize;
-    let text = source.and_then(|source| source.lines().nth(line.checked_sub(1)?)).map(|text| report::terminal::clean(text).into_owned());
+    let text = source.and_then(|source| source.lines().nth(line.checked_sub(1)?)).map(visible);
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let Some(text) = text else {
         let mut group = Group::with_title(level.primary_title(message.as_str()))

@@ -40,7 +40,8 @@ pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
 pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<(RunId, Plan)> {
     let row = store.runs().await?.into_iter().next().context("the store holds no run")?;
     let bytes = store.plan(&row.plan_digest).await?.context("the store holds no plan")?;
-    let plan = Plan::from_json(std::str::from_utf8(&bytes).context("failed to read the plan")?).context("failed to read the plan")?;
+    let plan = Plan::from_json(std::str::from_utf8(&bytes).context("failed to read the plan")?)
+        .context("failed to read the plan")?;
     Ok((row.id, plan))
 }
 
@@ -48,13 +49,15 @@ impl Embedded {
     /// Without a worker nothing is played: for reports.
     pub(crate) async fn start(store: Arc<Sqlite>, worker: Option<(Resources, u32)>) -> anyhow::Result<Self> {
         let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
-        let (coordinator, handle) =
-            Coordinator::open(store, config, Clock::new(clock::now_millis)).await.context("failed to start the coordinator")?;
+        let (coordinator, handle) = Coordinator::open(store, config, Clock::new(clock::now_millis))
+            .await
+            .context("failed to start the coordinator")?;
         let (pipes, incoming) = mpsc::channel::<io::Result<DuplexStream>>(4);
         let drain_coordinator = CancellationToken::new();
         let drained = drain_coordinator.clone();
-        let router = coordinator::router(handle).await;
-        let served = router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
+        let router = coordinator::service::router(handle).await.context("failed to start the services")?;
+        let served =
+            router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
         let coordinator = tokio::spawn(async move {
             let (served, ()) = tokio::join!(served, coordinator.run(drained));
             if let Err(error) = served {

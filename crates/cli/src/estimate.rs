@@ -21,7 +21,8 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
     for number in 0..size.cases.min(LISTED) {
         if let Some(case) = plan.case(number) {
             let persona = case.persona.as_deref().map_or(String::new(), |persona| format!("  as {persona}"));
-            let combination = case.combination.as_deref().map_or(String::new(), |combination| format!("  {combination}"));
+            let combination =
+                case.combination.as_deref().map_or(String::new(), |combination| format!("  {combination}"));
             let _ = writeln!(text, "{}  {}{combination}{persona}  against {}", case.id, case.scenario, case.agent);
         }
     }
@@ -73,11 +74,14 @@ fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
         ("user_sim", user_sim, size.typical.user_sim, size.upper.user_sim),
         ("judge", judge, size.typical.judge, size.upper.judge),
     ] {
-        let is_mock = settings.endpoints.get(endpoint).map_or(endpoint == MOCK, |found| found.kind == llm::endpoint::Kind::Mock);
+        let is_mock =
+            settings.endpoints.get(endpoint).map_or(endpoint == MOCK, |found| found.kind == llm::endpoint::Kind::Mock);
         match settings.endpoints.get(endpoint).and_then(|endpoint| endpoint.price) {
             Some(price) => {
                 let cost = |used: Use| {
-                    (used.input_tokens as f64 * price.input_per_million + used.output_tokens as f64 * price.output_per_million) / 1e6
+                    (used.input_tokens as f64 * price.input_per_million
+                        + used.output_tokens as f64 * price.output_per_million)
+                        / 1e6
                 };
                 low += cost(typical);
                 high += cost(upper);

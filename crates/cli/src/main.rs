@@ -38,7 +38,11 @@ fn main() -> ExitCode {
     // The first line, since building an HTTP client panics without a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let args = Args::parse();
-    telemetry::logs::init(telemetry::logs::Config { verbosity: args.logs.verbose, json: args.logs.log_json, ..Default::default() });
+    let logs = telemetry::logs::Config { verbosity: args.logs.verbose, json: args.logs.log_json, ..Default::default() };
+    if let Err(error) = telemetry::logs::init(logs) {
+        diagnostics::print_error(&anyhow::Error::new(error).context("failed to set up logs"));
+        return ExitCode::from(Exit::Usage.code());
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

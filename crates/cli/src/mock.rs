@@ -19,7 +19,9 @@ pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
     let address = listener.local_addr().context("failed to read the address")?;
     print(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"));
     let interrupts = Interrupts::listen();
-    llm::mock::server::serve(listener, behaviour, async move { interrupts.reached(1).await }).await.context("failed to serve")?;
+    llm::mock::server::serve(listener, behaviour, async move { interrupts.reached(1).await })
+        .await
+        .context("failed to serve")?;
     Ok(Exit::Held)
 }
 
@@ -33,10 +35,15 @@ fn behaviour(settings: &Settings, name: Option<&str>) -> anyhow::Result<llm::moc
             .iter()
             .find(|(known, _)| known.as_str() == name)
             .map(|(_, endpoint)| endpoint.mock.clone())
-            .ok_or_else(|| usage(anyhow!("the settings have no endpoint {name:?} of kind mock\nhint: they have {}", names()))),
+            .ok_or_else(|| {
+                usage(anyhow!("the settings have no endpoint {name:?} of kind mock\nhint: they have {}", names()))
+            }),
         (None, []) => Ok(llm::mock::Behaviour::default()),
         (None, [(_, only)]) => Ok(only.mock.clone()),
-        (None, _) => Err(usage(anyhow!("the settings have several endpoints of kind mock\nhint: choose by --endpoint: {}", names()))),
+        (None, _) => Err(usage(anyhow!(
+            "the settings have several endpoints of kind mock\nhint: choose by --endpoint: {}",
+            names()
+        ))),
     }
 }
 

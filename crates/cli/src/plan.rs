@@ -16,7 +16,8 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     let reading = read_files(&selection.paths, read);
     let mut found = reading.diagnostics.clone();
     let set = selection.set.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let agents = if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
+    let agents =
+        if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
     check_agents(&agents, read)?;
     let choices = Choices {
         name: selection.name.clone().unwrap_or_else(|| name_of(&selection.paths)),

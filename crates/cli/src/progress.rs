@@ -61,7 +61,9 @@ impl Progress {
     pub(crate) fn finish(self, last: Option<&v1::Progress>) {
         match (self, last) {
             (Self::Bar(bar), _) => bar.finish_and_clear(),
-            (Self::Plain { .. }, Some(last)) => say(&format!("{}/{} trials  {}", done(last), last.planned, figures(last))),
+            (Self::Plain { .. }, Some(last)) => {
+                say(&format!("{}/{} trials  {}", done(last), last.planned, figures(last)))
+            }
             _ => {}
         }
     }

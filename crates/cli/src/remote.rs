@@ -20,7 +20,8 @@ pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
 }
 
 fn endpoint(address: &str) -> anyhow::Result<Endpoint> {
-    let wrong = || usage(anyhow!("{address:?} is not a coordinator's address\nhint: it looks like http://127.0.0.1:7400"));
+    let wrong =
+        || usage(anyhow!("{address:?} is not a coordinator's address\nhint: it looks like http://127.0.0.1:7400"));
     if !address.starts_with("http://") {
         return Err(wrong());
     }

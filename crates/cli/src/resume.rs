@@ -31,7 +31,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let (run, plan) = embedded::only_run(&store).await?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.into_iter().filter(|name| plan::is_address(name)).collect();
-    let resources = assemble::resources(&read, &addresses, &args.capacity)?;
+    let resources = assemble::resources(&read, &addresses, &args.capacity).await?;
     let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
     let reply = ask(embedded.client(), &run).await?;
     say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
@@ -41,7 +41,10 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
 
 async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::ResumeReply> {
     let request = v1::ResumeRequest { run: run.as_str().to_owned() };
-    let reply = client.resume(request).await.map_err(|status| usage(anyhow!("the run cannot be resumed: {}", status.message())))?;
+    let reply = client
+        .resume(request)
+        .await
+        .map_err(|status| usage(anyhow!("the run cannot be resumed: {}", status.message())))?;
     Ok(reply.into_inner())
 }
 

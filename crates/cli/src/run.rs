@@ -6,7 +6,8 @@ use crate::{
     embedded::{self, Embedded},
     exit::Exit,
     follow::{self, OnInterrupt},
-    plan, run_folder::RunFolder,
+    plan,
+    run_folder::RunFolder,
     settings,
     signals::Interrupts,
 };
@@ -20,7 +21,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         return Ok(Exit::Held);
     }
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let resources = assemble::resources(&read, &addresses, &args.capacity)?;
+    let resources = assemble::resources(&read, &addresses, &args.capacity).await?;
     let run = clock::new_run_id();
     let folder = RunFolder::create(&run, args.output.out.as_deref())?;
     let interrupts = Interrupts::listen();
@@ -42,7 +43,10 @@ pub(crate) async fn finish(
     let exit = follow::report(embedded.client(), run, &folder.path, quiet).await;
     embedded.stop().await;
     if let Some(trouble) = last.map(|last| last.trouble.as_str()).filter(|trouble| !trouble.is_empty()) {
-        anyhow::bail!("the run stopped: {trouble}\nhint: what was acknowledged is kept; go on with `gabfest resume {}`", folder.path.display());
+        anyhow::bail!(
+            "the run stopped: {trouble}\nhint: what was acknowledged is kept; go on with `gabfest resume {}`",
+            folder.path.display()
+        );
     }
     let exit = exit?;
     if exit == Exit::Interrupted && !quiet {

@@ -1,17 +1,19 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, anyhow};
+use coordinator::{Clock, Config, Coordinator};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::Coordinator,
-    clock,
+    args, clock,
     exit::{Exit, usage},
     signals::Interrupts,
 };
 
-pub(crate) async fn serve(args: Coordinator) -> anyhow::Result<Exit> {
+pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
     if !args.listen.ip().is_loopback() && !args.insecure_i_know {
         return Err(usage(anyhow!(
             "{} is reachable from other machines, and nothing is encrypted or authenticated\nhint: listen on 127.0.0.1, or say --insecure-i-know",
@@ -33,9 +35,15 @@ pub(crate) async fn serve(args: Coordinator) -> anyhow::Result<Exit> {
         interrupts.reached(1).await;
         draining.cancel();
     });
-    coordinator::serve(store, coordinator::Config::default(), clock::now_millis, TcpListenerStream::new(listener), drain)
+    let clock = Clock::new(clock::now_millis);
+    let (coordinator, handle) = Coordinator::open(Arc::new(store), Config::default(), clock)
         .await
-        .context("failed to serve")?;
+        .context("failed to start the coordinator")?;
+    let router = coordinator::service::router(handle).await.context("failed to start the services")?;
+    let incoming = TcpListenerStream::new(listener);
+    let served = router.serve_with_incoming_shutdown(incoming, drain.clone().cancelled_owned());
+    let (served, ()) = tokio::join!(served, coordinator.run(drain));
+    served.context("failed to serve")?;
     Ok(Exit::Held)
 }
 

@@ -85,14 +85,16 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
         None if Path::new(USUAL).is_file() => PathBuf::from(USUAL),
         None => return Ok(Read { variables, ..Read::default() }),
     };
-    let text = std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
     let (settings, mut found) = scenario::yaml::read::<Settings>(&text, &path.display().to_string());
     if strict {
         scenario::diagnostic::strict(&mut found);
     }
     diagnostics::print(&found);
     let settings = settings.filter(|_| !found.iter().any(scenario::Diagnostic::is_error));
-    let settings = settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
+    let settings =
+        settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     settings.check().with_context(|| format!("{} does not fit together", path.display())).map_err(usage)?;
     Ok(Read { settings, folder, variables })
@@ -116,7 +118,11 @@ impl Settings {
         let endpoints: Vec<&str> = self.endpoints.keys().map(String::as_str).chain([MOCK]).collect();
         let agents: Vec<&str> = self.agents.keys().map(String::as_str).chain([MOCK]).collect();
         let known = |what: &str, name: &str, all: &[&str]| {
-            if all.contains(&name) { Ok(()) } else { Err(anyhow!("{what} names {name:?}, which is not defined\nhint: defined are {}", all.join(", "))) }
+            if all.contains(&name) {
+                Ok(())
+            } else {
+                Err(anyhow!("{what} names {name:?}, which is not defined\nhint: defined are {}", all.join(", ")))
+            }
         };
         if let Some(name) = &self.roles.agent {
             known("roles.agent", name, &agents)?;
@@ -134,7 +140,9 @@ impl Settings {
                 known(&format!("agents.{name}.endpoint"), endpoint, &endpoints)?;
             }
         }
-        for (name, share) in [("gates.pass_rate", self.gates.pass_rate), ("gates.max_unjudged", Some(self.gates.max_unjudged))] {
+        for (name, share) in
+            [("gates.pass_rate", self.gates.pass_rate), ("gates.max_unjudged", Some(self.gates.max_unjudged))]
+        {
             if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
                 return Err(anyhow!("{name} is {}, and must be from 0 to 1", share.unwrap_or_default()));
             }

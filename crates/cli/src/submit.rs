@@ -42,7 +42,9 @@ pub(crate) async fn hand_over(client: &mut Client, run: &RunId, plan: &Plan) -> 
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     client.submit(request).await.map_err(|status| match status.code() {
-        tonic::Code::AlreadyExists | tonic::Code::InvalidArgument => usage(anyhow!("the run was refused: {}", status.message())),
+        tonic::Code::AlreadyExists | tonic::Code::InvalidArgument => {
+            usage(anyhow!("the run was refused: {}", status.message()))
+        }
         _ => anyhow!("the run was not taken: {}", status.message()),
     })?;
     Ok(())
@@ -56,7 +58,10 @@ pub(crate) async fn watch(args: Watch) -> anyhow::Result<Exit> {
 pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
     let mut client = follow::client(remote::connect(&args.coordinator).await?);
     let request = v1::CancelRequest { run: args.run.clone(), drain: args.drain };
-    let reply = client.cancel(request).await.map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
+    let reply = client
+        .cancel(request)
+        .await
+        .map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
     let state = reply.into_inner().state();
     print(&format!("{} {}", args.run, word(state)));
     Ok(Exit::Held)
@@ -64,7 +69,10 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
 
 pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
     let mut client = follow::client(remote::connect(&args.coordinator).await?);
-    let reply = client.list(v1::ListRequest {}).await.map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
+    let reply = client
+        .list(v1::ListRequest {})
+        .await
+        .map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
     for line in reply.into_inner().runs {
         let state = word(line.state());
         print(&format!("{}  {state:<11}  {:>7}/{:<7}  {}", line.run, line.done, line.planned, line.name));
@@ -75,7 +83,9 @@ pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
 async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     if follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?.is_none() {
-        print(&format!("run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"));
+        print(&format!(
+            "run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"
+        ));
         return Ok(Exit::Interrupted);
     }
     let folder = out.map_or_else(|| Path::new("gabfest-runs").join(run.as_str()), Path::to_path_buf);

@@ -10,7 +10,7 @@ use crate::{args, assemble, exit::Exit, remote, settings, signals::Interrupts};
 
 pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
-    let resources = assemble::resources(&read, &args.agents, &args.capacity)?;
+    let resources = assemble::resources(&read, &args.agents, &args.capacity).await?;
     let timing = Timing {
         patience: Duration::from_secs(args.patience),
         grace: Duration::from_secs(args.grace),

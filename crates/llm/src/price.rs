@@ -1,5 +1,10 @@
 //! What a call costs, in billionths of a dollar.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +26,26 @@ pub struct Priced<M> {
     inner: M,
     /// Without one the cost of a reply stays unknown, which is not the same as nothing.
     price: Option<Price>,
+    in_flight: Arc<AtomicI64>,
+}
+
+/// What a call may cost at most, counted until it is answered or given up.
+struct InFlight<'a> {
+    sum: &'a AtomicI64,
+    nanos: i64,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(sum: &'a AtomicI64, nanos: i64) -> Self {
+        sum.fetch_add(nanos, Ordering::Relaxed);
+        Self { sum, nanos }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.sum.fetch_sub(self.nanos, Ordering::Relaxed);
+    }
 }
 
 impl Price {
@@ -53,7 +78,13 @@ impl Price {
 impl<M: Model> Priced<M> {
     #[must_use]
     pub fn new(inner: M, price: Option<Price>) -> Self {
-        Self { inner, price }
+        Self { inner, price, in_flight: Arc::default() }
+    }
+
+    /// What the calls that are not answered may cost at most, in nano-dollars: a handle that outlives this layer.
+    #[must_use]
+    pub fn in_flight(&self) -> Arc<AtomicI64> {
+        Arc::clone(&self.in_flight)
     }
 }
 
@@ -64,7 +95,10 @@ impl<M: Model> Model for Priced<M> {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        let worst = self.price.and_then(|price| price.worst_case_nanos(request)).unwrap_or(0);
+        let in_flight = InFlight::new(&self.in_flight, worst);
         let mut reply = self.inner.ask(request).await?;
+        drop(in_flight);
         reply.cost_nanos = self.price.map(|price| price.nanos(&reply.usage));
         Ok(reply)
     }

@@ -54,7 +54,7 @@ fn every_bad_answer_is_the_agents_error_with_its_kind() {
     let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 28\r\nconnection: close\r\n\r\n<html><h1>Welcome</h1></html";
     let broken = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops";
     let refused = "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
-    let empty = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 67\r\nconnection: close\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"\"},\"finish_reason\":\"stop\"}],\"a\":1}";
+    let empty = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"\"},\"finish_reason\":\"stop\"}],\"a\":1}";
     let half = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hel\"}}]}\n\n";
     for (name, answer, stream, kind) in [
         ("html", html, false, "agent_malformed"),

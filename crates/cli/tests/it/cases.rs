@@ -60,9 +60,14 @@ fn the_matrix_of_the_cases_has_the_combinations_of_the_facts() {
         let ended = place.run(&["run", &path.display().to_string(), "--out", "out"]);
         assert!([0, 1, 3].contains(&ended.code), "{}", ended.stderr);
         let report = place.json("out/report.json");
-        let got: Vec<&str> = report["cases"].as_array().unwrap().iter().map(|case| case["combination"].as_str().unwrap()).collect();
-        let wanted: Vec<&str> =
-            expected["combinations"].as_array().unwrap().iter().map(|combination| combination["id"].as_str().unwrap()).collect();
+        let got: Vec<&str> =
+            report["cases"].as_array().unwrap().iter().map(|case| case["combination"].as_str().unwrap()).collect();
+        let wanted: Vec<&str> = expected["combinations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|combination| combination["id"].as_str().unwrap())
+            .collect();
         assert_eq!(got, wanted, "{file}");
     }
 }

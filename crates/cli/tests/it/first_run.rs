@@ -16,13 +16,41 @@ fn the_shipped_scenarios_run_without_keys_and_leave_a_report() {
     assert_eq!(report["verdict"], "PASS");
     let summary = &report["summary"];
     for path in [
-        "/schema_version", "/run/id", "/run/name", "/run/started_at", "/run/ended_at", "/run/seed", "/run/plan_digest",
-        "/run/gabfest_version", "/gates/0/name", "/summary/trials/planned", "/summary/trials/not_started", "/summary/completed_rate",
-        "/summary/conversations", "/summary/turns", "/summary/pass_rate/estimate", "/summary/pass_rate/low", "/summary/pass_rate/method",
-        "/summary/flaky_cases", "/summary/latency/turn/p999_ms", "/summary/latency/ttft/count", "/summary/tokens/agent/input",
-        "/summary/cost/total_usd", "/summary/cost/complete", "/summary/cost/unpriced_calls", "/summary/llm_calls/judge",
-        "/summary/attempts/total", "/summary/attempts/lost", "/summary/unsettled_usd", "/cases/0/id", "/cases/0/scenario",
-        "/cases/0/format", "/cases/0/persona", "/cases/0/parameters", "/cases/0/trials", "/cases/0/flaky",
+        "/schema_version",
+        "/run/id",
+        "/run/name",
+        "/run/started_at",
+        "/run/ended_at",
+        "/run/seed",
+        "/run/plan_digest",
+        "/run/gabfest_version",
+        "/gates/0/name",
+        "/summary/trials/planned",
+        "/summary/trials/not_started",
+        "/summary/completed_rate",
+        "/summary/conversations",
+        "/summary/turns",
+        "/summary/pass_rate/estimate",
+        "/summary/pass_rate/low",
+        "/summary/pass_rate/method",
+        "/summary/flaky_cases",
+        "/summary/latency/turn/p999_ms",
+        "/summary/latency/ttft/count",
+        "/summary/tokens/agent/input",
+        "/summary/cost/total_usd",
+        "/summary/cost/complete",
+        "/summary/cost/unpriced_calls",
+        "/summary/llm_calls/judge",
+        "/summary/attempts/total",
+        "/summary/attempts/lost",
+        "/summary/unsettled_usd",
+        "/cases/0/id",
+        "/cases/0/scenario",
+        "/cases/0/format",
+        "/cases/0/persona",
+        "/cases/0/parameters",
+        "/cases/0/trials",
+        "/cases/0/flaky",
     ] {
         assert!(report.pointer(path).is_some(), "report.json has no {path}");
     }
@@ -32,8 +60,21 @@ fn the_shipped_scenarios_run_without_keys_and_leave_a_report() {
     assert_eq!(trials.lines().count() as u64, summary["trials"]["planned"].as_u64().unwrap());
     let first: serde_json::Value = serde_json::from_str(trials.lines().next().unwrap()).unwrap();
     for key in [
-        "trial_id", "case_id", "repeat", "epoch", "verdict", "failure_kind", "blame", "strategy", "termination_reason", "turns",
-        "duration_ms", "llm_calls", "tokens", "cost_usd", "judgments",
+        "trial_id",
+        "case_id",
+        "repeat",
+        "epoch",
+        "verdict",
+        "failure_kind",
+        "blame",
+        "strategy",
+        "termination_reason",
+        "turns",
+        "duration_ms",
+        "llm_calls",
+        "tokens",
+        "cost_usd",
+        "judgments",
     ] {
         assert!(first.get(key).is_some(), "trials.jsonl has no {key}");
     }
@@ -52,7 +93,10 @@ fn an_old_run_renders_to_the_same_bytes() {
         assert!(read("out") == read("again"), "{file} differs");
     }
     let json = place.run(&["report", "out", "--format", "json"]);
-    assert_eq!(json.stdout.trim_end(), std::fs::read_to_string(place.path().join("out/report.json")).unwrap().trim_end());
+    assert_eq!(
+        json.stdout.trim_end(),
+        std::fs::read_to_string(place.path().join("out/report.json")).unwrap().trim_end()
+    );
 }
 
 #[test]

@@ -35,8 +35,18 @@ fn on_a_fleet(place: &Place, scenarios: &str, name: &str, workers: usize, killed
     let (mut coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", &data]);
     let worker = || place.start(&["worker", "--coordinator", &address, "--slots", "4", "--config", "gabfest.yaml"]);
     let mut fleet: Vec<Process> = (0..workers).map(|_| worker()).collect();
-    let submitted =
-        place.run(&["submit", scenarios, "--repeats", REPEATS, "--seed", "7", "--coordinator", &address, "--run", name]);
+    let submitted = place.run(&[
+        "submit",
+        scenarios,
+        "--repeats",
+        REPEATS,
+        "--seed",
+        "7",
+        "--coordinator",
+        &address,
+        "--run",
+        name,
+    ]);
     assert_eq!((submitted.code, submitted.stdout.trim()), (0, name), "{}", submitted.stderr);
     if killed {
         std::thread::sleep(Duration::from_millis(700));
@@ -67,7 +77,8 @@ fn a_run_can_be_listed_cancelled_and_resumed_on_a_coordinator() {
     let place = Place::new();
     place.write("gabfest.yaml", SETTINGS);
     let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0"]);
-    let submit = |run: &str| place.run(&["submit", &scenarios(), "--coordinator", &address, "--run", run, "--repeats", "3"]);
+    let submit =
+        |run: &str| place.run(&["submit", &scenarios(), "--coordinator", &address, "--run", run, "--repeats", "3"]);
     assert_eq!(submit("a").code, 0);
     assert_eq!(submit("a").code, 0, "the same run twice is one run");
     let other = place.run(&["submit", &scenarios(), "--coordinator", &address, "--run", "a", "--repeats", "9"]);

@@ -5,7 +5,10 @@ use std::{process::Stdio, time::Duration};
 use crate::process::{Place, Process, scenarios};
 
 fn start(place: &Place, latency_ms: u32) -> Process {
-    place.write("gabfest.yaml", &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n"));
+    place.write(
+        "gabfest.yaml",
+        &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n"),
+    );
     let mut command = place.gabfest(&["run", &scenarios(), "--repeats", "200", "--slots", "4", "--out", "out"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1_500));

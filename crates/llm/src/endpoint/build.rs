@@ -1,6 +1,12 @@
 //! From settings to something that can be asked: addresses are checked, keys are read, layers are stacked.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use reqwest::{Url, header::AUTHORIZATION};
 use secrecy::ExposeSecret;
@@ -21,6 +27,7 @@ use super::{Kind, Settings, headers};
 pub struct Endpoint {
     model: Arc<dyn Model>,
     limit: Arc<Limit>,
+    in_flight: Arc<AtomicI64>,
     settings: Settings,
 }
 
@@ -50,15 +57,23 @@ impl Endpoint {
         if settings.price.is_some_and(|price| !price.is_valid()) {
             return Err(Error::Price { endpoint: endpoint() });
         }
-        let model: Arc<dyn Model> = match settings.kind {
+        let (model, in_flight): (Arc<dyn Model>, _) = match settings.kind {
             Kind::Openai => {
                 let client = openai::Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source: source.without_url() })?;
-                Arc::new(Priced::new(client, settings.price))
+                let priced = Priced::new(client, settings.price);
+                let in_flight = priced.in_flight();
+                (Arc::new(priced), in_flight)
             }
-            Kind::Mock => Arc::new(Priced::new(Mock::new(name, settings.mock.clone()), settings.price)),
+            Kind::Mock => {
+                // The mock costs nothing, which is known, unless the settings play at a price.
+                let price = settings.price.unwrap_or(Price { input_per_million: 0.0, output_per_million: 0.0 });
+                let priced = Priced::new(Mock::new(name, settings.mock.clone()), Some(price));
+                let in_flight = priced.in_flight();
+                (Arc::new(priced), in_flight)
+            }
         };
-        Ok(Self { model, limit: Limit::new(&settings.limits), settings: settings.clone() })
+        Ok(Self { model, limit: Limit::new(&settings.limits), in_flight, settings: settings.clone() })
     }
 
     /// A way to ask it: by `Policy::model()` or `Policy::agent()`, with the tries that the settings allow.
@@ -73,6 +88,13 @@ impl Endpoint {
     #[must_use]
     pub fn limit(&self) -> &Arc<Limit> {
         &self.limit
+    }
+
+    /// What its calls that are not answered may cost at most, in nano-dollars; calls without `max_tokens` are
+    /// not bounded and count as nothing.
+    #[must_use]
+    pub fn unsettled_nanos(&self) -> i64 {
+        self.in_flight.load(Ordering::Relaxed)
     }
 
     #[must_use]
