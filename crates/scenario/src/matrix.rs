@@ -30,6 +30,7 @@ pub struct Matrix {
     pub places: Vec<AxisPlace>,
     /// Names of personas of the library; empty: what the scenario says.
     pub personas: Vec<String>,
+    pub personas_spot: Spot,
     pub tags: Vec<String>,
     /// How often each combination is played; `None`: what the scenario says.
     pub repeats: Option<u32>,
@@ -121,6 +122,7 @@ fn matrix(document: &Document, findings: &mut Findings) -> Option<Matrix> {
         axes,
         places,
         personas: written.gabfest.personas,
+        personas_spot: root.get("gabfest").map_or(root.spot(), |ours| ours.spot_of("personas")),
         tags: written.gabfest.tags,
         repeats: repeats.map(|repeats| repeats.0),
     })

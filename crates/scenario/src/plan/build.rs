@@ -89,7 +89,7 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         live: choices.live,
         gates: choices.gates.clone(),
     };
-    if plan.groups.is_empty() {
+    if plan.groups.is_empty() && builder.faults.is_empty() {
         builder
             .fault("there is no scenario to play", Some("name scenario files, or folders that hold some".to_owned()));
     }
@@ -168,7 +168,7 @@ impl Builder<'_> {
             return Some(chosen.iter().cloned().map(Some).collect());
         }
         let (written, path, spot) = match matrix.filter(|matrix| !matrix.personas.is_empty()) {
-            Some(matrix) => (&matrix.personas, &matrix.path, matrix.base_spot),
+            Some(matrix) => (&matrix.personas, &matrix.path, matrix.personas_spot),
             None => {
                 let place = ["gabfest", "personas"].map(|key| Segment::Key(key.to_owned())).to_vec();
                 (&file.script.personas, &file.document.path, file.document.places.find(&Path(place)))

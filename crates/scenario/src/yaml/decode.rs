@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Findings, Part, Spot};
 use crate::{
     path::{Path, Segment},
-    schema::Shape,
+    schema::{self, Shape},
     suggest,
 };
 
@@ -166,7 +166,7 @@ impl Decoder<'_> {
     }
 
     fn schema<T: JsonSchema>(&mut self) -> &Value {
-        self.schema.get_or_insert_with(|| schema_for!(T).to_value())
+        self.schema.get_or_insert_with(|| schema::of::<T>())
     }
 }
 

@@ -95,14 +95,16 @@ fn set_replaces_the_axis_of_a_matrix() {
     assert_eq!(plan.case_count(), 2);
 }
 
+type Change = fn(&mut Choices);
+
 #[test]
 fn choices_that_name_nothing_are_refused() {
-    let choose = |change: fn(&mut Choices)| {
+    let choose = |change: Change| {
         let mut choices = Choices::default();
         change(&mut choices);
         messages(build(&usual(), &choices))
     };
-    let rows: &[(fn(&mut Choices), &str)] = &[
+    let rows: &[(Change, &str)] = &[
         (
             |choices| choices.personas = vec!["angri".to_owned()],
             "error: unknown persona `angri` | did you mean `angry`?",
@@ -137,6 +139,26 @@ fn choices_that_name_nothing_are_refused() {
         assert!(found.contains(expected), "expected {expected}\nfound {found}");
     }
     assert!(messages(build(&Reading::default(), &Choices::default())).contains("there is no scenario to play"));
+}
+
+#[test]
+fn personas_that_files_name_must_exist() {
+    let scenario = TALK.replace("tags: [smoke]", "personas: [angri]");
+    let fault =
+        messages(build(&reading(&[("t.scenario.yaml", &scenario), ("personas/p.yaml", PEOPLE)]), &Choices::default()));
+    assert!(fault.contains("t.scenario.yaml:4:21: error: unknown persona `angri` | did you mean `angry`?"), "{fault}");
+    let matrix = "name: M\nbase_scenario: t.scenario.yaml\nmatrix: [{parameter: name, values: [a]}]\ngabfest:\n  repeats: 4\n  tags: [nightly]\n  personas: [shy]\n";
+    let files = [("t.scenario.yaml", scenario.as_str()), ("m.matrix.yaml", matrix), ("personas/p.yaml", PEOPLE)];
+    let plan = build(&reading(&files), &Choices::default()).unwrap();
+    let group = &plan.groups[0];
+    assert_eq!((group.repeats, group.tags.as_slice(), plan.planned()), (4, ["nightly".to_owned()].as_slice(), 4));
+    assert_eq!(plan.case(0).unwrap().persona.as_deref(), Some("shy"), "the matrix is stronger than the scenario");
+    let alone = build(&reading(&[files[0], ("m.matrix.yaml", &matrix.replace("shy", "bob"))]), &Choices::default());
+    let fault = messages(alone);
+    assert!(
+        fault.contains("m.matrix.yaml:7:13: error: unknown persona `bob` | no persona library was read"),
+        "{fault}"
+    );
 }
 
 #[test]
