@@ -9,6 +9,8 @@ mod agent;
 mod answer;
 mod behaviour;
 mod chance;
+mod echo;
+mod feeling;
 mod judge;
 mod model;
 mod schema;

@@ -12,6 +12,8 @@ pub(crate) struct Topic {
     /// What a good helper asks first.
     pub(crate) question: &'static str,
     pub(crate) steps: [&'static str; 3],
+    /// Something to be understood rather than repaired.
+    pub(crate) is_taught: bool,
     /// Said later in the conversation, when the steps are known.
     pub(crate) detail: &'static str,
 }
@@ -28,7 +30,7 @@ impl Topic {
     }
 }
 
-/// Whether the user wants to learn rather than to have something repaired.
+/// Whether the user would rather understand something than have it repaired.
 pub(crate) fn wants_to_learn(text: &str) -> bool {
     mentions(text, &["explain", "learn", "teach", "understand", "concept", "lesson", "study", "tutor", "beginner"])
 }
@@ -37,6 +39,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["password", "login", "log-in", "locked", "sign-in", "signin", "2fa", "credential"],
         name: "password and login",
+        is_taught: false,
         question: "Which email address is on the account, and what message appears when the login fails?",
         steps: [
             "open the login page and choose \"Forgot password\"",
@@ -48,6 +51,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["refund", "charge", "billing", "bill", "invoice", "payment", "paid", "money"],
         name: "billing and refund",
+        is_taught: false,
         question: "Which order or invoice number is it, and on which date was the charge made?",
         steps: [
             "open Billing in the account and select the charge in question",
@@ -59,6 +63,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["order", "deliver", "shipping", "shipment", "package", "parcel", "tracking", "courier"],
         name: "order and delivery",
+        is_taught: false,
         question: "What is the order number, and which address should the delivery go to?",
         steps: [
             "open \"My orders\" and select the order",
@@ -70,6 +75,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["cancel", "subscription", "renew", "plan", "membership"],
         name: "subscription",
+        is_taught: false,
         question: "Which subscription is it, and from which day should the change hold?",
         steps: [
             "open Settings and then Subscription",
@@ -81,6 +87,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["book", "appointment", "reserv", "flight", "hotel", "table", "schedule", "meeting"],
         name: "booking",
+        is_taught: false,
         question: "For which day, at what time, and for how many people?",
         steps: [
             "choose the day and the time in the calendar",
@@ -92,6 +99,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["crash", "error", "bug", "freez", "broken", "software", "install", "update", "slow", "wifi", "app"],
         name: "software problem",
+        is_taught: false,
         question: "Which version do you use, on which system, and what were the last words of the error message?",
         steps: [
             "save a copy of your work, then close the software and start it again",
@@ -103,6 +111,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["python", "code", "program", "function", "loop", "variable", "recursion"],
         name: "programming",
+        is_taught: true,
         question: "Which language do you use, and what have you tried so far?",
         steps: [
             "begin with the smallest example that runs, for example one function with one line",
@@ -114,6 +123,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["machine", "neural", "training", "statistic"],
         name: "machine learning",
+        is_taught: true,
         question: "Do you want the idea first, or an example from your own work?",
         steps: [
             "start with examples: many pictures with the right answer beside each",
@@ -125,6 +135,7 @@ const TOPICS: [Topic; 9] = [
     Topic {
         triggers: &["issue", "repository", "github", "contribut", "pull"],
         name: "repository",
+        is_taught: false,
         question: "Which repository is it, and should closed issues be included?",
         steps: [
             "read the contribution guide and the open issues",
@@ -139,6 +150,7 @@ const TOPICS: [Topic; 9] = [
 pub(crate) const GENERAL: Topic = Topic {
     triggers: &[],
     name: "request",
+    is_taught: false,
     question: "What exactly would you like to reach, and what have you tried so far?",
     steps: [
         "write down in one sentence what should happen",

@@ -2,7 +2,7 @@
 
 use crate::{Request, model::Speaker};
 
-use super::{UNHELPFUL, chance::Key, words};
+use super::{UNHELPFUL, chance::Key, topics, words};
 
 /// What the user says next.
 pub(crate) fn speak(request: &Request, key: Key) -> String {
@@ -117,10 +117,11 @@ impl<'a> User<'a> {
                 _ => {}
             }
         }
+        let topic = topics::topic_of(objective);
         Self {
             objective: plain(objective),
             number,
-            learns: super::topics::wants_to_learn(objective),
+            learns: topic.is_taught || !topic.is_known() && topics::wants_to_learn(objective),
             mood: Mood::of(&persona),
             said: said_by(request, Speaker::Assistant).collect(),
             key,
