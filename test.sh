@@ -9,4 +9,12 @@ step cargo clippy --workspace --all-targets --quiet -- -D warnings
 step cargo build --workspace --quiet
 step cargo nextest run --workspace --no-fail-fast
 step cargo doc --workspace --no-deps --quiet
-step crates/report/tests/browser/run.sh target/debug/gabfest
+
+# A browser on the report of a real run in which conversations fail.
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+printf 'endpoints: { mock: { kind: mock, mock: { pass: [{ probability: 0.9 }] } } }\n' > "$place/gabfest.yaml"
+code=0
+target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?
+[ "$code" = 1 ] || { echo "a run with failing conversations must exit with 1, and exited with $code" >&2; exit 1; }
+step crates/report/tests/browser/run.sh "$place/out/report.html"

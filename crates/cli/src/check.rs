@@ -1,6 +1,7 @@
 //! `gabfest check`: read files and print what is wrong with them.
 
 use anyhow::anyhow;
+use scenario::plan::Choices;
 
 use crate::{
     args::Check,
@@ -12,7 +13,11 @@ use crate::{
 pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.strict)?;
     let reading = plan::read_files(&args.paths, &read);
-    let mut found = reading.diagnostics;
+    let mut found = reading.diagnostics.clone();
+    // What is fine file by file may still not fit together: a persona that nobody defines, a matrix without end.
+    if !found.iter().any(scenario::Diagnostic::is_error) && !reading.scenarios.is_empty() {
+        found.extend(scenario::plan::build(&reading, &Choices::default()).err().unwrap_or_default());
+    }
     if args.strict {
         scenario::diagnostic::strict(&mut found);
     }

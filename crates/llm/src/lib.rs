@@ -14,6 +14,7 @@ pub mod model;
 pub mod openai;
 pub mod price;
 pub mod retry;
+mod time_limit;
 
 pub use error::Error;
 pub use model::{Context, Message, Model, Reply, Request, Timing, Usage};

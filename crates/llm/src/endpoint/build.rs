@@ -18,6 +18,7 @@ use crate::{
     openai,
     price::{Price, Priced},
     retry::{Policy, Retry},
+    time_limit::TimeLimit,
 };
 
 use super::{Kind, Settings, headers};
@@ -57,18 +58,20 @@ impl Endpoint {
         if settings.price.is_some_and(|price| !price.is_valid()) {
             return Err(Error::Price { endpoint: endpoint() });
         }
+        let limit = Duration::from_millis(settings.timeout_ms);
         let (model, in_flight): (Arc<dyn Model>, _) = match settings.kind {
             Kind::Openai => {
                 let client = openai::Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source: source.without_url() })?;
-                let priced = Priced::new(client, settings.price);
+                let priced = Priced::new(TimeLimit::new(client, limit), settings.price);
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)
             }
             Kind::Mock => {
                 // The mock costs nothing, which is known, unless the settings play at a price.
                 let price = settings.price.unwrap_or(Price { input_per_million: 0.0, output_per_million: 0.0 });
-                let priced = Priced::new(Mock::new(name, settings.mock.clone()), Some(price));
+                let mock = Mock::new(name, settings.mock.clone());
+                let priced = Priced::new(TimeLimit::new(mock, limit), Some(price));
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)
             }
