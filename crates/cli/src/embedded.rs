@@ -26,6 +26,7 @@ pub(crate) struct Embedded {
     client: Client,
     worker: Option<JoinHandle<Result<(), worker::Error>>>,
     coordinator: JoinHandle<()>,
+    store: Arc<Sqlite>,
     /// Ends the worker, then the coordinator.
     drain_worker: CancellationToken,
     drain_coordinator: CancellationToken,
@@ -49,7 +50,7 @@ impl Embedded {
     /// Without a worker nothing is played: for reports.
     pub(crate) async fn start(store: Arc<Sqlite>, worker: Option<(Resources, u32)>) -> anyhow::Result<Self> {
         let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
-        let (coordinator, handle) = Coordinator::open(store, config, Clock::new(clock::now_millis))
+        let (coordinator, handle) = Coordinator::open(Arc::clone(&store), config, Clock::new(clock::now_millis))
             .await
             .context("failed to start the coordinator")?;
         let (pipes, incoming) = mpsc::channel::<io::Result<DuplexStream>>(4);
@@ -73,7 +74,7 @@ impl Embedded {
                 Some(tokio::spawn(worker.run(channel(pipes.clone()), drain_worker.clone())))
             }
         };
-        Ok(Self { client: follow::client(channel(pipes)), worker, coordinator, drain_worker, drain_coordinator })
+        Ok(Self { client: follow::client(channel(pipes)), worker, coordinator, store, drain_worker, drain_coordinator })
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
@@ -97,6 +98,12 @@ impl Embedded {
         self.drain_coordinator.cancel();
         drop(self.client);
         let _ = self.coordinator.await;
+        // Whoever still holds the store is a connection that is being closed; the next to open it tidies up then.
+        if let Ok(store) = Arc::try_unwrap(self.store)
+            && let Err(error) = store.close().await
+        {
+            tracing::warn!(%error, "failed to close the store");
+        }
     }
 }
 
