@@ -85,8 +85,8 @@ fn help(last: &str, earlier: &[&str], topic: &Topic, key: Key) -> String {
     // A first message that only got a question back has had no advice yet.
     let asked_back = earlier.first().is_some_and(|first| is_vague(first, topics::topic_of(first)));
     let stage = earlier.len() - usize::from(asked_back);
-    let learns = earlier.iter().copied().chain([last]).any(topics::wants_to_learn);
-    if topic.is_taught || learns && !topic.is_known() { lesson(topic, stage, key) } else { advice(topic, stage, key) }
+    let learns = || earlier.iter().copied().chain([last]).any(topics::wants_to_learn);
+    if topic.is_taught || !topic.is_known() && learns() { lesson(topic, stage, key) } else { advice(topic, stage, key) }
 }
 
 fn advice(topic: &Topic, stage: usize, key: Key) -> String {

@@ -26,7 +26,7 @@ pub struct Behaviour {
     pub ttft: Delay,
     /// Between pieces of the reply (words with their space).
     pub inter_token: Delay,
-    /// The length of the agent's replies; without it they are as long as what they say.
+    /// The least length of the agent's replies; without it they are as long as what they say.
     pub tokens: Option<Lengths>,
     /// 0 to 1: how often a call is answered with status 500.
     pub error_rate: f64,
@@ -123,7 +123,8 @@ pub enum DelayKind {
     Lognormal,
 }
 
-/// A uniform distribution of lengths in tokens (of about four characters).
+/// A uniform distribution of lengths in tokens (of about four characters), at most 65,536. Replies that are shorter
+/// are filled up; none is cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Lengths {
@@ -229,8 +230,9 @@ impl Delay {
 
 impl Lengths {
     pub(crate) fn draw(&self, key: Key) -> u32 {
-        let span = self.max.saturating_sub(self.min);
-        self.min + (key.unit() * (f64::from(span) + 1.0)) as u32
+        const MOST: u32 = 1 << 16;
+        let span = self.max.saturating_sub(self.min).min(MOST);
+        (self.min.min(MOST) + (key.unit() * (f64::from(span) + 1.0)) as u32).min(MOST)
     }
 }
 

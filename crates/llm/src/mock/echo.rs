@@ -5,18 +5,19 @@ use super::{chance::Key, feeling::Feeling, words};
 /// Says back what the user said, so that they see it was heard: all of it at first, later the main points.
 pub(crate) fn take_up(last: &str, later: bool) -> Option<String> {
     const LIMIT: usize = 400;
-    let mut points: Vec<&str> = words::sentences(last).filter(|sentence| !is_greeting(sentence)).collect();
+    let all = words::sentences(last).filter(|sentence| !is_greeting(sentence));
+    let mut points: Vec<(usize, &str)> = all.map(|sentence| (weight(sentence), sentence)).collect();
     if later {
-        let heaviest = points.iter().copied().max_by_key(|sentence| weight(sentence));
-        points.retain(|sentence| weight(sentence) > 2 && (Feeling::of(sentence).is_none() || weight(sentence) > 4));
+        let heaviest = points.iter().copied().max_by_key(|(weight, _)| *weight);
+        points.retain(|(weight, sentence)| *weight > 4 || *weight > 2 && Feeling::of(sentence).is_none());
         points.truncate(2);
         if points.is_empty() {
             points.extend(heaviest);
         }
-    } else if points.iter().map(|sentence| sentence.len()).sum::<usize>() > LIMIT {
+    } else if points.iter().map(|(_, sentence)| sentence.len()).sum::<usize>() > LIMIT {
         return Some(format!("I understand that this is about {}.", words::salient(last, 24).join(", ")));
     }
-    let said: Vec<String> = points.into_iter().filter_map(heard).collect();
+    let said: Vec<String> = points.into_iter().filter_map(|(_, sentence)| heard(sentence)).collect();
     (!said.is_empty()).then(|| words::shorten(&said.join(" "), 2 * LIMIT))
 }
 

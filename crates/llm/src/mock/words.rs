@@ -24,14 +24,29 @@ pub(crate) fn salient(text: &str, limit: usize) -> Vec<&str> {
     found
 }
 
-/// Whether one of `wanted` (lower case) begins a word of the text: `charge` finds `Charged`.
+/// Whether one of `wanted` (lower case, ASCII) begins a word of the text: `charge` finds `Charged`.
 pub(crate) fn mentions(text: &str, wanted: &[&str]) -> bool {
-    words(text).any(|word| wanted.iter().any(|start| begins(word, start)))
+    // Asked dozens of times a reply: bytes are enough, for letters beyond ASCII begin none of the wanted words.
+    let bit = |byte: u8| 1_u32 << (byte & 31);
+    let first_letters = wanted.iter().filter_map(|start| start.bytes().next()).fold(0, |bits, byte| bits | bit(byte));
+    let mut inside = false;
+    text.bytes().enumerate().any(|(at, byte)| {
+        let begins_here = !inside;
+        inside = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        begins_here
+            && inside
+            && first_letters & bit(byte) != 0
+            && wanted.iter().any(|start| begins_bytes(&text.as_bytes()[at..], start.as_bytes()))
+    })
 }
 
-/// Whether a word begins so, in either case.
-pub(crate) fn begins(word: &str, start: &str) -> bool {
-    word.as_bytes().get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+/// Whether a text begins so, in either case.
+pub(crate) fn begins(text: &str, start: &str) -> bool {
+    begins_bytes(text.as_bytes(), start.as_bytes())
+}
+
+fn begins_bytes(text: &[u8], start: &[u8]) -> bool {
+    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
 pub(crate) fn contains_ignoring_case(text: &str, part: &str) -> bool {
@@ -149,8 +164,12 @@ static FILLER: LazyLock<Vec<&str>> = LazyLock::new(|| {
 });
 
 fn is_filler(word: &str) -> bool {
-    let lower = word.bytes().map(|byte| byte.to_ascii_lowercase());
-    FILLER.binary_search_by(|known| known.bytes().cmp(lower.clone())).is_ok()
+    // The longest of them has eight letters.
+    let mut lower = [0; 8];
+    let Some(lower) = lower.get_mut(..word.len()) else { return false };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    FILLER.binary_search_by(|known| known.as_bytes().cmp(lower)).is_ok()
 }
 
 #[cfg(test)]
@@ -158,8 +177,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_filler_is_sorted() {
-        assert!(FILLER.is_sorted());
+    fn the_filler_is_sorted_and_short() {
+        assert!(FILLER.is_sorted() && FILLER.iter().all(|word| word.len() <= 8));
     }
 
     #[test]
@@ -173,6 +192,21 @@ mod tests {
         ];
         for (text, expected) in rows {
             assert_eq!(salient(text, 8), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_by_how_they_begin() {
+        let rows = [
+            ("You CHARGED me", &["charge"][..], true),
+            ("recharged", &["charge"], false),
+            ("pre-charge (log-in)", &["log-in"], true),
+            ("élan charge", &["lan"], false),
+            ("", &["charge"], false),
+            ("charge", &[], false),
+        ];
+        for (text, wanted, expected) in rows {
+            assert_eq!(mentions(text, wanted), expected, "{text}");
         }
     }
 
