@@ -165,7 +165,7 @@ async fn a_full_disk_is_said_and_loses_nothing() {
     fs::remove_file(&ballast).unwrap();
     assert_eq!(store.commit(&large(sequence), 3).await.unwrap().counted, [sequence]);
     let done = store.recover(&id("run")).await.unwrap().done;
-    assert_eq!(done, [(1..sequence + 1)]);
+    assert_eq!((done.len(), done.first()), (1, Some(&(1..sequence + 1))));
     assert_eq!(store.segments(&id("run"), session, 1, 1_000).await.unwrap().len() as u64, sequence);
 }
 

@@ -1,0 +1,140 @@
+//! Batches of results: what counts, what is fenced, what is refused.
+
+use record::{Role, Usd, summary::RunState};
+use store::{Committed, Error, Store};
+
+use super::{counted, fenced, numbers, ready};
+use crate::{
+    samples::{PLAN, batch, id, lease, payload, run, spend, trial},
+    stand::Stand,
+};
+
+pub(super) async fn a_commit_counts_and_a_second_one_does_not<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..4, 1)], 1).await.unwrap();
+    assert_eq!(store.watermark(session).await.unwrap(), Some(0));
+    assert_eq!(store.commit(&batch(session, 1, "run", &[(1, 1), (3, 1)]), 2).await.unwrap(), counted(&[1, 3]));
+    assert_eq!(store.watermark(session).await.unwrap(), Some(1));
+    let duplicate = Committed { duplicate: true, ..Committed::default() };
+    assert_eq!(store.commit(&batch(session, 1, "run", &[(1, 1), (2, 1)]), 3).await.unwrap(), duplicate);
+    assert_eq!(store.commit(&batch(session, 2, "run", &[(0, 1)]), 4).await.unwrap(), counted(&[0]));
+    assert_eq!(store.commit(&batch(session, 1, "run", &[(2, 1)]), 5).await.unwrap(), duplicate);
+
+    let stored = store.trials(&id("run"), 0, 10).await.unwrap();
+    let found: Vec<_> = stored.iter().map(|one| (one.trial.number, one.first_sequence, one.last_sequence)).collect();
+    assert_eq!(found, [(0, 1, 2), (1, 1, 1), (3, 1, 1)]);
+    assert!(stored.iter().all(|one| one.session == session && one.trial == trial(one.trial.number, 1)));
+    assert_eq!(store.spend(&id("run")).await.unwrap(), spend(Role::Agent, "a", 3), "of batch 1 and 2, each once");
+}
+
+pub(super) async fn a_gap_is_refused_and_changes_nothing<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..4, 1)], 1).await.unwrap();
+    for sequence in [2, 3, 1_000] {
+        let refusal = store.commit(&batch(session, sequence, "run", &[(0, 1)]), 2).await.unwrap_err();
+        assert!(matches!(refusal, Error::Failed(_)), "{sequence}: {refusal}");
+    }
+    assert_eq!(store.watermark(session).await.unwrap(), Some(0));
+    assert_eq!(store.segments(&id("run"), session, 1, 9).await.unwrap().len(), 0);
+    assert_eq!(numbers(store, "run").await, [0_u64; 0]);
+    assert_eq!(store.commit(&batch(session, 1, "run", &[(0, 1)]), 2).await.unwrap(), counted(&[0]));
+}
+
+pub(super) async fn a_stale_or_foreign_trial_is_fenced<S: Stand>() {
+    let (stand, mine) = ready::<S>().await;
+    let store = stand.store();
+    store.create_run(&run("other"), PLAN).await.unwrap();
+    let theirs = store.open_session("other worker", 1).await.unwrap();
+    let granted = [lease(1, mine, "run", 0..4, 2), lease(2, theirs, "run", 4..8, 1), lease(3, mine, "other", 8..9, 2)];
+    store.grant(&granted, 1).await.unwrap();
+    let rows: [(&str, (u64, u32)); 7] = [
+        ("an earlier epoch", (0, 1)),
+        ("a later epoch", (0, 3)),
+        ("lent to another session", (4, 1)),
+        ("lent to another session, my epoch", (4, 2)),
+        ("lent of another run", (8, 2)),
+        ("lent to nobody", (100, 1)),
+        ("just past the lease", (9, 2)),
+    ];
+    for (sequence, (why, trial)) in (1..).zip(rows) {
+        let outcome = store.commit(&batch(mine, sequence, "run", &[trial]), 2).await.unwrap();
+        assert_eq!(outcome, fenced(&[trial.0]), "{why}");
+    }
+    let mixed = batch(mine, 8, "run", &[(0, 1), (3, 2), (4, 1), (0, 2)]);
+    let outcome = Committed { counted: vec![3, 0], fenced: vec![0, 4], ..Committed::default() };
+    assert_eq!(store.commit(&mixed, 3).await.unwrap(), outcome);
+    assert_eq!(numbers(store, "run").await, [0, 3]);
+    assert_eq!(store.commit(&batch(theirs, 1, "run", &[(4, 1)]), 4).await.unwrap(), counted(&[4]));
+}
+
+pub(super) async fn a_trial_counts_once_in_a_batch<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    // Both epochs are lent, which no scheduler does: the store has to hold all the same.
+    store.grant(&[lease(1, session, "run", 0..2, 1), lease(2, session, "run", 0..2, 2)], 1).await.unwrap();
+    let twice = batch(session, 1, "run", &[(0, 2), (0, 1), (1, 1), (1, 1)]);
+    let outcome = Committed { counted: vec![0, 1], fenced: vec![0, 1], ..Committed::default() };
+    assert_eq!(store.commit(&twice, 2).await.unwrap(), outcome);
+    let epochs: Vec<_> = store.trials(&id("run"), 0, 9).await.unwrap().iter().map(|one| one.trial.epoch).collect();
+    assert_eq!(epochs, [2, 1], "the first of the batch");
+    assert_eq!(store.commit(&batch(session, 2, "run", &[(0, 1), (1, 2)]), 3).await.unwrap(), fenced(&[0, 1]));
+}
+
+pub(super) async fn nothing_counts_after_the_session<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..4, 1)], 1).await.unwrap();
+    store.commit(&batch(session, 1, "run", &[(0, 1)]), 2).await.unwrap();
+    store.end_session(session, "lost", false, 3).await.unwrap();
+
+    let over = Committed { session_over: true, ..Committed::default() };
+    for sequence in [1, 2, 7] {
+        assert_eq!(store.commit(&batch(session, sequence, "run", &[(1, 1)]), 4).await.unwrap(), over, "{sequence}");
+    }
+    assert!(matches!(store.beat(session, Usd(1), 4).await, Err(Error::SessionOver(_))));
+    assert!(matches!(store.grant(&[lease(2, session, "run", 4..5, 1)], 4).await, Err(Error::SessionOver(_))));
+    store.release(session, &[lease(1, session, "run", 0..4, 1)]).await.unwrap();
+    assert_eq!(store.watermark(session).await.unwrap(), None);
+    assert_eq!(numbers(store, "run").await, [0]);
+    assert_eq!(store.spend(&id("run")).await.unwrap(), spend(Role::Agent, "a", 1));
+    assert_eq!(store.segments(&id("run"), session, 1, 9).await.unwrap(), [payload(session, 1)], "what it sent stays");
+    assert_eq!(store.recover(&id("run")).await.unwrap().lost_attempts, 3, "a late release takes no loss back");
+}
+
+pub(super) async fn a_closed_run_counts_nothing_more<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..9, 1)], 1).await.unwrap();
+    let rows = [
+        (RunState::Running, counted(&[0])),
+        (RunState::Cancelled, fenced(&[1])),
+        (RunState::Finished, fenced(&[2])),
+        // Drained: what was being played still counts.
+        (RunState::Interrupted, counted(&[3])),
+    ];
+    for (sequence, (state, outcome)) in (1_u64..).zip(rows) {
+        store.set_state(&id("run"), state, None).await.unwrap();
+        let found = store.commit(&batch(session, sequence, "run", &[(sequence - 1, 1)]), 2).await.unwrap();
+        assert_eq!(found, outcome, "{state:?}");
+    }
+    assert_eq!(store.watermark(session).await.unwrap(), Some(4));
+    assert_eq!(
+        store.spend(&id("run")).await.unwrap().of(Role::Agent).calls,
+        1 + 2 + 3 + 4,
+        "money is spent all the same"
+    );
+}
+
+pub(super) async fn a_thousand_trials_fit_one_batch<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..1_000, 1)], 1).await.unwrap();
+    let all: Vec<u64> = (0..1_000).collect();
+    let ended: Vec<_> = all.iter().map(|number| (*number, 1)).collect();
+    assert_eq!(store.commit(&batch(session, 1, "run", &ended), 2).await.unwrap(), counted(&all));
+    assert_eq!(numbers(store, "run").await, all);
+    let done = store.recover(&id("run")).await.unwrap().done;
+    assert_eq!((done.len(), done.first()), (1, Some(&(0..1_000))));
+}

@@ -1,0 +1,167 @@
+//! What is lent, and what becomes of it when a worker goes.
+
+use record::Usd;
+use store::{Committed, Error, Recovered, Store};
+
+use super::ready;
+use crate::{
+    samples::{PLAN, batch, id, lease, run},
+    stand::Stand,
+};
+
+pub(super) async fn sessions_ascend_and_end_once<S: Stand>() {
+    let (stand, first) = ready::<S>().await;
+    let store = stand.store();
+    let second = store.open_session("worker", 2).await.unwrap();
+    assert!(second > first, "{second} after {first}");
+    store.grant(&[lease(1, first, "run", 0..2, 1)], 2).await.unwrap();
+    assert_eq!(store.end_session(first, "lost", false, 3).await.unwrap(), [lease(1, first, "run", 0..2, 1)]);
+    assert_eq!(store.end_session(first, "lost", false, 4).await.unwrap(), []);
+    assert_eq!(store.recover(&id("run")).await.unwrap().lost_attempts, 2);
+    assert!(store.open_session("worker", 5).await.unwrap() > second);
+}
+
+pub(super) async fn grants_are_whole_or_nothing<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[], 1).await.unwrap();
+    let good = lease(1, session, "run", 0..2, 1);
+    let rows = [
+        ("an unknown session", lease(2, 99, "run", 2..3, 1)),
+        ("an unknown run", lease(2, session, "ghost", 2..3, 1)),
+        ("the same lease twice", good.clone()),
+    ];
+    for (why, bad) in rows {
+        store.grant(&[good.clone(), bad], 1).await.unwrap_err();
+        assert_eq!(store.recover(&id("run")).await.unwrap().leases, [], "{why}");
+    }
+    store.grant(std::slice::from_ref(&good), 1).await.unwrap();
+    assert!(matches!(store.grant(std::slice::from_ref(&good), 1).await, Err(Error::Failed(_))));
+    assert_eq!(store.recover(&id("run")).await.unwrap().leases, [good]);
+}
+
+pub(super) async fn an_ended_session_loses_what_is_not_done<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.create_run(&run("other"), PLAN).await.unwrap();
+    let granted = [
+        lease(5, session, "run", 10..20, 1),
+        lease(6, session, "run", 30..33, 2),
+        lease(4, session, "other", 0..2, 1),
+        lease(7, session, "run", 40..41, 1),
+    ];
+    store.grant(&granted, 1).await.unwrap();
+    store.commit(&batch(session, 1, "run", &[(10, 1), (13, 1), (14, 1), (19, 1), (31, 2), (40, 1)]), 2).await.unwrap();
+    let lost = store.end_session(session, "lost", false, 3).await.unwrap();
+    let expected = [
+        lease(4, session, "other", 0..2, 1),
+        lease(5, session, "run", 11..13, 1),
+        lease(5, session, "run", 15..19, 1),
+        lease(6, session, "run", 30..31, 2),
+        lease(6, session, "run", 32..33, 2),
+    ];
+    assert_eq!(lost, expected);
+    let recovered = store.recover(&id("run")).await.unwrap();
+    let expected = Recovered {
+        done: vec![10..11, 13..15, 19..20, 31..32, 40..41],
+        attempts: vec![(11, 1), (12, 1), (15, 1), (16, 1), (17, 1), (18, 1), (30, 2), (32, 2)],
+        lost_attempts: 8,
+        ..Recovered::default()
+    };
+    assert_eq!(recovered, expected);
+    assert_eq!(store.recover(&id("other")).await.unwrap().lost_attempts, 2);
+}
+
+pub(super) async fn solo_losses_are_told_apart<S: Stand>() {
+    let (stand, _) = ready::<S>().await;
+    let store = stand.store();
+    for (epoch, solo) in [(1, false), (2, true), (3, true)] {
+        let session = store.open_session("worker", 1).await.unwrap();
+        store.grant(&[lease(1, session, "run", 6..7, epoch)], 1).await.unwrap();
+        store.end_session(session, "lost", solo, 2).await.unwrap();
+    }
+    let session = store.open_session("worker", 3).await.unwrap();
+    let recovered = store.recover(&id("run")).await.unwrap();
+    assert_eq!(recovered.attempts, [(6, 3)]);
+    assert_eq!(recovered.solo_losses, [(6, 2)]);
+    assert_eq!(recovered.lost_attempts, 3);
+
+    // Once it is done, the scheduler need not know any more.
+    store.grant(&[lease(1, session, "run", 6..7, 4)], 3).await.unwrap();
+    store.commit(&batch(session, 1, "run", &[(6, 4)]), 4).await.unwrap();
+    let expected = Recovered { done: vec![6..7; 1], lost_attempts: 3, ..Recovered::default() };
+    assert_eq!(store.recover(&id("run")).await.unwrap(), expected);
+}
+
+pub(super) async fn what_is_given_back_is_not_lost<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    let other = store.open_session("other worker", 1).await.unwrap();
+    let granted = [
+        lease(1, session, "run", 0..10, 1),
+        lease(2, session, "run", 20..22, 1),
+        lease(3, session, "run", 30..32, 2),
+        lease(1, other, "run", 40..42, 1),
+    ];
+    store.grant(&granted, 1).await.unwrap();
+    // The ids of what comes back mean nothing, and it may span leases and trials that were never lent.
+    let back = [lease(0, session, "run", 3..5, 1), lease(0, session, "run", 8..50, 1)];
+    store.release(session, &back).await.unwrap();
+    let live = [
+        lease(1, session, "run", 0..3, 1),
+        lease(1, session, "run", 5..8, 1),
+        lease(3, session, "run", 30..32, 2),
+        lease(1, other, "run", 40..42, 1),
+    ];
+    assert_eq!(store.recover(&id("run")).await.unwrap().leases, live);
+
+    let outcome = Committed { counted: vec![0, 5], fenced: vec![3, 9, 20], ..Committed::default() };
+    let late = batch(session, 1, "run", &[(0, 1), (3, 1), (5, 1), (9, 1), (20, 1)]);
+    assert_eq!(store.commit(&late, 2).await.unwrap(), outcome);
+    let lost =
+        [lease(1, session, "run", 1..3, 1), lease(1, session, "run", 6..8, 1), lease(3, session, "run", 30..32, 2)];
+    assert_eq!(store.end_session(session, "lost", false, 3).await.unwrap(), lost);
+    assert_eq!(store.recover(&id("run")).await.unwrap().lost_attempts, 6);
+
+    store.release(other, &[lease(1, other, "run", 40..42, 1)]).await.unwrap();
+    store.release(other, &[lease(1, other, "run", 40..42, 1)]).await.unwrap();
+    assert_eq!(store.end_session(other, "left", false, 4).await.unwrap(), []);
+}
+
+pub(super) async fn a_lease_that_is_done_is_over<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..2, 1), lease(2, session, "run", 2..4, 1)], 1).await.unwrap();
+    store.commit(&batch(session, 1, "run", &[(0, 1), (1, 1), (2, 1)]), 2).await.unwrap();
+    assert_eq!(store.recover(&id("run")).await.unwrap().leases, [lease(2, session, "run", 2..4, 1)]);
+    // Its id is free again with the next grant.
+    store.grant(&[lease(1, session, "run", 0..1, 2), lease(1, session, "run", 7..8, 1)], 3).await.unwrap();
+    let live = [lease(1, session, "run", 7..8, 1), lease(2, session, "run", 2..4, 1)];
+    assert_eq!(store.recover(&id("run")).await.unwrap().leases, live);
+}
+
+pub(super) async fn unsettled_money_goes_to_the_runs_that_lost<S: Stand>() {
+    let (stand, first) = ready::<S>().await;
+    let store = stand.store();
+    for name in ["other", "third"] {
+        store.create_run(&run(name), PLAN).await.unwrap();
+    }
+    let second = store.open_session("worker", 1).await.unwrap();
+    let granted = [
+        lease(1, first, "run", 0..1, 1),
+        lease(2, first, "other", 0..1, 1),
+        lease(3, first, "third", 0..1, 1),
+        lease(1, second, "run", 1..2, 1),
+    ];
+    store.grant(&granted, 1).await.unwrap();
+    for (session, nanos) in [(first, 999), (first, 40), (second, 2)] {
+        store.beat(session, Usd(nanos), 2).await.unwrap();
+    }
+    store.commit(&batch(first, 1, "third", &[(0, 1)]), 2).await.unwrap();
+    assert_eq!(store.recover(&id("run")).await.unwrap().unsettled, Usd(0), "while the worker lives it is its affair");
+    store.end_session(first, "lost", false, 3).await.unwrap();
+    store.end_session(second, "lost", false, 3).await.unwrap();
+    for (name, nanos) in [("run", 42), ("other", 40), ("third", 0)] {
+        assert_eq!(store.recover(&id(name)).await.unwrap().unsettled, Usd(nanos), "{name}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Runs: created, listed, changed, unknown.
+
+use record::{Usd, summary::RunState};
+use scenario::Digest;
+use store::{Error, RunRow, Store};
+
+use super::ready;
+use crate::{
+    samples::{PLAN, batch, id, lease, run},
+    stand::Stand,
+};
+
+pub(super) async fn a_run_is_created_once<S: Stand>() {
+    let stand = S::new().await;
+    let store = stand.store();
+    store.create_run(&run("run"), PLAN).await.unwrap();
+    assert_eq!(store.run(&id("run")).await.unwrap(), Some(run("run")));
+    assert_eq!(store.plan(&Digest::of(PLAN)).await.unwrap().unwrap(), PLAN);
+
+    // The same again, although it is already on its way.
+    store.set_state(&id("run"), RunState::Finished, Some(5)).await.unwrap();
+    store.create_run(&run("run"), PLAN).await.unwrap();
+    assert_eq!(store.run(&id("run")).await.unwrap().unwrap().state, RunState::Finished);
+
+    let other = RunRow { plan_digest: Digest::of(b"other"), ..run("run") };
+    assert!(matches!(store.create_run(&other, b"other").await, Err(Error::Conflict(run)) if run == id("run")));
+    assert_eq!(store.plan(&Digest::of(b"other")).await.unwrap(), None);
+
+    // Two runs of one plan share it.
+    store.create_run(&run("again"), PLAN).await.unwrap();
+    assert_eq!(store.runs().await.unwrap().len(), 2);
+}
+
+pub(super) async fn runs_are_listed_newest_first<S: Stand>() {
+    let stand = S::new().await;
+    for (name, started_at) in [("b", 20), ("a", 20), ("old", 10), ("new", 30)] {
+        stand.store().create_run(&RunRow { started_at, ..run(name) }, PLAN).await.unwrap();
+    }
+    let names: Vec<_> = stand.store().runs().await.unwrap().into_iter().map(|run| run.id).collect();
+    assert_eq!(names, [id("new"), id("b"), id("a"), id("old")]);
+}
+
+pub(super) async fn a_run_changes_its_state<S: Stand>() {
+    let (stand, _) = ready::<S>().await;
+    let rows = [
+        (RunState::Interrupted, Some(7)),
+        (RunState::Running, None),
+        (RunState::Cancelled, Some(9)),
+        (RunState::Finished, Some(11)),
+    ];
+    for (state, ended_at) in rows {
+        stand.store().set_state(&id("run"), state, ended_at).await.unwrap();
+        let expected = RunRow { state, ended_at, ..run("run") };
+        assert_eq!(stand.store().run(&id("run")).await.unwrap(), Some(expected));
+    }
+}
+
+pub(super) async fn what_is_unknown_is_said<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let (store, ghost) = (stand.store(), id("ghost"));
+    assert_eq!(store.run(&ghost).await.unwrap(), None);
+    assert_eq!(store.plan(&Digest::of(b"ghost")).await.unwrap(), None);
+    let refusals = [
+        store.set_state(&ghost, RunState::Finished, None).await.unwrap_err(),
+        store.grant(&[lease(1, session, "ghost", 0..1, 1)], 1).await.unwrap_err(),
+        store.commit(&batch(session, 1, "ghost", &[]), 1).await.unwrap_err(),
+        store.recover(&ghost).await.unwrap_err(),
+        store.trials(&ghost, 0, 1).await.unwrap_err(),
+        store.segments(&ghost, session, 1, 1).await.unwrap_err(),
+        store.spend(&ghost).await.unwrap_err(),
+    ];
+    for (row, refusal) in refusals.into_iter().enumerate() {
+        assert!(matches!(&refusal, Error::UnknownRun(run) if *run == ghost), "row {row}: {refusal}");
+    }
+    for nobody in [0, 99, u64::MAX] {
+        assert_eq!(store.watermark(nobody).await.unwrap(), None);
+        assert!(matches!(store.beat(nobody, Usd(1), 1).await, Err(Error::SessionOver(session)) if session == nobody));
+        assert_eq!(store.end_session(nobody, "gone", false, 1).await.unwrap(), []);
+        assert_eq!(store.segments(&id("run"), nobody, 0, u64::MAX).await.unwrap().len(), 0);
+        assert!(store.commit(&batch(nobody, 1, "run", &[]), 1).await.unwrap().session_over);
+        store.release(nobody, &[lease(1, nobody, "run", 0..1, 1)]).await.unwrap();
+    }
+    assert_eq!(store.watermark(session).await.unwrap(), Some(0), "the refused batch took no place");
+}
