@@ -63,8 +63,8 @@ fn status(error: Error) -> Status {
             store::Error::Conflict(_) => Status::already_exists(text),
             store::Error::UnknownRun(_) => Status::not_found(text),
             store::Error::SessionOver(_) => Status::failed_precondition(text),
-            store::Error::Unwritable(_) | store::Error::InUse(_) => Status::unavailable(text),
-            store::Error::Version(_) | store::Error::Failed(_) => Status::internal(text),
+            store::Error::Unwritable(_) | store::Error::InUse(_) | store::Error::Failed(_) => Status::unavailable(text),
+            store::Error::Version(_) => Status::internal(text),
         },
     }
 }

@@ -171,3 +171,107 @@ impl Weighted {
 fn rfc3339(unix_millis: i64) -> String {
     DateTime::from_timestamp_millis(unix_millis).unwrap_or_default().to_rfc3339_opts(SecondsFormat::Millis, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use record::summary::{RunState, RunVerdict};
+    use scenario::{
+        Digest, Format, RunId, Source,
+        plan::{Axis, Gates, Group, VERSION},
+    };
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn plan(agents: usize) -> Plan {
+        let group = Group {
+            key: "f/refund".to_owned(),
+            name: "refund".to_owned(),
+            format: Format::Eliza,
+            source: Source { path: "f.scenario.yaml".to_owned(), line: 1 },
+            document: Value::Null,
+            lines: BTreeMap::new(),
+            tags: Vec::new(),
+            weight: 1.0,
+            required_pass_rate: Some(0.5),
+            axes: vec![Axis { parameter: "name".to_owned(), values: vec![json!("x"), json!("y")] }],
+            personas: vec![None],
+            repeats: 4,
+            selection: None,
+        };
+        Plan {
+            version: VERSION,
+            name: "nightly".to_owned(),
+            seed: 1,
+            groups: vec![group],
+            personas: BTreeMap::new(),
+            agents: (0..agents).map(|index| format!("agent-{index}")).collect(),
+            live: false,
+            gates: Gates { pass_rate: None, max_unjudged: 0.25 },
+        }
+    }
+
+    fn row(plan: &Plan) -> RunRow {
+        RunRow {
+            id: RunId::new("r"),
+            name: plan.name.clone(),
+            plan_digest: Digest::new("d"),
+            seed: plan.seed,
+            planned: plan.planned(),
+            state: RunState::Running,
+            started_at: 1_000,
+            ended_at: None,
+            version: "0.1.0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_run_of_which_nothing_was_played_says_so() {
+        let plan = plan(1);
+        let summary = of(&row(&plan), &plan, &Tally::default(), &Spend::default(), &Recovered::default());
+        assert_eq!(summary.verdict, RunVerdict::Inconclusive);
+        assert_eq!(summary.gates[1].reason, "none of 8 trials was played");
+        assert_eq!((summary.run.started_at.as_str(), summary.run.ended_at), ("1970-01-01T00:00:01.000Z", None));
+        let totals = summary.summary;
+        assert_eq!((totals.trials.not_started, totals.completed_rate, totals.weighted_pass_rate), (8, 0.0, None));
+        assert_eq!((totals.pass_rate.estimate, totals.attempts.total), (None, 0));
+        assert!(totals.cost.complete && totals.tokens.len() == 3);
+        assert_eq!(summary.cases.iter().map(|case| case.trials).sum::<u64>(), 8);
+    }
+
+    #[test]
+    fn cases_keep_the_plans_order_and_their_own_rules() {
+        let plan = plan(2);
+        let counts = [(4, 0, 0), (2, 2, 0), (1, 3, 0), (3, 0, 1)];
+        let mut tally = Tally::default();
+        for ((pass, fail, inconclusive), case) in counts.into_iter().zip(0_u64..) {
+            let counts = Counts { pass, fail, inconclusive, ..Counts::default() };
+            tally.cases.insert(case, counts);
+            tally.total.merge(&counts);
+        }
+        let summary = of(&row(&plan), &plan, &tally, &Spend::default(), &Recovered::default());
+        let found: Vec<_> = summary
+            .cases
+            .iter()
+            .map(|case| (case.number, case.agent.as_str(), case.parameters["name"].clone(), case.flaky, case.verdict))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0, "agent-0", json!("x"), false, RunVerdict::Pass),
+                (1, "agent-1", json!("x"), true, RunVerdict::Pass),
+                (2, "agent-0", json!("y"), true, RunVerdict::Fail),
+                (3, "agent-1", json!("y"), false, RunVerdict::Inconclusive),
+            ]
+        );
+        assert_eq!(summary.cases[1].pass_hat_k.len(), 4);
+        let combination = summary.cases[2].combination.as_deref().unwrap();
+        let failed = format!("1 failed (refund / {combination} / agent-0)");
+        assert!(summary.gates[0].reason.contains(&failed), "{}", summary.gates[0].reason);
+        assert_eq!(summary.gates[1].verdict, RunVerdict::Pass, "one of sixteen may be missing");
+        assert_eq!(summary.verdict, RunVerdict::Fail);
+        // (1 + 1/2 + 1/4 + 1) / 4
+        assert!((summary.summary.weighted_pass_rate.unwrap() - 0.6875).abs() < 1e-12);
+        assert_eq!(summary.summary.flaky_cases, 2);
+    }
+}

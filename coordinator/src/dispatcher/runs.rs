@@ -18,8 +18,12 @@ impl<S: Store> Dispatcher<S> {
     pub(crate) async fn recover(&mut self) -> Result<(), Error> {
         for row in self.store.runs().await? {
             if row.state == RunState::Running {
-                let plan = aggregate::plan(&*self.store, &row.plan_digest).await?;
-                self.start(row, Arc::new(plan)).await?;
+                match aggregate::plan(&*self.store, &row.plan_digest).await {
+                    Ok(plan) => self.start(row, Arc::new(plan)).await?,
+                    Err(aggregate::Error::Store(error)) => return Err(error.into()),
+                    // One run that cannot be played must not keep the others from it.
+                    Err(error) => tracing::error!(run = %row.id, %error, "run cannot be taken up"),
+                }
             }
         }
         Ok(())

@@ -10,9 +10,11 @@ use rand_xoshiro::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-use self::world::{Script, World};
+use self::{script::Script, world::World};
 
+mod batch;
 mod ledger;
+mod script;
 mod worker;
 mod world;
 

@@ -279,11 +279,11 @@ fn a_drained_run_lends_nothing_more_and_can_go_on() {
     let mut desk = Desk::new(6, 1);
     desk.claim(1, 2);
     let stopped = desk.on(Event::RunStopped { run: run("a"), drain: true });
-    let stop = Action::Stop { session: 1, run: run("a"), drain: true };
-    assert_eq!(stopped, [stop.clone()]);
+    let stop = [Action::Stop { session: 1, run: run("a"), drain: true }];
+    assert_eq!(stopped, stop);
     assert_eq!(desk.claim(1, 2), []);
     desk.on(Event::Disconnected { session: 1 });
-    assert_eq!(desk.on(Event::Connected { session: 1 }), [stop], "the order may have been lost with the stream");
+    assert_eq!(desk.on(Event::Connected { session: 1 }), stop, "the order may have been lost with the stream");
     assert_eq!(desk.end(1, 0..1), []);
     let over = desk.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)] });
     let finish = Action::Finish { run: run("a"), state: RunState::Interrupted, lost_attempts: 0 };

@@ -69,7 +69,8 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
 
 /// One stream, from its Hello to its end.
 async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMessage>, orders: mpsc::Sender<Order>) {
-    let Ok(Some(v1::WorkerMessage { body: Some(up::Body::Hello(hello)) })) = inbound.message().await else {
+    let first = tokio::time::timeout(handle.timing().session_ttl, inbound.message()).await;
+    let Ok(Ok(Some(v1::WorkerMessage { body: Some(up::Body::Hello(hello)) }))) = first else {
         let reason = "a stream begins with Hello".to_owned();
         let _ = orders.send(Order::Goodbye { reason }).await;
         return;

@@ -5,15 +5,15 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures_util::FutureExt as _;
-use record::{Trial, Verdict, call::Spend, summary::RunState};
-use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
-use store::{Commit, EndedTrial, Lease, Memory, RunRow, SegmentRow, Store};
+use record::{Verdict, summary::RunState};
+use scenario::{Digest, RunId};
+use store::{Lease, Memory, RunRow, Store};
 
 use super::{
     super::{Action, Event, Scheduler, session::lease_id},
-    Chance, Mutation,
+    Chance, Mutation, Script,
+    batch::commit,
     ledger::Ledger,
     worker::{Batch, Down, Up, Worker},
 };
@@ -24,34 +24,6 @@ const STEP: Duration = Duration::from_millis(250);
 const HEALED: Duration = Duration::from_secs(100);
 /// The longest a healed run may take: a partition's time, what waits for it, and a solo lane of dozens.
 const PATIENCE: Duration = Duration::from_secs(1_500);
-
-/// What happens in a seed.
-pub(super) struct Script {
-    seed: u64,
-    workers: usize,
-    planned: Vec<u64>,
-    /// This trial of the first run brings down every worker that plays it.
-    killer: Option<u64>,
-    /// Nothing fails but what the killer brings down.
-    quiet: bool,
-    /// The coordinator dies, and sessions end with it.
-    embedded: bool,
-}
-
-impl Script {
-    pub(super) fn of(seed: u64) -> Self {
-        let mut chance = Chance::new(seed);
-        let runs = 1 + chance.below(3);
-        Self {
-            seed,
-            workers: 1 + chance.below(5) as usize,
-            planned: (0..runs).map(|_| chance.below(80)).collect(),
-            killer: chance.one_in(3).then(|| chance.below(80)),
-            quiet: chance.one_in(5),
-            embedded: chance.one_in(3),
-        }
-    }
-}
 
 pub(super) struct World {
     script: Script,
@@ -462,41 +434,5 @@ impl World {
             // Workers that crash by themselves can hit the same trial alone three times.
             _ => Ok(()),
         }
-    }
-}
-
-fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, u32, Verdict)>) -> Commit {
-    let ended = ended
-        .into_iter()
-        .map(|(number, epoch, verdict)| EndedTrial {
-            trial: trial(number, epoch, verdict),
-            first_sequence: sequence,
-            last_sequence: sequence,
-        })
-        .collect();
-    let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
-    Commit { session, sequence, run: run.clone(), segment, ended }
-}
-
-fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
-    Trial {
-        number,
-        trial_id: TrialId::new(""),
-        case_id: CaseId::new(""),
-        case: 0,
-        repeat: 0,
-        epoch,
-        seed: 0,
-        verdict,
-        failure: None,
-        strategy: Strategy::AllPass,
-        termination_reason: None,
-        turns: 0,
-        conversations: 0,
-        duration_ms: 0,
-        latencies: Vec::new(),
-        spend: Spend::default(),
-        judgments: Vec::new(),
-        keep_transcript: false,
     }
 }

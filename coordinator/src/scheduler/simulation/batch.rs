@@ -1,0 +1,42 @@
+//! Batches without words, as the store takes them.
+
+use bytes::Bytes;
+use record::{Trial, Verdict, call::Spend};
+use scenario::{CaseId, RunId, Strategy, TrialId};
+use store::{Commit, EndedTrial, SegmentRow};
+
+pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, u32, Verdict)>) -> Commit {
+    let ended = ended
+        .into_iter()
+        .map(|(number, epoch, verdict)| EndedTrial {
+            trial: trial(number, epoch, verdict),
+            first_sequence: sequence,
+            last_sequence: sequence,
+        })
+        .collect();
+    let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
+    Commit { session, sequence, run: run.clone(), segment, ended }
+}
+
+fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
+    Trial {
+        number,
+        trial_id: TrialId::new(""),
+        case_id: CaseId::new(""),
+        case: 0,
+        repeat: 0,
+        epoch,
+        seed: 0,
+        verdict,
+        failure: None,
+        strategy: Strategy::AllPass,
+        termination_reason: None,
+        turns: 0,
+        conversations: 0,
+        duration_ms: 0,
+        latencies: Vec::new(),
+        spend: Spend::default(),
+        judgments: Vec::new(),
+        keep_transcript: false,
+    }
+}

@@ -1,0 +1,94 @@
+//! A store that cannot be written for a while.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use record::{Usd, call::Spend, summary::RunState};
+use scenario::{Digest, RunId};
+use store::{Commit, Committed, Error, Lease, Memory, Recovered, RunRow, Store, StoredTrial};
+
+#[derive(Debug, Default)]
+pub(crate) struct BreakingStore {
+    memory: Memory,
+    pub(crate) broken: AtomicBool,
+}
+
+impl BreakingStore {
+    fn writable(&self) -> Result<(), Error> {
+        if self.broken.load(Ordering::Relaxed) { Err(Error::Unwritable("disk full".to_owned())) } else { Ok(()) }
+    }
+}
+
+impl Store for BreakingStore {
+    async fn create_run(&self, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.create_run(run, plan).await
+    }
+
+    async fn run(&self, run: &RunId) -> Result<Option<RunRow>, Error> {
+        self.memory.run(run).await
+    }
+
+    async fn runs(&self) -> Result<Vec<RunRow>, Error> {
+        self.memory.runs().await
+    }
+
+    async fn plan(&self, digest: &Digest) -> Result<Option<Bytes>, Error> {
+        self.memory.plan(digest).await
+    }
+
+    async fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.set_state(run, state, ended_at).await
+    }
+
+    async fn open_session(&self, worker: &str, at: i64) -> Result<u64, Error> {
+        self.writable()?;
+        self.memory.open_session(worker, at).await
+    }
+
+    async fn grant(&self, leases: &[Lease], at: i64) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.grant(leases, at).await
+    }
+
+    async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
+        self.writable()?;
+        self.memory.commit(commit, at).await
+    }
+
+    async fn watermark(&self, session: u64) -> Result<Option<u64>, Error> {
+        self.memory.watermark(session).await
+    }
+
+    async fn beat(&self, session: u64, unsettled: Usd, at: i64) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.beat(session, unsettled, at).await
+    }
+
+    async fn release(&self, session: u64, trials: &[Lease]) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.release(session, trials).await
+    }
+
+    async fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> Result<Vec<Lease>, Error> {
+        self.writable()?;
+        self.memory.end_session(session, reason, solo, at).await
+    }
+
+    async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {
+        self.memory.recover(run).await
+    }
+
+    async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
+        self.memory.trials(run, first, limit).await
+    }
+
+    async fn segments(&self, run: &RunId, session: u64, first: u64, last: u64) -> Result<Vec<Bytes>, Error> {
+        self.memory.segments(run, session, first, last).await
+    }
+
+    async fn spend(&self, run: &RunId) -> Result<Spend, Error> {
+        self.memory.spend(run).await
+    }
+}

@@ -1,0 +1,167 @@
+//! A worker that says exactly what it is told to say.
+
+use std::time::Duration;
+
+use proto::v1::{self, coordinator_message::Body as Order, worker_message::Body as Word};
+use record::{Turn, Verdict};
+use scenario::Plan;
+use store::Store;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+
+use crate::{
+    plans::{spend, trial, turn},
+    served::Served,
+};
+
+pub(crate) struct FakeWorker {
+    pub(crate) session: u64,
+    words: mpsc::Sender<v1::WorkerMessage>,
+    orders: Streaming<v1::CoordinatorMessage>,
+    claims: u64,
+    pub(crate) sequence: u64,
+    /// What it was told that it does not hold, on the way to another order.
+    pub(crate) fenced: Vec<v1::Held>,
+}
+
+impl FakeWorker {
+    pub(crate) async fn join<S: Store>(served: &mut Served<S>) -> Self {
+        let request =
+            v1::JoinRequest { worker: "w".to_owned(), slots: 2, protocol: proto::PROTOCOL, ..Default::default() };
+        let session = served.workers.join(request).await.unwrap().into_inner().session;
+        let mut worker = Self::hello(served, session).await;
+        assert_eq!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
+        worker
+    }
+
+    /// A stream for a session, of which only the Hello was said.
+    pub(crate) async fn hello<S: Store>(served: &mut Served<S>, session: u64) -> Self {
+        let hello = Word::Hello(v1::Hello { session, first_unacknowledged: 0 });
+        let mut worker = Self::stream(served).await;
+        worker.session = session;
+        worker.say(hello).await;
+        worker
+    }
+
+    /// A stream on which nothing was said.
+    pub(crate) async fn stream<S: Store>(served: &mut Served<S>) -> Self {
+        let (words, outbound) = mpsc::channel(64);
+        let orders = served.workers.work(ReceiverStream::new(outbound)).await.unwrap().into_inner();
+        Self { session: 0, words, orders, claims: 0, sequence: 0, fenced: Vec::new() }
+    }
+
+    pub(crate) async fn say(&self, word: Word) {
+        self.words.send(v1::WorkerMessage { body: Some(word) }).await.unwrap();
+    }
+
+    /// The next order besides renewals; `None` when the stream is over.
+    pub(crate) async fn hear(&mut self) -> Option<Order> {
+        loop {
+            match self.orders.message().await {
+                Ok(Some(message)) => match message.body.unwrap() {
+                    Order::Renewed(_) => {}
+                    Order::Fenced(fenced) => self.fenced.extend(fenced.trials),
+                    order => return Some(order),
+                },
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// Whether nothing is said to it for a while.
+    pub(crate) async fn hears_nothing(&mut self) -> bool {
+        tokio::time::timeout(Duration::from_millis(50), self.hear()).await.is_err()
+    }
+
+    /// What it says last.
+    pub(crate) async fn goodbye(&mut self) -> String {
+        loop {
+            match self.hear().await {
+                Some(Order::Goodbye(goodbye)) => {
+                    assert!(goodbye.rejoin);
+                    assert_eq!(self.hear().await, None, "the stream ends with it");
+                    return goodbye.reason;
+                }
+                Some(_) => {}
+                None => panic!("the stream ended without a goodbye"),
+            }
+        }
+    }
+
+    pub(crate) async fn claim(&mut self, want: u32) -> Vec<v1::Lease> {
+        self.claims += 1;
+        self.claim_as(self.claims, want).await
+    }
+
+    pub(crate) async fn claim_as(&mut self, number: u64, want: u32) -> Vec<v1::Lease> {
+        self.say(Word::Claim(v1::Claim { number, want })).await;
+        match self.hear().await {
+            Some(Order::Grant(grant)) => {
+                assert_eq!(grant.claim, number);
+                assert_eq!(grant.retry_millis, 200);
+                grant.leases
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn beat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
+        let held = leases.iter().map(|lease| held(lease, lease.first, lease.end)).collect();
+        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, busy_slots: 1 })).await;
+    }
+
+    /// Two turns and the end of each trial, in one batch; acknowledged.
+    pub(crate) async fn plays(&mut self, plan: &Plan, lease: &v1::Lease, verdict: Verdict) {
+        self.sequence += 1;
+        let batch = batch(plan, self.sequence, lease, verdict);
+        self.say(Word::Batch(batch)).await;
+        self.acknowledged().await;
+    }
+
+    pub(crate) async fn acknowledged(&mut self) {
+        let sequence = self.sequence;
+        assert_eq!(self.hear().await, Some(Order::Acknowledged(v1::Acknowledged { sequence })));
+    }
+
+    /// Claims and plays until nothing is lent any more.
+    pub(crate) async fn plays_all(&mut self, plan: &Plan) {
+        loop {
+            let leases = self.claim(3).await;
+            if leases.is_empty() {
+                return;
+            }
+            for lease in leases {
+                self.plays(plan, &lease, Verdict::Pass).await;
+            }
+        }
+    }
+}
+
+pub(crate) fn held(lease: &v1::Lease, first: u64, end: u64) -> v1::Held {
+    v1::Held { run: lease.run.clone(), first, end, epoch: lease.epoch }
+}
+
+/// What the agent said in an attempt, so that a transcript tells which one it is of.
+pub(crate) fn words(trial: u64, epoch: u32) -> [Turn; 2] {
+    [turn(1, &format!("trial {trial}, epoch {epoch}")), turn(2, "bye")]
+}
+
+pub(crate) fn batch(plan: &Plan, sequence: u64, lease: &v1::Lease, verdict: Verdict) -> v1::Batch {
+    let played: Vec<(u64, [Turn; 2])> =
+        (lease.first..lease.end).map(|number| (number, words(number, lease.epoch))).collect();
+    let ended = played.iter().map(|(number, turns)| {
+        proto::trial::to_wire(trial(plan, *number, lease.epoch, verdict, turns), sequence, sequence)
+    });
+    let all: Vec<Turn> = played.iter().flat_map(|(_, turns)| turns.clone()).collect();
+    v1::Batch {
+        sequence,
+        run: lease.run.clone(),
+        ended: ended.collect(),
+        turns: all.len() as u32,
+        spend: proto::trial::spend_to_wire(spend(&all)),
+        segment: proto::segment::encode(
+            played.into_iter().map(|(number, turns)| (number, lease.epoch, turns.to_vec())),
+        ),
+    }
+}

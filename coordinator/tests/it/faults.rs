@@ -1,0 +1,271 @@
+//! Workers, coordinators and stores that fail, and what is left of a run then.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use coordinator::{Config, Reclaim};
+use proto::v1::{self, RunState, coordinator_message::Body as Order, worker_message::Body as Word};
+use record::{FailureKind, Verdict, summary::RunVerdict};
+use store::Memory;
+
+use crate::{
+    breaking_store::BreakingStore,
+    fake_worker::{FakeWorker, batch, held},
+    plans::plan,
+    served::{Served, pass},
+};
+
+async fn served() -> Served<Memory> {
+    Served::new(Arc::new(Memory::new()), Config::default()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_killed_workers_trials_are_played_again_and_counted_once() {
+    let mut served = served().await;
+    let plan = plan(2, 5);
+    served.submit("r1", &plan).await;
+    let mut killed = FakeWorker::join(&mut served).await;
+    let mut other = FakeWorker::join(&mut served).await;
+    let lease = killed.claim(8).await.remove(0);
+    assert_eq!((lease.first, lease.end), (0, 3), "ten are shared by two");
+    killed.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
+    // Half of a trial is sent when it dies; the calls in flight may cost 500 more.
+    let mut half = batch(&plan, 2, &v1::Lease { first: 1, end: 2, ..lease.clone() }, Verdict::Pass);
+    half.ended.clear();
+    killed.say(Word::Batch(half)).await;
+    killed.beat(&[lease], 500).await;
+    pass(0.1).await;
+    drop(killed);
+    other.plays_all(&plan).await;
+    pass(2.0).await;
+    assert_eq!(served.progress("r1").await.pass, 8);
+    pass(2.0).await;
+    let again = other.claim(9).await;
+    assert_eq!((again[0].first, again[0].end, again[0].epoch), (1, 3, 2));
+    other.plays(&plan, &again[0], Verdict::Pass).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.lost_attempts), (RunState::Finished, 10, 2));
+
+    let summary = served.summary("r1").await;
+    assert_eq!(summary.verdict, RunVerdict::Pass);
+    assert_eq!((summary.summary.attempts.total, summary.summary.attempts.lost), (12, 2));
+    assert!((summary.summary.unsettled_usd - 500e-9).abs() < 1e-15);
+    assert_eq!(summary.summary.turns, 20, "of winning attempts");
+    assert_eq!(summary.summary.llm_calls["agent"], 22, "of all attempts");
+    let exported = served.export("r1", 0).await;
+    let epochs: Vec<(u64, u32, usize)> = exported
+        .iter()
+        .map(|trial| (trial.trial.as_ref().unwrap().number, trial.trial.as_ref().unwrap().epoch, trial.turns.len()))
+        .collect();
+    let right: Vec<_> = (0..10).map(|number| (number, if (1..3).contains(&number) { 2 } else { 1 }, 2)).collect();
+    assert_eq!(epochs, right);
+    assert_eq!(exported[1].turns[0].agent.as_deref(), Some("trial 1, epoch 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_comes_twice_counts_once() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(2).await.remove(0);
+    worker.sequence = 1;
+    let sent = batch(&plan, 1, &lease, Verdict::Pass);
+    for _ in 0..3 {
+        worker.say(Word::Batch(sent.clone())).await;
+        worker.acknowledged().await;
+    }
+    // The same trials under a new number, one of them twice.
+    worker.sequence = 2;
+    let mut repeated = batch(&plan, 2, &lease, Verdict::Fail);
+    repeated.ended.push(repeated.ended[0].clone());
+    worker.say(Word::Batch(repeated)).await;
+    worker.acknowledged().await;
+    let now = served.progress("r1").await;
+    assert_eq!((now.pass, now.fail, now.turns), (2, 0, 4));
+    assert!(worker.hears_nothing().await);
+    let mut fenced = worker.fenced.clone();
+    fenced.dedup();
+    assert_eq!(fenced[..2], [held(&lease, 0, 1), held(&lease, 1, 2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_was_given_up_must_join_again() {
+    let mut served = served().await;
+    let plan = plan(1, 2);
+    served.submit("r1", &plan).await;
+    let mut silent = FakeWorker::join(&mut served).await;
+    let lease = silent.claim(2).await.remove(0);
+    // Its stream stays open, but it says nothing for a session's time.
+    pass(31.0).await;
+    assert_eq!(silent.goodbye().await, "no beat in time");
+    let mut back = FakeWorker::hello(&mut served, silent.session).await;
+    assert_eq!(back.goodbye().await, format!("session {} is over", silent.session));
+    let mut new = FakeWorker::join(&mut served).await;
+    let again = new.claim(2).await.remove(0);
+    assert_eq!((again.first, again.end, again.epoch), (lease.first, lease.end, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn beats_keep_a_session_and_list_what_is_lent() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(4).await.remove(0);
+    let listed = v1::Lease { end: 2, ..lease.clone() };
+    for _ in 0..20 {
+        pass(2.0).await;
+        worker.beat(std::slice::from_ref(&listed), 0).await;
+    }
+    pass(0.1).await;
+    let returned = worker.claim(4).await.remove(0);
+    assert_eq!((returned.first, returned.end, returned.epoch), (2, 4, 1), "it never knew of these");
+    worker.beat(&[v1::Lease { end: 9, ..lease.clone() }], 0).await;
+    assert!(worker.hears_nothing().await);
+    assert_eq!(worker.fenced, [held(&lease, 4, 9)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_stream_replaces_the_old_one() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut first = FakeWorker::join(&mut served).await;
+    let lease = first.claim(2).await;
+    first.plays(&plan, &v1::Lease { end: 1, ..lease[0].clone() }, Verdict::Pass).await;
+    let mut second = FakeWorker::hello(&mut served, first.session).await;
+    assert_eq!(second.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
+    assert_eq!(first.hear().await, None);
+    drop(first);
+    pass(5.0).await;
+    assert_eq!(second.claim_as(1, 2).await, lease, "the same claim gets the same grant");
+    second.sequence = 1;
+    second.plays(&plan, &v1::Lease { first: 1, ..lease[0].clone() }, Verdict::Pass).await;
+    assert_eq!(served.progress("r1").await.pass, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_outlive_a_coordinator_that_is_started_again() {
+    let mut served = served().await;
+    let plan = plan(1, 6);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(4).await;
+    worker.plays(&plan, &v1::Lease { end: 1, ..lease[0].clone() }, Verdict::Pass).await;
+    let mut served = Served::new(served.killed(), Config::default()).await;
+    assert_eq!(worker.hear().await, None);
+
+    let mut worker = FakeWorker::hello(&mut served, worker.session).await;
+    assert_eq!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
+    assert_eq!(worker.claim_as(1, 4).await, lease);
+    worker.sequence = 1;
+    worker.plays(&plan, &v1::Lease { first: 1, ..lease[0].clone() }, Verdict::Pass).await;
+    let rest = worker.claim_as(2, 4).await.remove(0);
+    assert_eq!((rest.first, rest.end, rest.epoch), (4, 6, 1));
+    worker.plays(&plan, &rest, Verdict::Pass).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.turns, end.lost_attempts), (RunState::Finished, 6, 12, 0));
+    served.drained().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_embedded_coordinator_takes_everything_back_at_once() {
+    let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
+    let mut served = Served::new(Arc::new(Memory::new()), config).await;
+    let plan = plan(1, 6);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(3).await.remove(0);
+    worker.plays(&plan, &v1::Lease { end: 1, ..lease }, Verdict::Pass).await;
+    let mut served = Served::new(served.killed(), config).await;
+    let resumed = served.resume("r1").await;
+    assert_eq!((resumed.planned, resumed.done), (6, 1), "it goes on by itself, so this only tells");
+    let mut old = FakeWorker::hello(&mut served, worker.session).await;
+    assert_eq!(old.goodbye().await, format!("session {} is over", worker.session));
+    let mut worker = FakeWorker::join(&mut served).await;
+    let again = worker.claim(9).await;
+    let again: Vec<_> = again.iter().map(|lease| (lease.first, lease.end, lease.epoch)).collect();
+    assert_eq!(again, [(1, 3, 2), (3, 6, 1)]);
+    assert_eq!(served.progress("r1").await.lost_attempts, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_that_is_drained_still_stores_what_it_was_sent() {
+    let mut served = served().await;
+    let plan = plan(1, 2);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(1).await.remove(0);
+    worker.say(Word::Batch(batch(&plan, 1, &lease, Verdict::Pass))).await;
+    worker.sequence = 1;
+    worker.acknowledged().await;
+    let store = Arc::clone(&served.store);
+    served.drained().await;
+    assert_eq!(worker.hear().await, None, "no goodbye: the session lives on");
+    let mut served = Served::new(store, Config::default()).await;
+    let mut back = FakeWorker::hello(&mut served, worker.session).await;
+    assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_brings_workers_down_ends_as_poisoned() {
+    let mut served = served().await;
+    let plan = plan(1, 2);
+    served.submit("r1", &plan).await;
+    for epoch in 1..=3 {
+        let mut worker = FakeWorker::join(&mut served).await;
+        let lease = worker.claim(1).await.remove(0);
+        assert_eq!((lease.first, lease.end, lease.epoch), (0, 1, epoch));
+        drop(worker);
+        pass(4.0).await;
+    }
+    let mut worker = FakeWorker::join(&mut served).await;
+    worker.plays_all(&plan).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.error, end.lost_attempts), (RunState::Finished, 1, 1, 3));
+    let summary = served.summary("r1").await;
+    assert_eq!(summary.verdict, RunVerdict::Inconclusive, "our fault is not the agent's failure");
+    assert_eq!(summary.summary.failures[0].kind, FailureKind::Poisoned);
+    assert_eq!((summary.summary.attempts.total, summary.summary.attempts.lost), (5, 3));
+    let exported = served.export("r1", 0).await;
+    let poisoned = exported[0].trial.as_ref().unwrap();
+    assert_eq!((poisoned.verdict.as_str(), poisoned.epoch, exported[0].turns.len()), ("ERROR", 4, 0));
+    assert_eq!(poisoned.trial_id, plan.trial(0).unwrap().id.as_str());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_cannot_be_written_interrupts_the_run_and_acknowledges_nothing() {
+    let mut served = Served::new(Arc::new(BreakingStore::default()), Config::default()).await;
+    let plan = plan(1, 6);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(3).await.remove(0);
+    worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
+    served.store.broken.store(true, Ordering::Relaxed);
+    worker.say(Word::Batch(batch(&plan, 2, &v1::Lease { first: 1, end: 2, ..lease }, Verdict::Pass))).await;
+    assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: false })));
+    assert_eq!(worker.goodbye().await, "the store cannot be written: disk full");
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass), (RunState::Interrupted, 1));
+    assert_eq!(end.trouble, "the store cannot be written: disk full");
+    let summary = served.summary("r1").await;
+    assert_eq!((summary.summary.trials.pass, summary.summary.trials.not_started), (1, 5), "there is a report");
+    let join = v1::JoinRequest { protocol: proto::PROTOCOL, ..v1::JoinRequest::default() };
+    let refused = served.workers.join(join).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::Unavailable, "a worker tries again later");
+
+    served.store.broken.store(false, Ordering::Relaxed);
+    let resumed = served.resume("r1").await;
+    assert_eq!((resumed.planned, resumed.done), (6, 1));
+    let mut worker = FakeWorker::join(&mut served).await;
+    worker.plays_all(&plan).await;
+    // What the old session held comes back when its time is over.
+    for _ in 0..16 {
+        pass(2.0).await;
+        worker.beat(&[], 0).await;
+    }
+    worker.plays_all(&plan).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.trouble.as_str()), (RunState::Finished, 6, ""));
+    assert_eq!(served.summary("r1").await.summary.attempts.lost, 2);
+}

@@ -1,0 +1,104 @@
+//! Plans, turns and trials that need no scenario file: the coordinator never looks into one.
+
+use std::collections::BTreeMap;
+
+use record::{
+    Call, Failure, FailureKind, Role, Tokens, Trial, Turn, Usd, Verdict, call::Spend, trial::TurnLatency, turn::Speaker,
+};
+use scenario::{
+    Format, Plan, Source, Strategy,
+    plan::{Gates, Group, VERSION},
+};
+use serde_json::Value;
+
+/// Scenarios `s0`, `s1`, … with as many repeats each.
+pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
+    let group = |index: usize| Group {
+        key: format!("file/s{index}"),
+        name: format!("s{index}"),
+        format: Format::Eliza,
+        source: Source { path: "scenarios/file.scenario.yaml".to_owned(), line: 1 },
+        document: Value::Null,
+        lines: BTreeMap::new(),
+        tags: Vec::new(),
+        weight: 1.0 + index as f64,
+        required_pass_rate: None,
+        axes: Vec::new(),
+        personas: vec![None],
+        repeats,
+        selection: None,
+    };
+    Plan {
+        version: VERSION,
+        name: "nightly".to_owned(),
+        seed: 7,
+        groups: (0..scenarios).map(group).collect(),
+        personas: BTreeMap::new(),
+        agents: vec!["mock".to_owned()],
+        live: false,
+        gates: Gates::default(),
+    }
+}
+
+/// An exchange with one call to the agent, which costs 1000 nano-dollars.
+pub(crate) fn turn(number: u32, agent: &str) -> Turn {
+    let call = Call {
+        role: Role::Agent,
+        endpoint: "mock".to_owned(),
+        model: "m".to_owned(),
+        started_micros: 0,
+        wait_micros: 0,
+        ttft_micros: None,
+        inter_token_micros: None,
+        total_micros: 2_000,
+        tokens: Tokens { input: 3, output: 5 },
+        cost: Some(Usd(1_000)),
+        tries: 1,
+        error: None,
+    };
+    Turn {
+        number,
+        step: 1,
+        speaker: Speaker::Scripted,
+        user: "hello".to_owned(),
+        agent: Some(agent.to_owned()),
+        exit_code: None,
+        tool_calls: Vec::new(),
+        actions: Vec::new(),
+        started_micros: 0,
+        duration_micros: 2_000,
+        calls: vec![call],
+        notes: Vec::new(),
+    }
+}
+
+pub(crate) fn spend(turns: &[Turn]) -> Spend {
+    let mut spend = Spend::default();
+    turns.iter().flat_map(|turn| &turn.calls).for_each(|call| spend.add_call(call));
+    spend
+}
+
+/// The trial as a worker would report it.
+pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turns: &[Turn]) -> Trial {
+    let planned = plan.trial(number).unwrap();
+    Trial {
+        number,
+        trial_id: planned.id,
+        case_id: planned.case_id,
+        case: planned.case,
+        repeat: planned.repeat,
+        epoch,
+        seed: planned.seed,
+        verdict,
+        failure: (verdict == Verdict::Fail).then(|| Failure::new(FailureKind::CheckFailed, "no greeting").in_turn(1)),
+        strategy: Strategy::AllPass,
+        termination_reason: None,
+        turns: turns.len() as u32,
+        conversations: 0,
+        duration_ms: 4,
+        latencies: turns.iter().map(|_| TurnLatency { total_micros: 2_000, ttft_micros: None }).collect(),
+        spend: spend(turns),
+        judgments: Vec::new(),
+        keep_transcript: true,
+    }
+}
