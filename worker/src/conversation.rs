@@ -28,8 +28,12 @@ pub(crate) async fn hold(
     let mut reason = Condition::MaxTurnsReached.name().to_owned();
     for turn in 1..=written.max_turns {
         let left = clock.left(stage, first_turn)?;
-        let timeout = Duration::from_millis(written.turn_timeout_ms).min(left);
-        stage.say(step, &line, speaker, timeout).await?;
+        let whole = Duration::from_millis(written.turn_timeout_ms);
+        if let Err(failure) = stage.say(step, &line, speaker, whole.min(left)).await {
+            // An agent that had less than its turn's time, because others had used it up, did not time out.
+            let cut_short = failure.kind == FailureKind::AgentTimeout && left < whole;
+            return Err(if cut_short { clock.over(stage, first_turn) } else { failure });
+        }
         let number = stage.turns.len();
         let reply = stage.last_reply().to_owned();
         let what = Judged {
@@ -129,9 +133,10 @@ impl Clock {
     fn left(&self, stage: &Stage, first_turn: usize) -> Result<Duration, Failure> {
         let passed = stage.played().saturating_sub(self.began);
         let left = self.total.saturating_sub(passed);
-        if !left.is_zero() {
-            return Ok(left);
-        }
+        if left.is_zero() { Err(self.over(stage, first_turn)) } else { Ok(left) }
+    }
+
+    fn over(&self, stage: &Stage, first_turn: usize) -> Failure {
         let turns = &stage.turns[first_turn..];
         let agent = Duration::from_micros(turns.iter().map(|turn| turn.duration_micros).sum());
         let message = format!(
@@ -143,6 +148,6 @@ impl Clock {
         let failure = Failure::new(FailureKind::ConversationTimeout, message);
         // A slow simulator or judge is our fault, not the agent's.
         let blame = if agent * 2 >= self.total { Blame::Agent } else { Blame::Infra };
-        Err(Failure { blame, ..failure }.in_turn(u32::try_from(stage.turns.len()).unwrap_or(u32::MAX)))
+        Failure { blame, ..failure }.in_turn(u32::try_from(stage.turns.len()).unwrap_or(u32::MAX))
     }
 }

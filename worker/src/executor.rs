@@ -5,11 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use proto::v1::{self, coordinator_client::CoordinatorClient};
+use proto::v1;
 use record::{Failure, FailureKind, Verdict};
 use scenario::{Digest, Plan, RunId};
 use tokio::task::{AbortHandle, JoinSet};
-use tonic::transport::Channel;
 
 use crate::{
     outbox::{Attempt, Outbox},
@@ -17,6 +16,9 @@ use crate::{
     script::Scripts,
     trial::{self, Ticket},
 };
+
+/// Plans of which nothing is held are kept until there are this many.
+const KEPT_PLANS: usize = 8;
 
 #[derive(Debug)]
 pub(crate) struct Executor {
@@ -72,23 +74,27 @@ impl Executor {
         (self.resources.unsettled)()
     }
 
-    /// Takes a lease; its plan is fetched once.
-    pub(crate) async fn lend(
-        &mut self,
-        lease: v1::Lease,
-        client: &mut CoordinatorClient<Channel>,
-    ) -> Result<(), LeaseError> {
-        let digest = Digest::new(lease.plan_digest.clone());
-        if !self.plans.contains_key(&digest) {
-            let reply = client.get_plan(v1::GetPlanRequest { digest: lease.plan_digest.clone() }).await?;
-            let bytes = reply.into_inner().plan;
-            let text = std::str::from_utf8(&bytes).map_err(|error| LeaseError::Plan(error.to_string()))?;
-            let plan = Plan::from_json(text).map_err(|error| LeaseError::Plan(error.to_string()))?;
-            let plan = Arc::new(plan);
-            let scripts = Arc::new(Scripts::new(Arc::clone(&plan)));
-            self.plans.insert(digest.clone(), (plan, scripts));
+    pub(crate) fn knows(&self, digest: &Digest) -> bool {
+        self.plans.contains_key(digest)
+    }
+
+    /// Keeps a plan for the leases that name it.
+    pub(crate) fn learn(&mut self, digest: Digest, plan: &[u8]) -> Result<(), LeaseError> {
+        let text = std::str::from_utf8(plan).map_err(|error| LeaseError::Plan(error.to_string()))?;
+        let plan = Plan::from_json(text).map_err(|error| LeaseError::Plan(error.to_string()))?;
+        if self.plans.len() >= KEPT_PLANS {
+            // Each held trial holds its plan's scripts.
+            self.plans.retain(|_, (_, scripts)| Arc::strong_count(scripts) > 1);
         }
-        let (plan, scripts) = &self.plans[&digest];
+        let plan = Arc::new(plan);
+        let scripts = Arc::new(Scripts::new(Arc::clone(&plan)));
+        self.plans.insert(digest, (plan, scripts));
+        Ok(())
+    }
+
+    /// Takes a lease of a plan that is known.
+    pub(crate) fn lend(&mut self, lease: &v1::Lease) -> Result<(), LeaseError> {
+        let (plan, scripts) = self.plans.get(&Digest::new(lease.plan_digest.clone())).ok_or(LeaseError::Unknown)?;
         for number in lease.first..lease.end {
             let trial = plan.trial(number).ok_or_else(|| LeaseError::Plan(format!("there is no trial {number}")))?;
             self.waiting.push_back(Ticket {
@@ -163,6 +169,7 @@ impl Executor {
             handle.abort();
         }
         let running = std::mem::take(&mut self.running);
+        self.outbox.forget(|attempt| running.contains_key(attempt));
         ranges(running.keys().collect())
     }
 
@@ -183,6 +190,7 @@ impl Executor {
             }
             keep
         });
+        self.outbox.forget(is_fenced);
     }
 
     /// Stops playing a run. What is given back was not ended.
@@ -204,6 +212,7 @@ impl Executor {
                 }
                 keep
             });
+            self.outbox.forget(|attempt| attempt.run.as_str() == run);
         }
         ranges(given_back.iter().collect())
     }
@@ -217,9 +226,9 @@ impl Executor {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeaseError {
-    #[error("the coordinator did not give the plan: {0}")]
-    Fetch(#[from] tonic::Status),
-    #[error("the plan cannot be read: {0}")]
+    #[error("find its plan")]
+    Unknown,
+    #[error("read its plan: {0}")]
     Plan(String),
 }
 

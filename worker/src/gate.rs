@@ -1,6 +1,8 @@
 //! Leave to start a call: withheld while the coordinator is away or results pile up.
 
-use tokio::sync::watch;
+use std::time::Duration;
+
+use tokio::{sync::watch, time::Instant};
 
 /// Why no new call may start. All reasons must be gone before the gate opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,18 +28,24 @@ impl Gate {
         self.state.send_if_modified(|closed| std::mem::replace(&mut closed.away, away) != away);
     }
 
+    pub(crate) fn is_away(&self) -> bool {
+        self.state.borrow().away
+    }
+
     pub(crate) fn set_full(&self, full: bool) {
         self.state.send_if_modified(|closed| std::mem::replace(&mut closed.full, full) != full);
     }
 
-    /// Returns when a call may start; at once in the usual case.
-    pub(crate) async fn pass(&self) {
+    /// Returns when a call may start, and how long that took; at once in the usual case.
+    pub(crate) async fn pass(&self) -> Duration {
         if *self.state.borrow() == Closed::default() {
-            return;
+            return Duration::ZERO;
         }
+        let began = Instant::now();
         let mut changes = self.state.subscribe();
         // The sender lives in `self`, so waiting cannot fail.
         let _ = changes.wait_for(|closed| *closed == Closed::default()).await;
+        began.elapsed()
     }
 }
 
@@ -55,11 +63,11 @@ mod tests {
             let gate = gate.clone();
             async move { gate.pass().await }
         });
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
         gate.set_away(false);
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
         assert!(!waiting.is_finished());
         gate.set_full(false);
-        waiting.await.unwrap();
+        assert_eq!(waiting.await.unwrap().as_secs(), 5);
     }
 }

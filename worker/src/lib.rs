@@ -11,6 +11,8 @@ pub mod termination;
 mod bench;
 mod conversation;
 mod executor;
+#[cfg(test)]
+mod fakes;
 mod gate;
 mod outbox;
 mod recorder;

@@ -38,8 +38,10 @@ pub(crate) struct Outbox {
 struct State {
     pending: BTreeMap<RunId, Pending>,
     /// Batches that are not acknowledged, oldest first.
-    sent: VecDeque<Sent>,
+    closed: VecDeque<Closed>,
     last_sequence: u64,
+    /// The last batch that the stream has been given.
+    given: u64,
     /// The batch that holds the first turn of an attempt that has not ended.
     first_sequences: BTreeMap<Attempt, u64>,
     bytes: usize,
@@ -56,7 +58,7 @@ struct Pending {
 }
 
 #[derive(Debug)]
-struct Sent {
+struct Closed {
     batch: v1::Batch,
     ended: Vec<Attempt>,
     bytes: usize,
@@ -80,6 +82,10 @@ impl Outbox {
         pending.turns.entry((attempt.trial, attempt.epoch)).or_default().push(turn);
         pending.count += 1;
         pending.bytes += bytes;
+        if pending.bytes >= BATCH_BYTES {
+            // While there is no stream much can come together, and a message has a bound.
+            state.close(&attempt.run);
+        }
         drop(state);
         self.something.notify_one();
     }
@@ -87,10 +93,28 @@ impl Outbox {
     /// A trial is over; its turns were given before.
     pub(crate) fn ended(&self, run: &RunId, trial: Trial) {
         let mut state = self.lock();
+        let bytes = size_of_end(&trial);
+        state.bytes += bytes;
+        self.gate.set_full(state.bytes >= FULL_BYTES);
         let pending = state.pending.entry(run.clone()).or_default();
         pending.ended.push(trial);
+        pending.bytes += bytes;
+        if pending.bytes >= BATCH_BYTES {
+            state.close(run);
+        }
         drop(state);
         self.something.notify_one();
+    }
+
+    /// Attempts that will not end here: somebody else plays them, or nobody. What they cost is still sent.
+    pub(crate) fn forget(&self, gone: impl Fn(&Attempt) -> bool) {
+        let mut state = self.lock();
+        for (run, pending) in &mut state.pending {
+            pending.ended.retain(|trial| !gone(&attempt_of(run, trial)));
+        }
+        // What they said goes into batches first, since that would name them anew.
+        state.close_all();
+        state.first_sequences.retain(|attempt, _| !gone(attempt));
     }
 
     /// Forgets everything: the session is over, so nothing of it counts any more.
@@ -101,58 +125,68 @@ impl Outbox {
 
     /// Waits until something is to be sent.
     pub(crate) async fn wait(&self) {
-        self.something.notified().await;
+        // What was notified once may still be there when a stream broke before it was sent.
+        while !self.has_something() {
+            self.something.notified().await;
+        }
     }
 
-    /// Closes what is pending into batches and returns them, to be sent in this order.
-    pub(crate) fn take(&self) -> Vec<v1::Batch> {
+    /// The next batch for this stream, if there is anything to send.
+    pub(crate) fn next(&self) -> Option<v1::Batch> {
         let mut state = self.lock();
-        let pending = std::mem::take(&mut state.pending);
-        let mut batches = Vec::new();
-        for (run, pending) in pending {
-            batches.push(state.close(run, pending));
+        if !state.has_closed() {
+            state.close_all();
         }
-        batches
+        let first = state.closed.front()?.batch.sequence;
+        let next = usize::try_from((state.given + 1).checked_sub(first)?).ok()?;
+        let batch = state.closed.get(next)?.batch.clone();
+        state.given = batch.sequence;
+        Some(batch)
+    }
+
+    /// A new stream has been given nothing: what is not acknowledged is sent again.
+    pub(crate) fn rewind(&self) {
+        let mut state = self.lock();
+        state.given = state.closed.front().map_or(state.last_sequence, |closed| closed.batch.sequence - 1);
     }
 
     /// Everything up to `sequence` is committed.
     pub(crate) fn acknowledged(&self, sequence: u64) {
         let mut state = self.lock();
-        while state.sent.front().is_some_and(|sent| sent.batch.sequence <= sequence) {
-            if let Some(sent) = state.sent.pop_front() {
-                state.bytes = state.bytes.saturating_sub(sent.bytes);
+        while state.closed.front().is_some_and(|closed| closed.batch.sequence <= sequence) {
+            if let Some(closed) = state.closed.pop_front() {
+                state.bytes = state.bytes.saturating_sub(closed.bytes);
             }
         }
         self.gate.set_full(state.bytes >= FULL_BYTES);
     }
 
-    /// What a new stream must send again, oldest first.
-    pub(crate) fn unacknowledged(&self) -> Vec<v1::Batch> {
-        self.lock().sent.iter().map(|sent| sent.batch.clone()).collect()
-    }
-
     pub(crate) fn first_unacknowledged(&self) -> u64 {
-        self.lock().sent.front().map_or(0, |sent| sent.batch.sequence)
+        self.lock().closed.front().map_or(0, |closed| closed.batch.sequence)
     }
 
     /// Attempts that ended and whose end is not committed: they are still held.
     pub(crate) fn unacknowledged_attempts(&self) -> Vec<Attempt> {
         let state = self.lock();
-        let pending = state.pending.iter().flat_map(|(run, pending)| {
-            pending.ended.iter().map(|trial| Attempt { run: run.clone(), trial: trial.number, epoch: trial.epoch })
-        });
-        let sent = state.sent.iter().flat_map(|sent| sent.ended.iter().cloned());
-        pending.chain(sent).collect()
+        let pending =
+            state.pending.iter().flat_map(|(run, pending)| pending.ended.iter().map(|trial| attempt_of(run, trial)));
+        let closed = state.closed.iter().flat_map(|closed| closed.ended.iter().cloned());
+        pending.chain(closed).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         let state = self.lock();
-        state.pending.is_empty() && state.sent.is_empty()
+        state.pending.is_empty() && state.closed.is_empty()
     }
 
     /// Whether enough is pending that waiting for more would not pay.
     pub(crate) fn is_heavy(&self) -> bool {
-        self.lock().pending.values().any(|pending| pending.bytes >= BATCH_BYTES)
+        self.lock().has_closed()
+    }
+
+    fn has_something(&self) -> bool {
+        let state = self.lock();
+        state.has_closed() || !state.pending.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -163,7 +197,19 @@ impl Outbox {
 }
 
 impl State {
-    fn close(&mut self, run: RunId, pending: Pending) -> v1::Batch {
+    /// Whether a batch waits for the stream.
+    fn has_closed(&self) -> bool {
+        self.last_sequence > self.given
+    }
+
+    fn close_all(&mut self) {
+        while let Some(run) = self.pending.keys().next().cloned() {
+            self.close(&run);
+        }
+    }
+
+    fn close(&mut self, run: &RunId) {
+        let Some(pending) = self.pending.remove(run) else { return };
         self.last_sequence += 1;
         let sequence = self.last_sequence;
         for (trial, epoch) in pending.turns.keys() {
@@ -173,7 +219,7 @@ impl State {
         let mut attempts = Vec::with_capacity(pending.ended.len());
         let mut ended = Vec::with_capacity(pending.ended.len());
         for trial in pending.ended {
-            let attempt = Attempt { run: run.clone(), trial: trial.number, epoch: trial.epoch };
+            let attempt = attempt_of(run, &trial);
             let first = self.first_sequences.remove(&attempt).unwrap_or(sequence);
             ended.push(proto::trial::to_wire(trial, first, sequence));
             attempts.push(attempt);
@@ -187,9 +233,18 @@ impl State {
             ended,
             spend: proto::trial::spend_to_wire(pending.spend),
         };
-        self.sent.push_back(Sent { batch: batch.clone(), ended: attempts, bytes: pending.bytes });
-        batch
+        self.closed.push_back(Closed { batch, ended: attempts, bytes: pending.bytes });
     }
+}
+
+fn attempt_of(run: &RunId, trial: &Trial) -> Attempt {
+    Attempt { run: run.clone(), trial: trial.number, epoch: trial.epoch }
+}
+
+fn size_of_end(trial: &Trial) -> usize {
+    let judgments = trial.judgments.iter();
+    let words = judgments.map(|one| 100 + one.reason.len() + one.evidence.as_ref().map_or(0, String::len));
+    300 + words.sum::<usize>()
 }
 
 fn size_of_turn(turn: &Turn) -> usize {
@@ -245,34 +300,97 @@ mod tests {
         }
     }
 
+    fn attempt(trial: u64) -> Attempt {
+        Attempt { run: RunId::new("r"), trial, epoch: 1 }
+    }
+
+    fn sequences(outbox: &Outbox) -> Vec<u64> {
+        std::iter::from_fn(|| outbox.next()).map(|batch| batch.sequence).collect()
+    }
+
     #[test]
     fn an_ended_trial_names_the_batches_that_hold_its_turns() {
         let outbox = Outbox::new(Gate::new());
-        let run = RunId::new("r");
-        let attempt = Attempt { run: run.clone(), trial: 7, epoch: 1 };
-        outbox.turn(&attempt, turn(1));
-        assert_eq!(outbox.take()[0].sequence, 1);
-        outbox.turn(&attempt, turn(2));
-        outbox.ended(&run, trial(7));
-        assert_eq!(outbox.unacknowledged_attempts(), vec![attempt.clone()]);
-        let batches = outbox.take();
-        assert_eq!((batches[0].ended[0].first_sequence, batches[0].ended[0].last_sequence), (1, 2));
-        assert_eq!(outbox.unacknowledged_attempts(), vec![attempt]);
+        outbox.turn(&attempt(7), turn(1));
+        assert_eq!(sequences(&outbox), [1]);
+        outbox.turn(&attempt(7), turn(2));
+        outbox.ended(&RunId::new("r"), trial(7));
+        assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
+        let batch = outbox.next().unwrap();
+        assert_eq!((batch.ended[0].first_sequence, batch.ended[0].last_sequence), (1, 2));
+        assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
         outbox.acknowledged(1);
         assert_eq!(outbox.first_unacknowledged(), 2);
-        assert_eq!(outbox.unacknowledged().len(), 1);
         outbox.acknowledged(2);
-        assert!(outbox.is_empty());
+        assert!(outbox.is_empty() && outbox.next().is_none());
+    }
+
+    #[test]
+    fn a_new_stream_is_given_what_is_not_acknowledged() {
+        let outbox = Outbox::new(Gate::new());
+        for number in 1..=3 {
+            outbox.turn(&attempt(7), turn(number));
+            assert_eq!(sequences(&outbox), [u64::from(number)]);
+        }
+        outbox.acknowledged(1);
+        outbox.rewind();
+        outbox.turn(&attempt(7), turn(4));
+        assert_eq!(sequences(&outbox), [2, 3, 4]);
+        outbox.acknowledged(4);
+        outbox.rewind();
+        assert!(outbox.next().is_none());
+        outbox.turn(&attempt(7), turn(5));
+        assert_eq!(sequences(&outbox), [5]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_broken_stream_left_is_waited_for_no_more() {
+        let outbox = Outbox::new(Gate::new());
+        outbox.turn(&attempt(7), turn(1));
+        outbox.wait().await;
+        // The stream broke here: the word was said, but nothing was sent.
+        outbox.wait().await;
+        outbox.next().unwrap();
+        outbox.rewind();
+        outbox.wait().await;
+    }
+
+    #[test]
+    fn a_batch_has_a_bound() {
+        let outbox = Outbox::new(Gate::new());
+        let long = Turn { user: "x".repeat(BATCH_BYTES / 3), ..turn(1) };
+        for number in 0..30 {
+            outbox.turn(&attempt(number), long.clone());
+            outbox.ended(&RunId::new("r"), trial(number));
+        }
+        let batches: Vec<v1::Batch> = std::iter::from_fn(|| outbox.next()).collect();
+        assert!((10..=11).contains(&batches.len()), "{}", batches.len());
+        assert!(batches.iter().all(|batch| batch.segment.len() < 2 * BATCH_BYTES));
+        assert_eq!(batches.iter().map(|batch| batch.ended.len()).sum::<usize>(), 30);
+        assert!(batches.iter().flat_map(|batch| &batch.ended).all(|end| end.first_sequence <= end.last_sequence));
+    }
+
+    #[test]
+    fn an_attempt_that_is_gone_does_not_end_but_costs() {
+        let outbox = Outbox::new(Gate::new());
+        outbox.turn(&attempt(7), turn(1));
+        sequences(&outbox);
+        outbox.turn(&attempt(7), turn(2));
+        outbox.ended(&RunId::new("r"), trial(7));
+        outbox.ended(&RunId::new("r"), trial(8));
+        outbox.forget(|attempt| attempt.trial == 7);
+        let batch = outbox.next().unwrap();
+        assert_eq!((batch.turns, batch.ended.len(), batch.ended[0].number), (1, 1, 8));
+        assert!(outbox.lock().first_sequences.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_full_buffer_closes_the_gate_until_it_is_acknowledged() {
         let gate = Gate::new();
         let outbox = Outbox::new(gate.clone());
-        let attempt = Attempt { run: RunId::new("r"), trial: 0, epoch: 1 };
         let huge = Turn { user: "x".repeat(FULL_BYTES), ..turn(1) };
-        outbox.turn(&attempt, huge);
-        outbox.take();
+        outbox.turn(&attempt(0), huge);
+        outbox.next();
         let closed = tokio::time::timeout(std::time::Duration::from_secs(1), gate.pass()).await;
         assert!(closed.is_err(), "no turn may start while the buffer is full");
         outbox.acknowledged(1);

@@ -2,7 +2,8 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -11,29 +12,47 @@ use tokio::time::Instant;
 
 use crate::gate::Gate;
 
-/// The calls of one trial since they were last taken, and how long they waited for permits.
+/// The calls of one trial since they were last taken, and how long all of them waited for permits.
 #[derive(Debug)]
 pub(crate) struct CallLog {
     started: Instant,
-    calls: Mutex<Vec<Call>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    calls: Vec<Call>,
+    /// For permits, by all calls, taken or not.
+    waited_micros: u64,
 }
 
 impl CallLog {
     pub(crate) fn new(started: Instant) -> Arc<Self> {
-        Arc::new(Self { started, calls: Mutex::default() })
+        Arc::new(Self { started, kept: Mutex::default() })
     }
 
     /// Takes what was called since the last time.
     pub(crate) fn take(&self) -> Vec<Call> {
-        std::mem::take(&mut *self.calls.lock().expect("no panic happens while the call log is locked"))
+        std::mem::take(&mut self.lock().calls)
     }
 
     pub(crate) fn push(&self, call: Call) {
-        self.calls.lock().expect("no panic happens while the call log is locked").push(call);
+        let mut kept = self.lock();
+        kept.waited_micros += call.wait_micros;
+        kept.calls.push(call);
+    }
+
+    /// For permits, since the trial began.
+    pub(crate) fn waited(&self) -> Duration {
+        Duration::from_micros(self.lock().waited_micros)
     }
 
     pub(crate) fn micros_since_start(&self, at: Instant) -> u64 {
         micros(at.saturating_duration_since(self.started))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("no panic happens while the call log is locked")
     }
 }
 
@@ -64,7 +83,7 @@ impl llm::Model for Recorded {
     }
 
     async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
-        self.gate.pass().await;
+        let held = self.gate.pass().await;
         let began = Instant::now();
         let answer = self.model.ask(request).await;
         let started_micros = self.log.micros_since_start(began);
@@ -74,7 +93,7 @@ impl llm::Model for Recorded {
                 endpoint: self.model.endpoint().to_owned(),
                 model: reply.model.clone(),
                 started_micros,
-                wait_micros: micros(reply.timing.wait),
+                wait_micros: micros(held + reply.timing.wait),
                 ttft_micros: reply.timing.first_token.map(micros),
                 inter_token_micros: reply.timing.inter_token.map(micros),
                 total_micros: micros(reply.timing.total),
@@ -85,7 +104,8 @@ impl llm::Model for Recorded {
             },
             Err(error) => {
                 let cost = is_free(error).then_some(Usd(0));
-                Call { cost, ..failed_call(self.role, self.model.endpoint(), started_micros, began.elapsed(), error) }
+                let call = failed_call(self.role, self.model.endpoint(), started_micros, began.elapsed(), error);
+                Call { cost, wait_micros: micros(held), ..call }
             }
         });
         answer
@@ -106,7 +126,7 @@ pub(crate) fn failed_call(
     role: Role,
     endpoint: &str,
     started_micros: u64,
-    took: std::time::Duration,
+    took: Duration,
     error: &dyn fmt::Display,
 ) -> Call {
     Call {
@@ -125,6 +145,6 @@ pub(crate) fn failed_call(
     }
 }
 
-pub(crate) fn micros(time: std::time::Duration) -> u64 {
+pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -46,11 +46,11 @@ pub(crate) struct Stage {
     pub(crate) termination_reason: Option<String>,
     /// For the next turn.
     pub(crate) notes: Vec<Note>,
-    /// For permits, since the trial began: never counted against anybody's time.
-    pub(crate) waited: Duration,
     outbox: Outbox,
     gate: Gate,
     log: Arc<CallLog>,
+    /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
+    waited: Duration,
     session: Option<Box<dyn Session>>,
     /// Turns that the outbox has.
     emitted: usize,
@@ -90,10 +90,10 @@ impl Stage {
             conversations: 0,
             termination_reason: None,
             notes: Vec::new(),
-            waited: Duration::ZERO,
             outbox,
             gate,
             log,
+            waited: Duration::ZERO,
             session: None,
             emitted: 0,
         }
@@ -112,7 +112,7 @@ impl Stage {
         if self.session.is_none() {
             self.open(&*agent).await?;
         }
-        self.gate.pass().await;
+        let mut waited = self.gate.pass().await;
         let Some(session) = self.session.as_mut() else {
             return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
         };
@@ -129,13 +129,13 @@ impl Stage {
             tool_calls: Vec::new(),
             actions: Vec::new(),
             started_micros,
-            duration_micros: micros(asked.elapsed()),
-            calls: self.take_calls(),
+            duration_micros: 0,
+            calls: self.log.take(),
             notes: std::mem::take(&mut self.notes),
         };
         let failure = match answer {
             Ok(reply) => {
-                self.waited += reply.timing.wait;
+                waited += reply.timing.wait;
                 turn.duration_micros = micros(reply.timing.total);
                 self.latencies.push(TurnLatency {
                     total_micros: turn.duration_micros,
@@ -147,7 +147,7 @@ impl Stage {
                     endpoint: agent.name().to_owned(),
                     model: if reply.model.is_empty() { agent.name().to_owned() } else { reply.model },
                     started_micros,
-                    wait_micros: micros(reply.timing.wait),
+                    wait_micros: micros(waited),
                     ttft_micros: reply.timing.first_token.map(micros),
                     inter_token_micros: reply.timing.inter_token.map(micros),
                     total_micros: micros(reply.timing.total),
@@ -162,11 +162,20 @@ impl Stage {
                 None
             }
             Err(error) => {
-                let call = failed_call(Role::Agent, agent.name(), started_micros, asked.elapsed(), &error);
-                turn.calls.push(Call { cost: (!error.reached).then_some(Usd(0)), ..call });
+                let mut took = asked.elapsed();
+                if error.kind == FailureKind::AgentTimeout {
+                    // The agent had its time and no more; what is left of it was spent in line for a permit.
+                    waited += took.saturating_sub(timeout);
+                    took = took.min(timeout);
+                }
+                turn.duration_micros = micros(took);
+                let call = failed_call(Role::Agent, agent.name(), started_micros, took, &error);
+                let cost = (!error.reached).then_some(Usd(0));
+                turn.calls.push(Call { cost, wait_micros: micros(waited), ..call });
                 Some(Failure::new(error.kind, error.message).in_turn(number))
             }
         };
+        self.waited += waited;
         self.push(turn);
         failure.map_or(Ok(()), Err)
     }
@@ -180,7 +189,7 @@ impl Stage {
 
     /// Gives what was asked since the last turn to that turn.
     pub(crate) fn settle(&mut self) {
-        let calls = self.take_calls();
+        let calls = self.log.take();
         if let Some(turn) = self.turns.last_mut() {
             turn.calls.extend(calls);
             turn.notes.append(&mut self.notes);
@@ -243,18 +252,11 @@ impl Stage {
 
     /// Since the trial began, without waits for permits.
     pub(crate) fn played(&self) -> Duration {
-        self.began.elapsed().saturating_sub(self.waited)
+        self.began.elapsed().saturating_sub(self.waited + self.log.waited())
     }
 
     pub(crate) fn last_reply(&self) -> &str {
         self.turns.last().and_then(|turn| turn.agent.as_deref()).unwrap_or("")
-    }
-
-    fn take_calls(&mut self) -> Vec<Call> {
-        let calls = self.log.take();
-        let waited: u64 = calls.iter().map(|call| call.wait_micros).sum();
-        self.waited += Duration::from_micros(waited);
-        calls
     }
 
     fn agent(&self) -> Result<Arc<dyn Agent>, Failure> {

@@ -195,3 +195,6 @@ fn wants_execution(script: &Script) -> bool {
         in_conversation || step.checks.iter().any(is_command)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! What trials are played with in tests: agents and models that do what a test says, and plans made of JSON.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use agent::{Exchange, Start};
+use async_trait::async_trait;
+use record::FailureKind;
+use scenario::{Message, Plan, plan::Choices, read};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::{Models, Resources, environment::Execution};
+
+/// What a fake agent does when something is said to it.
+#[derive(Debug, Clone)]
+pub(crate) enum Does {
+    Says(String),
+    /// Waits for a permit, then takes its time, then says it.
+    SaysAfter(Duration, Duration, String),
+    /// Waits for a permit, and then never answers.
+    Hangs(Duration),
+    Fails(FailureKind),
+    Panics,
+}
+
+type Deed = dyn Fn(u32, &str) -> Does + Send + Sync;
+
+/// An agent of which every deed is a function of the turn and of what was said.
+pub(crate) struct FakeAgent {
+    pub(crate) plugins: bool,
+    deed: Arc<Deed>,
+    pub(crate) starts: Mutex<Vec<Start>>,
+    pub(crate) heard: Arc<Mutex<Vec<String>>>,
+    /// What was put in the place of its answers.
+    pub(crate) replaced: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeAgent {
+    pub(crate) fn new(deed: impl Fn(u32, &str) -> Does + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            plugins: false,
+            deed: Arc::new(deed),
+            starts: Mutex::default(),
+            heard: Arc::default(),
+            replaced: Arc::default(),
+        })
+    }
+
+    pub(crate) fn saying(text: &str) -> Arc<Self> {
+        let text = text.to_owned();
+        Self::new(move |_, _| Does::Says(text.clone()))
+    }
+
+    pub(crate) fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+}
+
+impl fmt::Debug for FakeAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FakeAgent")
+    }
+}
+
+#[async_trait]
+impl agent::Agent for FakeAgent {
+    fn name(&self) -> &str {
+        "mock"
+    }
+
+    fn understands_plugins(&self) -> bool {
+        self.plugins
+    }
+
+    async fn open(&self, start: Start) -> Result<Box<dyn agent::Session>, agent::Error> {
+        self.starts.lock().unwrap().push(start);
+        Ok(Box::new(FakeSession {
+            deed: Arc::clone(&self.deed),
+            heard: Arc::clone(&self.heard),
+            replaced: Arc::clone(&self.replaced),
+        }))
+    }
+}
+
+struct FakeSession {
+    deed: Arc<Deed>,
+    heard: Arc<Mutex<Vec<String>>>,
+    replaced: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl agent::Session for FakeSession {
+    async fn say(&mut self, exchange: Exchange<'_>) -> Result<agent::Reply, agent::Error> {
+        let said = exchange.message.text();
+        self.heard.lock().unwrap().push(said.clone());
+        let failed = |kind: FailureKind| agent::Error { kind, message: kind.name().to_owned(), reached: true };
+        let (wait, total, text) = match (self.deed)(exchange.turn, &said) {
+            Does::Says(text) => (Duration::ZERO, Duration::ZERO, text),
+            Does::SaysAfter(wait, total, text) => (wait, total, text),
+            Does::Hangs(wait) => {
+                sleep(wait + exchange.timeout).await;
+                return Err(failed(FailureKind::AgentTimeout));
+            }
+            Does::Fails(kind) => return Err(failed(kind)),
+            Does::Panics => panic!("the test said so"),
+        };
+        sleep(wait + total.min(exchange.timeout)).await;
+        if total > exchange.timeout {
+            return Err(failed(FailureKind::AgentTimeout));
+        }
+        Ok(agent::Reply {
+            text,
+            usage: Some(llm::Usage { input_tokens: 7, output_tokens: 11, estimated: false }),
+            model: "fake-agent".to_owned(),
+            timing: llm::Timing { wait, total, ..llm::Timing::default() },
+            tries: 1,
+            cost_nanos: Some(1_000),
+            ..agent::Reply::default()
+        })
+    }
+
+    fn replace_last_answer(&mut self, answer: &Message) {
+        self.replaced.lock().unwrap().push(answer.text());
+    }
+}
+
+type Answer = dyn Fn(&llm::Request) -> Result<String, llm::Error> + Send + Sync;
+
+/// A model of which every answer is a function of the request.
+pub(crate) struct FakeModel {
+    name: &'static str,
+    answer: Box<Answer>,
+    /// For a permit, and then for the answer.
+    pub(crate) takes: (Duration, Duration),
+    pub(crate) asked: Mutex<Vec<llm::Request>>,
+}
+
+impl FakeModel {
+    pub(crate) fn new(
+        name: &'static str,
+        answer: impl Fn(&llm::Request) -> Result<String, llm::Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, answer: Box::new(answer), takes: Default::default(), asked: Mutex::default() }
+    }
+
+    pub(crate) fn saying(name: &'static str, text: &str) -> Self {
+        let text = text.to_owned();
+        Self::new(name, move |_| Ok(text.clone()))
+    }
+
+    /// A server that is not there.
+    pub(crate) fn down(name: &'static str) -> Self {
+        Self::new(name, move |_| {
+            let (endpoint, message) = (name.to_owned(), "connection refused".to_owned());
+            Err(llm::Error::Unreachable { endpoint, status: None, message, sent: false })
+        })
+    }
+
+    pub(crate) fn after(self, wait: Duration, total: Duration) -> Self {
+        Self { takes: (wait, total), ..self }
+    }
+
+    pub(crate) fn times_asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+impl fmt::Debug for FakeModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+#[async_trait]
+impl llm::Model for FakeModel {
+    fn endpoint(&self) -> &str {
+        self.name
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        self.asked.lock().unwrap().push(request.clone());
+        let (wait, total) = self.takes;
+        sleep(wait + total).await;
+        Ok(llm::Reply {
+            text: (self.answer)(request)?,
+            usage: llm::Usage { input_tokens: 3, output_tokens: 2, estimated: false },
+            model: format!("{}-model", self.name),
+            timing: llm::Timing { wait, total, ..llm::Timing::default() },
+            tries: 1,
+            cost_nanos: Some(10),
+            ..llm::Reply::default()
+        })
+    }
+}
+
+/// A judge that is sure.
+pub(crate) const YES: &str = r#"{"judgment":"yes","confidence":1.0,"reasoning":"it is"}"#;
+
+/// Who plays.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    pub(crate) agent: Arc<FakeAgent>,
+    pub(crate) user_sim: Arc<FakeModel>,
+    pub(crate) judge: Arc<FakeModel>,
+    pub(crate) execution: Execution,
+}
+
+impl Cast {
+    pub(crate) fn new(agent: Arc<FakeAgent>, user_sim: FakeModel, judge: FakeModel) -> Self {
+        Self { agent, user_sim: Arc::new(user_sim), judge: Arc::new(judge), execution: Execution::Off }
+    }
+
+    /// Somebody who always says the same, to whom the agent always says the same; the judge agrees.
+    pub(crate) fn plain() -> Self {
+        Self::with(FakeAgent::saying("It is sunny."))
+    }
+
+    pub(crate) fn with(agent: Arc<FakeAgent>) -> Self {
+        Self::new(agent, FakeModel::saying("user_sim", "And tomorrow?"), FakeModel::saying("judge", YES))
+    }
+
+    pub(crate) fn resources(&self) -> Arc<Resources> {
+        let agent: Arc<dyn agent::Agent> = Arc::clone(&self.agent) as _;
+        let models = Models {
+            user_sim: Arc::clone(&self.user_sim) as _,
+            judge: Arc::clone(&self.judge) as _,
+            by_type: BTreeMap::new(),
+        };
+        Arc::new(resources(agent, models, self.execution.clone()))
+    }
+}
+
+pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution: Execution) -> Resources {
+    Resources {
+        agents: BTreeMap::from([("mock".to_owned(), agent)]),
+        models,
+        hooks: BTreeMap::new(),
+        databases: BTreeMap::new(),
+        execution,
+        unsettled: Box::new(|| 0),
+    }
+}
+
+/// A scenario file of these steps, for `all_pass`. What `more` says stands beside or instead of it.
+pub(crate) fn scenario(steps: Value, more: Value) -> Value {
+    let scenario = json!({
+        "name": "weather", "description": "d", "environment": { "type": "local" },
+        "run": steps, "judgment": { "strategy": "all_pass" },
+    });
+    merged(scenario, more)
+}
+
+/// A step with a conversation of at most three turns.
+pub(crate) fn talk(more: Value) -> Value {
+    let talk = json!({
+        "max_turns": 3,
+        "user_simulator": { "persona": "a traveller", "objective": "learn the weather" },
+    });
+    json!({ "name": "talk", "input": "How is the weather?", "conversation": merged(talk, more) })
+}
+
+fn merged(mut value: Value, more: Value) -> Value {
+    let (Value::Object(fields), Value::Object(more)) = (&mut value, more) else { panic!("two objects") };
+    fields.extend(more);
+    value
+}
+
+pub(crate) fn plan(scenario: &Value, repeats: u32) -> Arc<Plan> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.scenario.yaml");
+    // JSON is YAML.
+    std::fs::write(&path, scenario.to_string()).unwrap();
+    let reading = read::read(&[path]);
+    assert!(reading.scenarios.len() == 1, "{:?}", reading.diagnostics);
+    let choices = Choices { seed: 7, repeats: Some(repeats), ..Choices::default() };
+    Arc::new(scenario::plan::build(&reading, &choices).unwrap())
+}

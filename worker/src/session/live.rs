@@ -1,0 +1,381 @@
+//! One session with the coordinator: claim, beat, send results, come back after a broken stream.
+
+use std::{collections::VecDeque, pin::pin, time::Duration};
+
+use proto::v1::{
+    self, coordinator_client::CoordinatorClient, coordinator_message::Body as Order, worker_message::Body as Word,
+};
+use scenario::Digest;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
+use tokio_util::sync::CancellationToken;
+use tonic::{Streaming, transport::Channel};
+
+use super::{Config, RECONNECT};
+use crate::{executor::Executor, gate::Gate, outbox::Outbox};
+
+/// Results are sent at most this long after they came, so that many of them share a batch.
+const LINGER: Duration = Duration::from_millis(10);
+/// How long the last word may take to arrive.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Words that may wait in the pipe; batches that find no room stay in the outbox.
+const PIPE_WORDS: usize = 64;
+
+/// Why a stream or a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Open another stream for the same session.
+    Broken,
+    /// Join again: the session is over.
+    Over,
+    /// Everything is sent and acknowledged.
+    Drained,
+}
+
+pub(super) struct Session<'a> {
+    id: u64,
+    beat: Duration,
+    /// The number of the last claim.
+    claim: u64,
+    /// It has not been answered.
+    claim_open: bool,
+    /// The coordinator had nothing: do not claim before.
+    not_before: Instant,
+    /// When the last beat that was answered was sent: until `self_fence` after it the session lives for certain.
+    renewed: Instant,
+    /// Since when there is no stream on which the coordinator has welcomed us.
+    apart: Option<Instant>,
+    /// While a drain lasts: when what is being played is given up.
+    leaving: Option<Instant>,
+    /// Not in the pipe yet, besides batches.
+    unsaid: VecDeque<Word>,
+    /// When the beats of this stream were sent that are not answered yet. They are answered in order.
+    unanswered: VecDeque<Instant>,
+    /// Batches are put into the pipe until the outbox is empty.
+    flushing: bool,
+    config: &'a Config,
+    client: &'a mut CoordinatorClient<Channel>,
+    executor: &'a mut Executor,
+    outbox: &'a Outbox,
+    gate: &'a Gate,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        joined: &v1::JoinReply,
+        config: &'a Config,
+        client: &'a mut CoordinatorClient<Channel>,
+        executor: &'a mut Executor,
+        outbox: &'a Outbox,
+        gate: &'a Gate,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            id: joined.session,
+            beat: Duration::from_millis(u64::from(joined.beat_millis.max(50))),
+            claim: 0,
+            claim_open: false,
+            not_before: now,
+            renewed: now,
+            apart: Some(now),
+            leaving: None,
+            unsaid: VecDeque::new(),
+            unanswered: VecDeque::new(),
+            flushing: false,
+            config,
+            client,
+            executor,
+            outbox,
+            gate,
+        }
+    }
+
+    /// Over as many streams as it takes.
+    pub(super) async fn live(&mut self, drain: &CancellationToken) -> End {
+        loop {
+            let end = self.stream(drain).await;
+            if end != End::Broken {
+                return end;
+            }
+            tracing::debug!(session = self.id, "stream to the coordinator broke");
+            self.apart.get_or_insert_with(Instant::now);
+            if drain.is_cancelled() && self.executor.is_idle() && self.outbox.is_empty() {
+                return End::Drained;
+            }
+            // Trials go on for a moment: a coordinator that restarts quickly costs nothing.
+            if self.reach(sleep(RECONNECT)).await.is_none() {
+                return End::Over;
+            }
+        }
+    }
+
+    async fn stream(&mut self, drain: &CancellationToken) -> End {
+        self.unsaid.clear();
+        self.unanswered.clear();
+        self.flushing = false;
+        self.outbox.rewind();
+        let (words, outgoing) = mpsc::channel::<v1::WorkerMessage>(PIPE_WORDS);
+        let hello_sent = Instant::now();
+        let hello = v1::Hello { session: self.id, first_unacknowledged: self.outbox.first_unacknowledged() };
+        if words.try_send(v1::WorkerMessage { body: Some(Word::Hello(hello)) }).is_err() {
+            return End::Broken;
+        }
+        let mut client = self.client.clone();
+        let mut orders = match self.reach(client.work(ReceiverStream::new(outgoing))).await {
+            Some(Ok(reply)) => reply.into_inner(),
+            Some(Err(status)) if is_over(&status) => return End::Over,
+            Some(Err(_)) => return End::Broken,
+            None => return End::Over,
+        };
+        let mut beats = tokio::time::interval(self.beat);
+        beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut flush_at: Option<Instant> = None;
+        loop {
+            let welcome = self.apart.is_none();
+            if welcome {
+                if drain.is_cancelled() {
+                    self.begin_drain();
+                }
+                if self.leaving.is_none() {
+                    self.claim_if_wanted();
+                } else if self.executor.is_idle() && self.outbox.is_empty() {
+                    self.say(Word::Leave(v1::Leave {}));
+                    self.farewell(words, orders).await;
+                    return End::Drained;
+                }
+            }
+            let claims_later = welcome && self.leaving.is_none() && !self.claim_open && self.executor.wanted() > 0;
+            let (closes_at, fenced_at) = (self.closes_at(), self.fenced_at());
+            tokio::select! {
+                order = orders.next() => match order {
+                    Some(Ok(v1::CoordinatorMessage { body: Some(order) })) => {
+                        if let Some(end) = self.obey(order, hello_sent).await {
+                            return end;
+                        }
+                    }
+                    Some(Ok(v1::CoordinatorMessage { body: None })) => {}
+                    Some(Err(status)) if is_over(&status) => return End::Over,
+                    Some(Err(_)) | None => return End::Broken,
+                },
+                room = words.reserve(), if self.flushing || !self.unsaid.is_empty() => match room {
+                    Ok(room) => {
+                        if let Some(word) = self.next_word() {
+                            room.send(v1::WorkerMessage { body: Some(word) });
+                        }
+                    }
+                    Err(_) => return End::Broken,
+                },
+                () = self.executor.finished() => self.executor.start_ready(),
+                () = self.outbox.wait(), if welcome && !self.flushing && flush_at.is_none() => {
+                    let linger = if self.outbox.is_heavy() { Duration::ZERO } else { LINGER };
+                    flush_at = Some(Instant::now() + linger);
+                }
+                () = at(flush_at) => {
+                    flush_at = None;
+                    self.flushing = true;
+                }
+                _ = beats.tick(), if welcome => self.say_beat(),
+                () = sleep_until(self.not_before), if claims_later => {}
+                () = drain.cancelled(), if welcome && self.leaving.is_none() => {}
+                () = at(self.leaving), if welcome && self.executor.busy() > 0 => self.give_up_running(),
+                () = at(closes_at) => self.gate.set_away(true),
+                () = sleep_until(fenced_at) => return End::Over,
+            }
+        }
+    }
+
+    /// `Some`: the stream is over.
+    async fn obey(&mut self, order: Order, hello_sent: Instant) -> Option<End> {
+        match order {
+            Order::Welcome(welcome) => {
+                self.outbox.acknowledged(welcome.acknowledged);
+                self.flushing = true;
+                self.renewed = hello_sent;
+                self.apart = None;
+                self.gate.set_away(false);
+                if self.claim_open {
+                    self.say_claim();
+                }
+            }
+            Order::Grant(grant) if grant.claim == self.claim && self.claim_open => {
+                self.claim_open = false;
+                if grant.leases.is_empty() {
+                    self.not_before = Instant::now() + Duration::from_millis(u64::from(grant.retry_millis.max(10)));
+                }
+                for lease in grant.leases {
+                    if self.leaving.is_some() {
+                        self.release(vec![held_of(&lease)]);
+                    } else if let Some(end) = self.take_lease(&lease).await {
+                        return Some(end);
+                    }
+                }
+                self.executor.start_ready();
+            }
+            Order::Grant(_) => {}
+            Order::Acknowledged(done) => self.outbox.acknowledged(done.sequence),
+            Order::Fenced(fenced) => {
+                self.executor.fence(&fenced.trials);
+                self.executor.start_ready();
+            }
+            Order::Renewed(_) => {
+                if let Some(sent) = self.unanswered.pop_front() {
+                    self.renewed = self.renewed.max(sent);
+                }
+            }
+            Order::Drain(_) => self.begin_drain(),
+            Order::Stop(stop) => {
+                let given_back = self.executor.stop_run(&stop.run, stop.drain);
+                self.release(given_back);
+                self.executor.start_ready();
+            }
+            Order::Goodbye(goodbye) => {
+                tracing::info!(reason = goodbye.reason, "the coordinator ended the session");
+                return Some(if goodbye.rejoin { End::Over } else { End::Drained });
+            }
+        }
+        None
+    }
+
+    /// Its plan is fetched where it is not known. Without it a lease cannot be played: then it stands in no beat,
+    /// and the coordinator takes it back.
+    async fn take_lease(&mut self, lease: &v1::Lease) -> Option<End> {
+        let digest = Digest::new(lease.plan_digest.clone());
+        if !self.executor.knows(&digest) {
+            let mut client = self.client.clone();
+            let request = v1::GetPlanRequest { digest: lease.plan_digest.clone() };
+            let learned = match self.reach(client.get_plan(request)).await {
+                None => return Some(End::Over),
+                Some(Ok(reply)) => self.executor.learn(digest, &reply.into_inner().plan).map_err(|why| why.to_string()),
+                Some(Err(status)) => Err(status.message().to_owned()),
+            };
+            if let Err(error) = learned {
+                tracing::warn!(run = lease.run, error, "the plan of a lease cannot be had");
+                return None;
+            }
+        }
+        if let Err(error) = self.executor.lend(lease) {
+            tracing::warn!(run = lease.run, %error, "a lease cannot be played");
+        }
+        None
+    }
+
+    /// Waits for something of a coordinator that may be away; meanwhile no call starts once it is away for long.
+    /// `None`: it took so long that the session may be over.
+    async fn reach<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+        let mut answer = pin!(answer);
+        let mut closes_at = self.closes_at();
+        loop {
+            tokio::select! {
+                answer = &mut answer => return Some(answer),
+                () = at(closes_at) => {
+                    self.gate.set_away(true);
+                    closes_at = None;
+                }
+                () = sleep_until(self.fenced_at()) => return None,
+            }
+        }
+    }
+
+    /// When no call may start any more, where that is to come.
+    fn closes_at(&self) -> Option<Instant> {
+        let closes_at = self.apart? + self.config.timing.away;
+        (!self.gate.is_away()).then_some(closes_at)
+    }
+
+    /// When the coordinator may have lent our trials to others.
+    fn fenced_at(&self) -> Instant {
+        self.renewed + self.config.timing.self_fence
+    }
+
+    fn claim_if_wanted(&mut self) {
+        if !self.claim_open && self.executor.wanted() > 0 && Instant::now() >= self.not_before {
+            self.claim += 1;
+            self.claim_open = true;
+            self.say_claim();
+        }
+    }
+
+    fn begin_drain(&mut self) {
+        if self.leaving.is_none() {
+            self.leaving = Some(Instant::now() + self.config.timing.grace);
+            let given_back = self.executor.give_back_unstarted();
+            self.release(given_back);
+        }
+    }
+
+    fn give_up_running(&mut self) {
+        let given_up = self.executor.give_up_running();
+        self.release(given_up);
+    }
+
+    fn say_claim(&mut self) {
+        self.say(Word::Claim(v1::Claim { number: self.claim, want: self.executor.wanted().max(1) }));
+    }
+
+    fn say_beat(&mut self) {
+        self.unanswered.push_back(Instant::now());
+        self.say(Word::Beat(v1::Beat {
+            held: self.executor.held(&self.outbox.unacknowledged_attempts()),
+            unsettled_nanos: self.executor.unsettled_nanos(),
+            busy_slots: self.executor.busy(),
+        }));
+    }
+
+    fn release(&mut self, trials: Vec<v1::Held>) {
+        if !trials.is_empty() {
+            self.say(Word::Release(v1::Release { trials }));
+        }
+    }
+
+    fn say(&mut self, word: Word) {
+        self.unsaid.push_back(word);
+    }
+
+    /// What is said next. Batches come last: a beat must not wait behind what a slow store keeps back.
+    fn next_word(&mut self) -> Option<Word> {
+        self.unsaid.pop_front().or_else(|| {
+            let batch = self.outbox.next();
+            self.flushing = batch.is_some();
+            batch.map(Word::Batch)
+        })
+    }
+
+    /// Says what is left to say, and waits until it was heard.
+    async fn farewell(
+        &mut self,
+        words: mpsc::Sender<v1::WorkerMessage>,
+        mut orders: Streaming<v1::CoordinatorMessage>,
+    ) {
+        let heard = async {
+            for word in self.unsaid.drain(..) {
+                if words.send(v1::WorkerMessage { body: Some(word) }).await.is_err() {
+                    return;
+                }
+            }
+            drop(words);
+            while let Some(Ok(_)) = orders.next().await {}
+        };
+        // A coordinator that does not hear it finds out by itself, a little later.
+        let _ = timeout(FAREWELL, heard).await;
+    }
+}
+
+/// Whether the coordinator says that the session does not live any more.
+fn is_over(status: &tonic::Status) -> bool {
+    matches!(status.code(), tonic::Code::FailedPrecondition | tonic::Code::NotFound)
+}
+
+/// Never, where there is no such time.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn held_of(lease: &v1::Lease) -> v1::Held {
+    v1::Held { run: lease.run.clone(), first: lease.first, end: lease.end, epoch: lease.epoch }
+}

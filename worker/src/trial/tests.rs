@@ -1,0 +1,96 @@
+//! Whole trials, played by fakes on a paused clock: what is said, how it ends, and what becomes of it.
+
+use std::{sync::Arc, time::Duration};
+
+use ::scenario::{Plan, RunId};
+use record::{Blame, FailureKind, Finding, Role, Trial, Turn, Verdict, call::Spend, turn::Speaker};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Ticket, play, steps};
+use crate::{
+    Resources,
+    fakes::{Cast, Does, FakeAgent, FakeModel, YES, plan, scenario, talk},
+    gate::Gate,
+    outbox::{Attempt, Outbox},
+    script::Scripts,
+    stage::Stage,
+};
+
+mod bookkeeping;
+mod breakage;
+mod conversations;
+mod steps_besides;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What a worker would send of a trial.
+#[derive(Debug)]
+struct Played {
+    trial: Trial,
+    turns: Vec<Turn>,
+    /// What its batches say that it cost.
+    sent: Spend,
+    took: Duration,
+}
+
+impl Played {
+    /// How it ended, whose fault it was, and in which turn.
+    fn end(&self) -> (Verdict, Option<(FailureKind, Blame, Option<u32>)>) {
+        let failure = self.trial.failure.as_ref();
+        (self.trial.verdict, failure.map(|failure| (failure.kind, failure.blame, failure.turn)))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.trial.judgments.iter().map(|judgment| judgment.finding).collect()
+    }
+
+    fn notes(&self, kind: &str) -> Vec<&str> {
+        let notes = self.turns.iter().flat_map(|turn| &turn.notes);
+        notes.filter(|note| note.kind == kind).map(|note| note.text.as_str()).collect()
+    }
+}
+
+/// The first trial of a scenario.
+async fn first(scenario: &Value, cast: &Cast) -> Played {
+    play_one(&plan(scenario, 1), 0, 1, cast.resources()).await
+}
+
+async fn play_one(plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Resources>) -> Played {
+    play_behind(Gate::new(), plan, number, epoch, resources).await
+}
+
+fn ticket(plan: &Arc<Plan>, number: u64, epoch: u32) -> Ticket {
+    Ticket {
+        attempt: Attempt { run: RunId::new("run"), trial: number, epoch },
+        trial: plan.trial(number).unwrap(),
+        scripts: Arc::new(Scripts::new(Arc::clone(plan))),
+    }
+}
+
+async fn play_behind(gate: Gate, plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Resources>) -> Played {
+    let outbox = Outbox::new(gate.clone());
+    let began = Instant::now();
+    play(ticket(plan, number, epoch), resources, outbox.clone(), gate).await;
+    let took = began.elapsed();
+    let (mut turns, mut ended, mut sent) = (Vec::new(), Vec::new(), Spend::default());
+    while let Some(batch) = outbox.next() {
+        let segment = proto::segment::decode(batch.segment).unwrap();
+        let own = proto::segment::turns_of(&segment, number, epoch).into_iter();
+        turns.extend(own.map(|turn| proto::turn::from_wire(turn).unwrap()));
+        ended.extend(batch.ended.into_iter().map(|trial| proto::trial::from_wire(trial).unwrap()));
+        sent.add(&proto::trial::spend_from_wire(batch.spend).unwrap());
+    }
+    assert_eq!(ended.len(), 1, "a trial ends once");
+    let trial = ended.remove(0);
+    assert_eq!(trial.turns as usize, turns.len());
+    Played { trial, turns, sent, took }
+}
+
+fn contains(text: &str) -> Value {
+    json!({ "type": "string_contains", "value": text })
+}
+
+fn judged(prompt: &str) -> Value {
+    json!({ "type": "llm_judge", "prompt": prompt, "expected": "yes" })
+}

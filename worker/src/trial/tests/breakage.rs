@@ -1,0 +1,218 @@
+//! What goes wrong: whose fault it is, and that ours is never the agent's.
+
+use super::*;
+
+fn conversation(more: Value) -> Value {
+    scenario(json!([talk(more)]), json!({}))
+}
+
+fn ends(played: &Played, verdict: Verdict, kind: FailureKind, blame: Blame, turn: Option<u32>) {
+    assert_eq!(played.end(), (verdict, Some((kind, blame, turn))), "{:?}", played.trial.failure);
+}
+
+fn exhausted() -> FakeModel {
+    FakeModel::new("paid", |_| {
+        Err(llm::Error::Exhausted { endpoint: "paid".to_owned(), message: "no credit is left".to_owned() })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_hangs_has_its_turns_time_and_no_more() {
+    for wait in [Duration::ZERO, 50 * SECOND] {
+        let agent = FakeAgent::new(move |turn, _| if turn == 2 { Does::Hangs(wait) } else { Does::Says("hi".into()) });
+        let written = conversation(json!({ "timeout_per_turn_ms": 4_000, "total_timeout_ms": 60_000 }));
+        let played = first(&written, &Cast::with(agent)).await;
+        ends(&played, Verdict::Error, FailureKind::AgentTimeout, Blame::Agent, Some(2));
+        assert_eq!(played.took, wait + 4 * SECOND);
+        // The turn is kept without an answer, and the wait for a permit is no part of it.
+        let last = played.turns.last().unwrap();
+        assert_eq!((played.turns.len(), last.agent.as_deref(), last.duration_micros), (2, None, 4_000_000));
+        let call = last.calls.iter().find(|call| call.role == Role::Agent).unwrap();
+        assert_eq!((call.wait_micros, call.total_micros), (wait.as_micros() as u64, 4_000_000));
+        assert_eq!((call.cost, call.error.is_some()), (None, true), "nobody knows what it cost");
+        assert_eq!(played.trial.latencies.len(), 1, "a turn without an answer has no latency");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_real_endpoint_is_given_up_in_time() {
+    use llm::{endpoint::Endpoint, mock, retry::Policy};
+    let settings = llm::endpoint::Settings {
+        kind: llm::endpoint::Kind::Mock,
+        mock: mock::Behaviour { hang_rate: 1.0, ..mock::Behaviour::default() },
+        ..llm::endpoint::Settings::default()
+    };
+    let endpoint = Endpoint::open("mock", &settings).unwrap();
+    let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
+    let models = Cast::plain().resources().models.clone();
+    let resources = crate::fakes::resources(agent, models, crate::environment::Execution::Off);
+    let plan = plan(&conversation(json!({ "timeout_per_turn_ms": 4_000 })), 1);
+    let played = play_one(&plan, 0, 1, Arc::new(resources)).await;
+    ends(&played, Verdict::Error, FailureKind::AgentTimeout, Blame::Agent, Some(1));
+    assert_eq!(played.took, 4 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_total_time_is_held_against_whoever_used_it() {
+    // How many seconds the agent, the simulator and the judge take each time; all have 10 together.
+    let rows = [
+        // Cut off in its second turn, when all 10 s had been its own.
+        ((6, 0, 0), Blame::Agent, 2),
+        ((6, 3, 0), Blame::Agent, 2),
+        ((4, 0, 7), Blame::Infra, 1),
+        // Its second turn was cut off after 1 s, for which it is not to blame.
+        ((2, 7, 0), Blame::Infra, 2),
+        ((1, 0, 9), Blame::Infra, 1),
+        ((1, 9, 0), Blame::Infra, 1),
+        ((5, 0, 5), Blame::Agent, 1),
+    ];
+    for ((agent, user_sim, judge), blame, turn) in rows {
+        let written = conversation(json!({
+            "max_turns": 9, "total_timeout_ms": 10_000, "turn_evaluations": [judged("Was it polite?")],
+        }));
+        let cast = Cast::new(
+            FakeAgent::new(move |_, _| Does::SaysAfter(Duration::ZERO, agent * SECOND, "hi".into())),
+            FakeModel::saying("user_sim", "go on").after(Duration::ZERO, user_sim * SECOND),
+            FakeModel::saying("judge", YES).after(Duration::ZERO, judge * SECOND),
+        );
+        let played = first(&written, &cast).await;
+        ends(&played, Verdict::Error, FailureKind::ConversationTimeout, blame, Some(turn));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_for_permits_are_nobodys_time() {
+    let wait = 100 * SECOND;
+    let cast = Cast::new(
+        FakeAgent::new(move |_, _| Does::SaysAfter(wait, SECOND, "hi".into())),
+        FakeModel::saying("user_sim", "go on").after(wait, SECOND),
+        FakeModel::saying("judge", YES).after(wait, SECOND),
+    );
+    let played = first(
+        &conversation(json!({
+            "total_timeout_ms": 10_000,
+            "timeout_per_turn_ms": 2_000,
+            "turn_evaluations": [judged("Was it polite?")],
+            "final_evaluations": [{ "type": "execution_time", "max_duration_ms": 8_000, "min_duration_ms": 8_000 }],
+        })),
+        &cast,
+    )
+    .await;
+    assert_eq!(played.end(), (Verdict::Pass, None), "{:?}", played.trial.judgments);
+    assert_eq!(played.took, 8 * (wait + SECOND));
+    assert!(played.trial.latencies.iter().all(|latency| latency.total_micros == 1_000_000));
+    assert!(played.turns.iter().flat_map(|turn| &turn.calls).all(|call| call.wait_micros == 100_000_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_before_a_closed_gate_is_nobodys_either() {
+    let gate = Gate::new();
+    let opens = tokio::spawn({
+        let gate = gate.clone();
+        async move {
+            // The simulator is to be asked while the coordinator is away.
+            tokio::time::sleep(SECOND).await;
+            gate.set_away(true);
+            tokio::time::sleep(100 * SECOND).await;
+            gate.set_away(false);
+        }
+    });
+    let agent = FakeAgent::new(|_, _| Does::SaysAfter(Duration::ZERO, 2 * SECOND, "hi".into()));
+    let written = conversation(json!({ "total_timeout_ms": 10_000, "final_evaluations": [contains("hi")] }));
+    let played = play_behind(gate, &plan(&written, 1), 0, 1, Cast::with(agent).resources()).await;
+    opens.await.unwrap();
+    assert_eq!(played.end(), (Verdict::Pass, None), "{:?}", played.trial.failure);
+    assert_eq!(played.took, 105 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_simulator_that_fails_is_no_failure_of_the_agent() {
+    let rows: [(fn() -> FakeModel, FailureKind, Blame, usize); 4] = [
+        (|| FakeModel::down("user_sim"), FailureKind::SimulatorFailed, Blame::UserSim, 1),
+        (|| FakeModel::saying("user_sim", ""), FailureKind::SimulatorFailed, Blame::UserSim, 2),
+        (|| FakeModel::saying("user_sim", "Agent: hi"), FailureKind::SimulatorFailed, Blame::UserSim, 2),
+        (exhausted, FailureKind::ProviderExhausted, Blame::Budget, 1),
+    ];
+    for (simulator, kind, blame, calls) in rows {
+        // Also where a check has failed before: the words that led there were not to be trusted.
+        for word in ["sunny", "rain"] {
+            let cast = Cast::new(FakeAgent::saying("sunny"), simulator(), FakeModel::saying("judge", YES));
+            let played = first(&conversation(json!({ "turn_evaluations": [contains(word)] })), &cast).await;
+            ends(&played, Verdict::Error, kind, blame, Some(2));
+            assert_eq!((played.turns.len(), cast.user_sim.times_asked()), (1, calls));
+            // Its calls are not lost with it.
+            assert_eq!(played.trial.spend.of(Role::UserSim).calls as usize, calls);
+            assert_eq!(played.sent, played.trial.spend);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_fails_is_no_failure_of_the_agent() {
+    let prose = "Well, on the one hand it may be, on the other it may not.";
+    let rows = [
+        (FakeModel::saying("judge", prose), Verdict::Inconclusive, FailureKind::JudgeMalformed, Blame::Judge, 3),
+        (FakeModel::saying("judge", ""), Verdict::Inconclusive, FailureKind::JudgeMalformed, Blame::Judge, 3),
+        (FakeModel::down("judge"), Verdict::Error, FailureKind::JudgeFailed, Blame::Judge, 1),
+        (exhausted(), Verdict::Error, FailureKind::ProviderExhausted, Blame::Budget, 1),
+    ];
+    for (judge, verdict, kind, blame, asks) in rows {
+        let cast = Cast::new(FakeAgent::saying("sunny"), FakeModel::saying("user_sim", "go on"), judge);
+        let played = first(&conversation(json!({ "final_evaluations": [judged("Was it polite?")] })), &cast).await;
+        ends(&played, verdict, kind, blame, None);
+        assert_eq!((played.turns.len(), cast.judge.times_asked()), (3, asks));
+        assert_eq!(played.trial.spend.of(Role::Judge).calls as usize, asks);
+        assert_eq!(played.trial.termination_reason.as_deref(), Some("max_turns_reached"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_cannot_be_decided_ends_the_trial() {
+    let rows = [
+        (FakeModel::saying("judge", "who knows"), FailureKind::JudgeMalformed, 3),
+        (FakeModel::down("judge"), FailureKind::JudgeFailed, 1),
+    ];
+    for (judge, kind, asks) in rows {
+        let stop = json!([{ "type": "goal_achieved", "llm_judge": { "prompt": "Is it done?" } }]);
+        let cast = Cast::new(FakeAgent::saying("sunny"), FakeModel::saying("user_sim", "go on"), judge);
+        let written = conversation(json!({ "termination_conditions": stop, "turn_evaluations": [contains("rain")] }));
+        let played = first(&written, &cast).await;
+        ends(&played, Verdict::Error, kind, Blame::Judge, Some(1));
+        assert_eq!(played.trial.spend.of(Role::Judge).calls as usize, asks);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_breaks_off_is_an_error_unless_it_had_failed() {
+    let kinds = [
+        FailureKind::AgentUnreachable,
+        FailureKind::AgentRefused,
+        FailureKind::AgentThrottled,
+        FailureKind::AgentEmpty,
+        FailureKind::AgentMalformed,
+    ];
+    for kind in kinds {
+        let rows = [
+            ("all_pass", "sunny", Verdict::Error, kind, 2),
+            ("all_pass", "rain", Verdict::Fail, FailureKind::CheckFailed, 1),
+            ("any_pass", "sunny", Verdict::Error, kind, 2),
+            ("any_pass", "rain", Verdict::Error, kind, 2),
+        ];
+        for (strategy, word, verdict, found, turn) in rows {
+            let agent =
+                FakeAgent::new(move |turn, _| if turn == 2 { Does::Fails(kind) } else { Does::Says("sunny".into()) });
+            let checks = json!({ "turn_evaluations": [contains(word)], "final_evaluations": [contains(word)] });
+            let written = scenario(json!([talk(checks)]), json!({ "judgment": { "strategy": strategy } }));
+            let played = first(&written, &Cast::with(agent)).await;
+            ends(&played, verdict, found, Blame::Agent, Some(turn));
+            assert_eq!((played.findings().len(), played.turns.len()), (1, 2), "what was not reached is not judged");
+            assert_eq!(played.trial.termination_reason, None);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_without_a_check_says_nothing() {
+    let played = first(&conversation(json!({})), &Cast::plain()).await;
+    ends(&played, Verdict::Inconclusive, FailureKind::NothingJudged, Blame::Config, None);
+}
