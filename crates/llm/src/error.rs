@@ -23,3 +23,15 @@ pub enum Error {
     #[error("{endpoint} says that its quota is used up: {message}")]
     Exhausted { endpoint: String, message: String },
 }
+
+impl Error {
+    /// Whether the endpoint may have run the model, and ask money for it, though no reply came of it.
+    #[must_use]
+    pub fn may_have_been_charged(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::Throttled { .. } | Self::Exhausted { .. } => false,
+            Self::Unreachable { sent, .. } => *sent,
+            Self::TimedOut { .. } | Self::Malformed { .. } => true,
+        }
+    }
+}

@@ -40,7 +40,7 @@ pub struct Request {
     pub schema: Option<Value>,
     /// Added to the request's body as they are (agents that understand plugins).
     pub extra: serde_json::Map<String, Value>,
-    /// For one try, from the permit on; the endpoint's own limit holds too.
+    /// For the whole call with its retries, waits for permits apart; the endpoint's own limit for one try holds too.
     pub timeout: Option<Duration>,
     pub context: Context,
 }
@@ -142,6 +142,8 @@ pub struct Reply {
     pub timing: Timing,
     /// 1 unless a try was repeated.
     pub tries: u32,
+    /// Tries before this one that may have been charged, though nobody knows for what; 0 where calls are free.
+    pub lost_tries: u32,
     /// In nano-dollars; `None` where the endpoint has no price.
     pub cost_nanos: Option<i64>,
 }
@@ -159,6 +161,8 @@ pub struct Usage {
 pub struct Timing {
     /// For a permit of the limiter.
     pub wait: Duration,
+    /// For a connection, before the request was handed to it; `None` where one was there already. No part of `total`.
+    pub connect: Option<Duration>,
     /// Between the request and the first byte of content; `None` when the reply was not streamed.
     pub first_token: Option<Duration>,
     /// Mean between pieces of content of a streamed reply.

@@ -7,13 +7,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tokio::time::{Instant, sleep};
 
-use crate::{
-    Error, Model, Reply, Request,
-    limit::{Attempt, Limited},
-};
+use crate::{Error, Model, Reply, Request, limit::Limited};
 
 /// Which errors are worth another try, and how long to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +18,8 @@ pub struct Policy {
     whom: Whom,
     /// Tries of a call that fails; being throttled is not a failure and is bounded by the deadline alone.
     tries: u32,
-    /// From the first try, the time in line for permits apart; no pause ends after it.
+    /// From the first try, the time in line for permits apart; no pause ends after it, nor after the request's own
+    /// time.
     deadline: Duration,
     /// Of the pauses: the bound of the first, which doubles, and of the last.
     shortest: Duration,
@@ -66,6 +64,14 @@ impl Policy {
         Self { tries, deadline, ..self }
     }
 
+    fn backoff(&self) -> ExponentialBackoff {
+        ExponentialBuilder::default()
+            .with_min_delay(self.shortest)
+            .with_max_delay(self.longest)
+            .without_max_times()
+            .build()
+    }
+
     /// Whether the same call may be made again after this error.
     #[must_use]
     pub fn allows(&self, error: &Error) -> bool {
@@ -94,42 +100,45 @@ impl<M: Model> Model for Retry<M> {
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         let began = Instant::now();
-        let mut backoff = ExponentialBuilder::default()
-            .with_min_delay(self.policy.shortest)
-            .with_max_delay(self.policy.longest)
-            .without_max_times()
-            .build();
+        let deadline = request.timeout.map_or(self.policy.deadline, |own| own.min(self.policy.deadline));
+        let mut backoff = None;
         let mut waited = Duration::ZERO;
-        let (mut tries, mut failures) = (0, 0);
+        let (mut tries, mut failures, mut lost_tries) = (0, 0, 0);
         loop {
-            if let Some(error) = self.paused_too_long(began.elapsed().saturating_sub(waited)) {
+            let spent = began.elapsed().saturating_sub(waited);
+            if let Some(error) = self.paused_too_long(spent) {
                 return Err(error);
             }
+            let attempt = self.inner.attempt(&of_try(request, tries, spent)).await;
             tries += 1;
-            let attempt = self.inner.attempt(&with_number(request, tries - 1)).await;
             waited += attempt.waited;
-            let error = match attempt {
-                Attempt { outcome: Ok(mut reply), .. } => {
+            let error = match attempt.outcome {
+                Ok(mut reply) => {
                     reply.tries = tries;
                     reply.timing.wait = waited;
+                    // What costs nothing cost nothing then.
+                    reply.lost_tries = if reply.cost_nanos == Some(0) { 0 } else { lost_tries };
                     return Ok(reply);
                 }
-                Attempt { outcome: Err(error), .. } => error,
+                Err(error) => error,
             };
+            lost_tries += u32::from(error.may_have_been_charged());
             let asked = if let Error::Throttled { after, .. } = &error {
                 after.unwrap_or_default()
             } else {
                 failures += 1;
                 Duration::ZERO
             };
+            let spent = began.elapsed().saturating_sub(waited);
             if !self.policy.allows(&error) || failures >= self.policy.tries {
-                return Err(error);
+                return Err(of_call(error, request, spent));
             }
             // Full jitter (Brooker, AWS, 2015), and never before the server asked to be asked.
+            let backoff = backoff.get_or_insert_with(|| self.policy.backoff());
             let spread = backoff.next().unwrap_or(self.policy.longest).mul_f64(chance(request, tries));
             let pause = asked.saturating_add(spread);
-            if began.elapsed().saturating_sub(waited).saturating_add(pause) > self.policy.deadline {
-                return Err(error);
+            if spent.saturating_add(pause) >= deadline {
+                return Err(of_call(error, request, spent));
             }
             sleep(pause).await;
         }
@@ -148,14 +157,25 @@ impl<M: Model> Retry<M> {
     }
 }
 
-/// The request as it is, the first time.
-fn with_number(request: &Request, try_number: u32) -> Cow<'_, Request> {
-    if request.context.try_number == try_number {
+/// The request as it is, the first time; then with its number, and with what is left of its time.
+fn of_try(request: &Request, try_number: u32, spent: Duration) -> Cow<'_, Request> {
+    if try_number == 0 {
         return Cow::Borrowed(request);
     }
     let mut again = request.clone();
     again.context.try_number = try_number;
+    again.timeout = request.timeout.map(|own| own.saturating_sub(spent));
     Cow::Owned(again)
+}
+
+/// The error of the last try as that of the call: where its time ran out, all of it did and not what was left.
+fn of_call(mut error: Error, request: &Request, spent: Duration) -> Error {
+    if let (Error::TimedOut { limit, .. }, Some(own)) = (&mut error, request.timeout)
+        && spent >= own
+    {
+        *limit = own;
+    }
+    error
 }
 
 /// In 0..1, from the call's own identity: two runs of one plan pause alike, and two calls do not.
@@ -177,6 +197,7 @@ mod tests {
     use crate::{
         Context,
         limit::{self, Limit},
+        time_limit::TimeLimit,
     };
 
     /// Answers with the errors of a script, then with replies.
@@ -184,6 +205,25 @@ mod tests {
     struct Scripted {
         script: Mutex<VecDeque<Error>>,
         asked_at: Arc<Mutex<Vec<Instant>>>,
+        cost_nanos: Option<i64>,
+    }
+
+    /// Never gives a reply, only errors.
+    #[derive(Debug)]
+    struct Hanging(Scripted);
+
+    #[async_trait]
+    impl Model for Hanging {
+        fn endpoint(&self) -> &str {
+            self.0.endpoint()
+        }
+
+        async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+            match self.0.ask(request).await {
+                Ok(_) => std::future::pending().await,
+                error => error,
+            }
+        }
     }
 
     #[async_trait]
@@ -196,7 +236,11 @@ mod tests {
             self.asked_at.lock().unwrap().push(Instant::now());
             match self.script.lock().unwrap().pop_front() {
                 Some(error) => Err(error),
-                None => Ok(Reply { model: format!("try {}", request.context.try_number), ..Reply::default() }),
+                None => Ok(Reply {
+                    model: format!("try {}", request.context.try_number),
+                    cost_nanos: self.cost_nanos,
+                    ..Reply::default()
+                }),
             }
         }
     }
@@ -225,9 +269,14 @@ mod tests {
         Error::Exhausted { endpoint: "x".into(), message: String::new() }
     }
 
-    fn retry(script: Vec<Error>, policy: Policy, limit: Arc<Limit>) -> (Retry<Scripted>, Arc<Mutex<Vec<Instant>>>) {
+    fn scripted(script: Vec<Error>) -> (Scripted, Arc<Mutex<Vec<Instant>>>) {
         let asked_at = Arc::new(Mutex::new(Vec::new()));
-        let model = Scripted { script: Mutex::new(script.into()), asked_at: Arc::clone(&asked_at) };
+        let script = Mutex::new(script.into());
+        (Scripted { script, asked_at: Arc::clone(&asked_at), cost_nanos: None }, asked_at)
+    }
+
+    fn retry(script: Vec<Error>, policy: Policy, limit: Arc<Limit>) -> (Retry<Scripted>, Arc<Mutex<Vec<Instant>>>) {
+        let (model, asked_at) = scripted(script);
         (Retry::new(Limited::new(model, limit), policy), asked_at)
     }
 
@@ -299,6 +348,55 @@ mod tests {
         assert!(matches!(error, Error::Throttled { .. }), "{error:?}");
         assert!(began.elapsed() <= Duration::from_secs(60));
         assert!(asked_at.lock().unwrap().len() >= 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_requests_own_time_holds_for_all_its_tries() {
+        let own = Duration::from_secs(30);
+        let request = Request { timeout: Some(own), ..request("a") };
+        // (what the first tries end with, whether the last one is answered, the limit that an error tells of)
+        let rows = [
+            (vec![throttled(Some(10)); 9], None),
+            (vec![throttled(Some(29)), throttled(Some(29))], None),
+            (vec![throttled(Some(600))], None),
+            (vec![malformed()], Some(own)),
+            (vec![throttled(Some(12)), unreachable(false)], Some(own)),
+        ];
+        for (script, limit) in rows {
+            let shown = format!("{script:?}");
+            let (scripted, _) = scripted(script);
+            // After its script it never answers.
+            let model = TimeLimit::new(Hanging(scripted), Duration::from_secs(600));
+            let model = Retry::new(Limited::new(model, unlimited()), Policy::model());
+            let began = Instant::now();
+            let error = model.ask(&request).await.expect_err("no answer");
+            assert!(began.elapsed() <= own + Duration::from_millis(2), "{shown}: {:?}", began.elapsed());
+            match (error, limit) {
+                (Error::TimedOut { limit, .. }, Some(expected)) => assert_eq!(limit, expected, "{shown}"),
+                (Error::Throttled { .. }, None) => {}
+                other => panic!("{shown}: {other:?}"),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tries_that_may_have_been_charged_are_counted() {
+        // (errors before the reply, its cost, tries that are lost)
+        let all = || vec![timed_out(), malformed(), unreachable(true), unreachable(false), throttled(None)];
+        let rows = [
+            (Vec::new(), None, 0),
+            (all(), None, 3),
+            (all(), Some(7), 3),
+            (all(), Some(0), 0),
+            (vec![throttled(None), unreachable(false)], Some(7), 0),
+        ];
+        for (script, cost_nanos, lost_tries) in rows {
+            let (mut scripted, _) = scripted(script);
+            scripted.cost_nanos = cost_nanos;
+            let model = Retry::new(Limited::new(scripted, unlimited()), Policy::model());
+            let reply = model.ask(&request("a")).await.expect("answers");
+            assert_eq!(reply.lost_tries, lost_tries, "{reply:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! A time limit for one try, from the permit on: the request's own or the endpoint's, whichever is shorter.
+//! A time limit for one try, from the permit on: what the request has left or the endpoint's, whichever is shorter.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ impl<M: Model> Limited<M> {
                 if let Error::Throttled { after: Some(after), .. } = error {
                     self.limit.pause(*after);
                 }
-                if answered_nothing(error) {
+                if !error.may_have_been_charged() {
                     permit.settle(0);
                 }
                 // Otherwise the reply was lost, but not the work: the estimate stands.
@@ -65,15 +65,6 @@ impl<M: Model> Model for Limited<M> {
             reply.timing.wait += waited;
             reply
         })
-    }
-}
-
-/// Whether the endpoint turned the call away before it made a token.
-fn answered_nothing(error: &Error) -> bool {
-    match error {
-        Error::Refused { .. } | Error::Throttled { .. } | Error::Exhausted { .. } => true,
-        Error::Unreachable { sent, .. } => !sent,
-        Error::TimedOut { .. } | Error::Malformed { .. } => false,
     }
 }
 

@@ -97,12 +97,13 @@ impl Model for Mock {
             usage: answer.usage,
             model: self.endpoint.clone(),
             timing: Timing {
-                wait: Duration::ZERO,
                 first_token: Some(first_token),
                 inter_token: (gaps > 0).then(|| (total - first_token) / gaps.max(1)),
                 total,
+                ..Timing::default()
             },
             tries: 1,
+            lost_tries: 0,
             cost_nanos: None,
         })
     }

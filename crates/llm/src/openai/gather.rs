@@ -102,6 +102,7 @@ impl Gather {
             model: if self.model.is_empty() { model.to_owned() } else { self.model },
             timing,
             tries: 1,
+            lost_tries: 0,
             cost_nanos: None,
         })
     }
