@@ -108,7 +108,7 @@ pub(crate) struct Selection {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Refuse plans with more trials than this
-    #[arg(long, default_value_t = 10_000_000, value_name = "N")]
+    #[arg(long, default_value_t = scenario::plan::MAX_TRIALS, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=scenario::plan::MAX_TRIALS))]
     pub(crate) max_trials: u64,
 }
 

@@ -1,6 +1,9 @@
 //! Settings in, a worker's resources out: each endpoint is opened once and shared by all who name it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use anyhow::{Context as _, anyhow};
 use llm::{endpoint::Endpoint, retry::Policy};
@@ -57,8 +60,8 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
     };
     let execution = match capacity.allow_exec {
         None => Execution::Off,
-        Some(AllowExec::Sandbox) => Execution::sandboxed(read.variables.clone(), Limits::default()),
-        Some(AllowExec::Host) => Execution::host(read.variables.clone(), Limits::default()),
+        Some(AllowExec::Sandbox) => Execution::sandboxed(variables_of_programs(read), Limits::default()),
+        Some(AllowExec::Host) => Execution::host(variables_of_programs(read), Limits::default()),
     };
     execution.check().await.map_err(|why| {
         usage(anyhow!("programs cannot be run in a sandbox here: {why}\nhint: install bubblewrap, or say --allow-exec=host for scenarios that you trust"))
@@ -78,6 +81,17 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
 pub(crate) fn slots(read: &Read, capacity: &Capacity) -> u32 {
     const USUAL: u32 = 32;
     capacity.slots.or(read.settings.slots).unwrap_or(USUAL)
+}
+
+/// The variables of `--env-file` without those that the settings name as keys: programs of scenarios never get these.
+fn variables_of_programs(read: &Read) -> Vec<(String, String)> {
+    let settings = &read.settings;
+    let keys = settings.endpoints.values().filter_map(|endpoint| endpoint.key.as_ref());
+    let keys = keys.chain(settings.hooks.values().filter_map(|hook| hook.key.as_ref())).map(ToString::to_string);
+    let headers = settings.endpoints.values().flat_map(|endpoint| endpoint.headers.values().cloned());
+    let databases = settings.databases.values().map(|database| database.url.clone());
+    let secret: BTreeSet<String> = keys.chain(headers).chain(databases).collect();
+    read.variables.iter().filter(|(name, _)| !secret.contains(&format!("env:{name}"))).cloned().collect()
 }
 
 struct Endpoints<'a> {

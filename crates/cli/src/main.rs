@@ -34,6 +34,10 @@ use crate::{
     exit::{Exit, UsageError},
 };
 
+/// Messages are made on one thread and dropped on another, which the system's allocator answers with locks.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // The first line, since building an HTTP client panics without a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
-    if let Some(address) = &args.coordinator {
+    if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = follow::client(remote::connect(address).await?);
         let usual = Path::new("gabfest-runs").join(&args.run);
         return render(&mut client, &RunId::new(args.run.clone()), &args, usual).await;

@@ -17,7 +17,8 @@ use crate::{
 };
 
 pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
-    if let Some(address) = &args.coordinator {
+    // A coordinator in the environment must not take a run that is here.
+    if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = follow::client(remote::connect(address).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone())).await?;
         say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));

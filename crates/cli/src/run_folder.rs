@@ -43,6 +43,11 @@ impl RunFolder {
         Err(usage(anyhow!("there is no run {run:?}\nhint: name a run's folder, or an id below {RUNS}/")))
     }
 
+    /// Whether a run is kept on this machine under that name.
+    pub(crate) fn exists(run: &str) -> bool {
+        Self::find(run).is_ok()
+    }
+
     pub(crate) fn store(&self) -> PathBuf {
         self.path.join(STORE)
     }

@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     /// The agents under test, by name. `mock` is always there.
     pub(crate) agents: BTreeMap<String, agent::Settings>,
     pub(crate) roles: Roles,
-    /// Endpoints of the model types that scenarios name, such as TEXT_LARGE.
+    /// Endpoints of the model types that scenarios name. Simulators that name none have the type TEXT_LARGE.
     pub(crate) models: BTreeMap<String, String>,
     /// Databases that scenarios may seed, by name.
     pub(crate) databases: BTreeMap<String, Database>,
@@ -46,9 +46,9 @@ pub(crate) struct Settings {
 pub(crate) struct Roles {
     /// The agent under test, unless the command line names one (`mock`).
     pub(crate) agent: Option<String>,
-    /// The endpoint of the simulated user (`mock`).
+    /// The endpoint of the simulated user (`mock`), for model types that `models` does not map.
     pub(crate) user_sim: Option<String>,
-    /// The endpoint of the judge (`mock`).
+    /// The endpoint of the judge (`mock`), for checks without a model type or with one that `models` does not map.
     pub(crate) judge: Option<String>,
 }
 
@@ -104,7 +104,12 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
 fn environment(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let failed = |error| usage(anyhow!("failed to read the environment file {}: {error}", path.display()));
     dotenvy::from_path(path).map_err(failed)?;
-    dotenvy::from_path_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)
+    let variables: Vec<(String, String)> =
+        dotenvy::from_path_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    for (_, value) in &variables {
+        telemetry::register(value);
+    }
+    Ok(variables)
 }
 
 impl Settings {
