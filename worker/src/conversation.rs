@@ -21,18 +21,47 @@ pub(crate) async fn hold(
     checks: &StepChecks,
 ) -> Result<(), Failure> {
     stage.conversations += 1;
-    let first_turn = stage.turns.len();
-    let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), began: stage.played() };
+    let clock = Clock {
+        total: Duration::from_millis(written.total_timeout_ms),
+        began: stage.played(),
+        first_turn: stage.turns.len(),
+    };
+    // The simulator and the judges have no more time than the conversation has.
+    stage.log().set_end(Some(clock.began + clock.total));
+    let held = turns(stage, step, written, checks, &clock).await;
+    stage.log().set_end(None);
+    stage.termination_reason = Some(held?);
+    let first_turn = clock.first_turn;
+    let transcript = record::turn::transcript(&stage.turns[first_turn..]);
+    let what = Judged {
+        scope: Scope::Conversation { step },
+        reply: &transcript,
+        first_turn,
+        conversation: true,
+        duration_ms: u64::try_from(stage.played().saturating_sub(clock.began).as_millis()).ok(),
+    };
+    stage.judge(&checks.at_the_end, what).await;
+    Ok(())
+}
+
+/// The turns of a conversation, and the name of what ended it.
+async fn turns(
+    stage: &mut Stage,
+    step: u32,
+    written: &Conversation,
+    checks: &StepChecks,
+    clock: &Clock,
+) -> Result<String, Failure> {
+    let first_turn = clock.first_turn;
     let mut line = Message::user(written.opening_line.clone());
     let mut speaker = Speaker::Scripted;
-    let mut reason = Condition::MaxTurnsReached.name().to_owned();
     for turn in 1..=written.max_turns {
-        let left = clock.left(stage, first_turn)?;
+        let left = clock.left(stage)?;
         let whole = Duration::from_millis(written.turn_timeout_ms);
         if let Err(failure) = stage.say(step, &line, speaker, whole.min(left)).await {
             // An agent that had less than its turn's time, because others had used it up, did not time out.
             let cut_short = failure.kind == FailureKind::AgentTimeout && left < whole;
-            return Err(if cut_short { clock.over(stage, first_turn) } else { failure });
+            return Err(if cut_short { clock.over(stage) } else { failure });
         }
         let number = stage.turns.len();
         let reply = stage.last_reply().to_owned();
@@ -44,28 +73,20 @@ pub(crate) async fn hold(
             duration_ms: stage.turns.last().map(|turn| turn.duration_micros / 1_000),
         };
         stage.judge(&checks.each_turn, what).await;
-        if let Some(fired) = is_over(stage, written, first_turn).await? {
-            reason = fired;
-            break;
+        match is_over(stage, written, first_turn).await {
+            Ok(Some(fired)) => return Ok(fired),
+            Ok(None) if turn == written.max_turns => break,
+            Ok(None) => {}
+            Err(failure) => return Err(clock.left(stage).err().unwrap_or(failure)),
         }
-        if turn == written.max_turns {
-            break;
-        }
-        clock.left(stage, first_turn)?;
-        line = Message::user(next_line(stage, written, first_turn).await?);
+        clock.left(stage)?;
+        line = match next_line(stage, written, first_turn).await {
+            Ok(text) => Message::user(text),
+            Err(failure) => return Err(clock.left(stage).err().unwrap_or(failure)),
+        };
         speaker = Speaker::Simulated;
     }
-    stage.termination_reason = Some(reason);
-    let transcript = record::turn::transcript(&stage.turns[first_turn..]);
-    let what = Judged {
-        scope: Scope::Conversation { step },
-        reply: &transcript,
-        first_turn,
-        conversation: true,
-        duration_ms: u64::try_from(stage.played().saturating_sub(clock.began).as_millis()).ok(),
-    };
-    stage.judge(&checks.at_the_end, what).await;
-    Ok(())
+    Ok(Condition::MaxTurnsReached.name().to_owned())
 }
 
 /// The name of the condition that ends the conversation, if one does.
@@ -127,17 +148,19 @@ struct Clock {
     total: Duration,
     /// On the trial's clock.
     began: Duration,
+    /// Index of the conversation's first turn.
+    first_turn: usize,
 }
 
 impl Clock {
-    fn left(&self, stage: &Stage, first_turn: usize) -> Result<Duration, Failure> {
+    fn left(&self, stage: &Stage) -> Result<Duration, Failure> {
         let passed = stage.played().saturating_sub(self.began);
         let left = self.total.saturating_sub(passed);
-        if left.is_zero() { Err(self.over(stage, first_turn)) } else { Ok(left) }
+        if left.is_zero() { Err(self.over(stage)) } else { Ok(left) }
     }
 
-    fn over(&self, stage: &Stage, first_turn: usize) -> Failure {
-        let turns = &stage.turns[first_turn..];
+    fn over(&self, stage: &Stage) -> Failure {
+        let turns = &stage.turns[self.first_turn..];
         let agent = Duration::from_micros(turns.iter().map(|turn| turn.duration_micros).sum());
         let message = format!(
             "the conversation's {} ms were over after {} turns; the agent took {} ms of them",

@@ -16,6 +16,7 @@ mod fakes;
 mod gate;
 mod outbox;
 mod recorder;
+mod redact;
 mod script;
 mod session;
 mod simulator;

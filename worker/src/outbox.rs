@@ -12,7 +12,7 @@ use record::{Trial, Turn, call::Spend};
 use scenario::RunId;
 use tokio::sync::Notify;
 
-use crate::gate::Gate;
+use crate::{gate::Gate, redact};
 
 /// Unacknowledged bytes at which no new turn starts, as estimated from the texts.
 const FULL_BYTES: usize = 64 << 20;
@@ -70,7 +70,8 @@ impl Outbox {
     }
 
     /// A turn is over. Its words may still be judged, but everything that it cost is in it.
-    pub(crate) fn turn(&self, attempt: &Attempt, turn: Turn) {
+    pub(crate) fn turn(&self, attempt: &Attempt, mut turn: Turn) {
+        redact::turn(&mut turn);
         let mut state = self.lock();
         let bytes = size_of_turn(&turn);
         state.bytes += bytes;
@@ -91,7 +92,8 @@ impl Outbox {
     }
 
     /// A trial is over; its turns were given before.
-    pub(crate) fn ended(&self, run: &RunId, trial: Trial) {
+    pub(crate) fn ended(&self, run: &RunId, mut trial: Trial) {
+        redact::trial(&mut trial);
         let mut state = self.lock();
         let bytes = size_of_end(&trial);
         state.bytes += bytes;
@@ -159,10 +161,6 @@ impl Outbox {
             }
         }
         self.gate.set_full(state.bytes >= FULL_BYTES);
-    }
-
-    pub(crate) fn first_unacknowledged(&self) -> u64 {
-        self.lock().closed.front().map_or(0, |closed| closed.batch.sequence)
     }
 
     /// Attempts that ended and whose end is not committed: they are still held.
@@ -320,7 +318,7 @@ mod tests {
         assert_eq!((batch.ended[0].first_sequence, batch.ended[0].last_sequence), (1, 2));
         assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
         outbox.acknowledged(1);
-        assert_eq!(outbox.first_unacknowledged(), 2);
+        assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
         outbox.acknowledged(2);
         assert!(outbox.is_empty() && outbox.next().is_none());
     }

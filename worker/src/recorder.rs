@@ -24,6 +24,8 @@ struct Kept {
     calls: Vec<Call>,
     /// For permits, by all calls, taken or not.
     waited_micros: u64,
+    /// When calls must have ended, on the trial's clock, which stands while a call waits for a permit.
+    ends_at: Option<Duration>,
 }
 
 impl CallLog {
@@ -42,9 +44,27 @@ impl CallLog {
         kept.calls.push(call);
     }
 
-    /// For permits, since the trial began.
-    pub(crate) fn waited(&self) -> Duration {
-        Duration::from_micros(self.lock().waited_micros)
+    /// A permit was waited for outside a call of this log.
+    pub(crate) fn add_wait(&self, waited: Duration) {
+        self.lock().waited_micros += micros(waited);
+    }
+
+    /// Since the trial began, without waits for permits: the trial's clock.
+    pub(crate) fn played(&self) -> Duration {
+        let waited = Duration::from_micros(self.lock().waited_micros);
+        self.started.elapsed().saturating_sub(waited)
+    }
+
+    /// From now on no call may last longer than until then; `None`: as long as its endpoint allows.
+    pub(crate) fn set_end(&self, ends_at: Option<Duration>) {
+        self.lock().ends_at = ends_at;
+    }
+
+    /// The time that a call may take now.
+    fn left(&self) -> Option<Duration> {
+        let ends_at = self.lock().ends_at?;
+        // A call that has no time at all would not even be asked, and nobody would know why.
+        Some(ends_at.saturating_sub(self.played()).max(Duration::from_millis(1)))
     }
 
     pub(crate) fn micros_since_start(&self, at: Instant) -> u64 {
@@ -85,7 +105,13 @@ impl llm::Model for Recorded {
     async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
         let held = self.gate.pass().await;
         let began = Instant::now();
-        let answer = self.model.ask(request).await;
+        let answer = match self.log.left() {
+            Some(left) => {
+                let timeout = Some(request.timeout.map_or(left, |own| own.min(left)));
+                self.model.ask(&llm::Request { timeout, ..request.clone() }).await
+            }
+            None => self.model.ask(request).await,
+        };
         let started_micros = self.log.micros_since_start(began);
         self.log.push(match &answer {
             Ok(reply) => Call {
@@ -94,30 +120,23 @@ impl llm::Model for Recorded {
                 model: reply.model.clone(),
                 started_micros,
                 wait_micros: micros(held + reply.timing.wait),
+                connect_micros: reply.timing.connect.map(micros),
                 ttft_micros: reply.timing.first_token.map(micros),
                 inter_token_micros: reply.timing.inter_token.map(micros),
                 total_micros: micros(reply.timing.total),
                 tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
                 cost: reply.cost_nanos.map(Usd),
                 tries: reply.tries,
+                lost_tries: reply.lost_tries,
                 error: None,
             },
             Err(error) => {
-                let cost = is_free(error).then_some(Usd(0));
+                let cost = (!error.may_have_been_charged()).then_some(Usd(0));
                 let call = failed_call(self.role, self.model.endpoint(), started_micros, began.elapsed(), error);
                 Call { cost, wait_micros: micros(held), ..call }
             }
         });
         answer
-    }
-}
-
-/// Whether a provider that answered so has not run the model.
-fn is_free(error: &llm::Error) -> bool {
-    match error {
-        llm::Error::Refused { .. } | llm::Error::Throttled { .. } | llm::Error::Exhausted { .. } => true,
-        llm::Error::Unreachable { sent, .. } => !sent,
-        llm::Error::TimedOut { .. } | llm::Error::Malformed { .. } => false,
     }
 }
 
@@ -135,12 +154,14 @@ pub(crate) fn failed_call(
         model: endpoint.to_owned(),
         started_micros,
         wait_micros: 0,
+        connect_micros: None,
         ttft_micros: None,
         inter_token_micros: None,
         total_micros: micros(took),
         tokens: Tokens::default(),
         cost: None,
         tries: 1,
+        lost_tries: 0,
         error: Some(error.to_string()),
     }
 }

@@ -39,6 +39,10 @@ impl Scripts {
         Self { plan, made: Mutex::default() }
     }
 
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     pub(crate) fn of_case(&self, number: u64) -> Result<Arc<Script>, Failure> {
         if let Some(script) = self.lock().get(&number) {
             return Ok(Arc::clone(script));

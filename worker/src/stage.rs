@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use agent::{Agent, Exchange, Session};
+use agent::{Agent, Exchange, Session, Spent};
 use evaluate::{Evaluator, Subject};
 use record::{
     Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
@@ -50,7 +50,6 @@ pub(crate) struct Stage {
     gate: Gate,
     log: Arc<CallLog>,
     /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
-    waited: Duration,
     session: Option<Box<dyn Session>>,
     /// Turns that the outbox has.
     emitted: usize,
@@ -93,7 +92,6 @@ impl Stage {
             outbox,
             gate,
             log,
-            waited: Duration::ZERO,
             session: None,
             emitted: 0,
         }
@@ -141,21 +139,7 @@ impl Stage {
                     total_micros: turn.duration_micros,
                     ttft_micros: reply.timing.first_token.map(micros),
                 });
-                let usage = reply.usage.unwrap_or_default();
-                turn.calls.push(Call {
-                    role: Role::Agent,
-                    endpoint: agent.name().to_owned(),
-                    model: if reply.model.is_empty() { agent.name().to_owned() } else { reply.model },
-                    started_micros,
-                    wait_micros: micros(waited),
-                    ttft_micros: reply.timing.first_token.map(micros),
-                    inter_token_micros: reply.timing.inter_token.map(micros),
-                    total_micros: micros(reply.timing.total),
-                    tokens: Tokens { input: usage.input_tokens, output: usage.output_tokens },
-                    cost: reply.cost_nanos.map(Usd),
-                    tries: reply.tries.max(1),
-                    error: None,
-                });
+                turn.calls.push(answered_call(agent.name(), &reply, started_micros, waited));
                 turn.agent = Some(reply.text);
                 turn.tool_calls = reply.tool_calls;
                 turn.actions = reply.actions;
@@ -168,14 +152,23 @@ impl Stage {
                     waited += took.saturating_sub(timeout);
                     took = took.min(timeout);
                 }
-                turn.duration_micros = micros(took);
-                let call = failed_call(Role::Agent, agent.name(), started_micros, took, &error);
-                let cost = (!error.reached).then_some(Usd(0));
-                turn.calls.push(Call { cost, wait_micros: micros(waited), ..call });
+                let mut call = failed_call(Role::Agent, agent.name(), started_micros, took, &error);
+                call.wait_micros = micros(waited);
+                match &error.spent {
+                    Spent::Nothing => call.cost = Some(Usd(0)),
+                    Spent::Unknown => {}
+                    Spent::Known(reply) => {
+                        waited += reply.timing.wait;
+                        let answered = answered_call(agent.name(), reply, started_micros, waited);
+                        call = Call { error: call.error, ..answered };
+                    }
+                }
+                turn.duration_micros = call.total_micros;
+                turn.calls.push(call);
                 Some(Failure::new(error.kind, error.message).in_turn(number))
             }
         };
-        self.waited += waited;
+        self.log.add_wait(waited);
         self.push(turn);
         failure.map_or(Ok(()), Err)
     }
@@ -252,7 +245,7 @@ impl Stage {
 
     /// Since the trial began, without waits for permits.
     pub(crate) fn played(&self) -> Duration {
-        self.began.elapsed().saturating_sub(self.waited + self.log.waited())
+        self.log.played()
     }
 
     pub(crate) fn last_reply(&self) -> &str {
@@ -275,6 +268,14 @@ impl Stage {
                 format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
             self.notes.push(Note { kind: "plugins".to_owned(), text });
         }
+        if !scenario.mocks.is_empty() && !self.ticket.scripts.plan().live {
+            let text = format!(
+                "agent {} answers its tool calls itself; {} mocks of the scenario are not applied",
+                agent.name(),
+                scenario.mocks.len()
+            );
+            self.notes.push(Note { kind: "mocks".to_owned(), text });
+        }
         let start = agent::Start {
             conversation: self.ticket.trial.id.as_str().to_owned(),
             context: llm::Context { role: Role::Agent.name().to_owned(), ..self.bench.template.clone() },
@@ -288,6 +289,14 @@ impl Stage {
     }
 }
 
+/// An attempt that is given up has cost what it has cost: its last turn is sent as far as it came.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.settle();
+        self.emit_all();
+    }
+}
+
 /// What a list of checks is applied to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Judged<'a> {
@@ -297,6 +306,27 @@ pub(crate) struct Judged<'a> {
     pub(crate) first_turn: usize,
     pub(crate) conversation: bool,
     pub(crate) duration_ms: Option<u64>,
+}
+
+/// A call that was answered, if only with nothing.
+fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited: Duration) -> Call {
+    let usage = reply.usage.unwrap_or_default();
+    Call {
+        role: Role::Agent,
+        endpoint: agent.to_owned(),
+        model: if reply.model.is_empty() { agent.to_owned() } else { reply.model.clone() },
+        started_micros,
+        wait_micros: micros(waited),
+        connect_micros: reply.timing.connect.map(micros),
+        ttft_micros: reply.timing.first_token.map(micros),
+        inter_token_micros: reply.timing.inter_token.map(micros),
+        total_micros: micros(reply.timing.total),
+        tokens: Tokens { input: usage.input_tokens, output: usage.output_tokens },
+        cost: reply.cost_nanos.map(Usd),
+        tries: reply.tries.max(1),
+        lost_tries: reply.lost_tries,
+        error: None,
+    }
 }
 
 fn template(ticket: &Ticket, script: &Script) -> llm::Context {
