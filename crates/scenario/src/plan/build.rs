@@ -14,8 +14,9 @@ use crate::{
     suggest,
 };
 
-/// The most cases that a plan may have.
-pub const MAX_CASES: u64 = 1_000_000;
+/// The most cases that a plan may have: a summary has a line of a few hundred bytes for each, and travels as one
+/// message of at most 64 MiB.
+pub const MAX_CASES: u64 = 100_000;
 /// The most trials that a plan may have, unless the user says otherwise.
 pub const MAX_TRIALS: u64 = 10_000_000;
 
