@@ -36,9 +36,10 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// Saturates, as all of this file's sums do: figures come from workers.
     pub fn add(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
     }
 }
 
@@ -110,6 +111,15 @@ pub struct SpendLine {
     pub unpriced_calls: u64,
 }
 
+impl SpendLine {
+    pub fn add(&mut self, other: Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.tokens.add(other.tokens);
+        self.cost += other.cost;
+        self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
+    }
+}
+
 impl Spend {
     pub fn add_call(&mut self, call: &Call) {
         let line = SpendLine {
@@ -124,11 +134,7 @@ impl Spend {
     pub fn add_line(&mut self, role: Role, model: &str, line: SpendLine) {
         // A clone of the name only when the model is new: this runs for every call.
         let key = (role, model.to_owned());
-        let sum = self.lines.entry(key).or_default();
-        sum.calls += line.calls;
-        sum.tokens.add(line.tokens);
-        sum.cost += line.cost;
-        sum.unpriced_calls += line.unpriced_calls;
+        self.lines.entry(key).or_default().add(line);
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -143,10 +149,7 @@ impl Spend {
         let mut sum = SpendLine::default();
         for ((whose, _), line) in &self.lines {
             if *whose == role {
-                sum.calls += line.calls;
-                sum.tokens.add(line.tokens);
-                sum.cost += line.cost;
-                sum.unpriced_calls += line.unpriced_calls;
+                sum.add(*line);
             }
         }
         sum
@@ -159,11 +162,29 @@ impl Spend {
 
     #[must_use]
     pub fn unpriced_calls(&self) -> u64 {
-        self.lines.values().map(|line| line.unpriced_calls).sum()
+        self.lines.values().fold(0, |sum, line| sum.saturating_add(line.unpriced_calls))
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_stop_at_the_largest_number() {
+        let tokens = Tokens { input: u64::MAX, output: 1 };
+        let most = SpendLine { calls: u64::MAX - 1, tokens, cost: Usd(i64::MAX), unpriced_calls: u64::MAX };
+        let mut spend = Spend::default();
+        for model in ["a", "a", "b"] {
+            spend.add_line(Role::Judge, model, most);
+        }
+        let sum = spend.of(Role::Judge);
+        assert_eq!((sum.calls, sum.tokens), (u64::MAX, Tokens { input: u64::MAX, output: 3 }));
+        assert_eq!((spend.cost(), spend.unpriced_calls()), (Usd(i64::MAX), u64::MAX));
     }
 }

@@ -23,15 +23,19 @@ impl Usd {
     }
 }
 
+/// Saturates: figures come from workers, and a worker that lies must not stop a coordinator.
 impl AddAssign for Usd {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        self.0 = self.0.saturating_add(other.0);
     }
 }
 
 impl Sum for Usd {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        Self(all.map(|one| one.0).sum())
+        all.fold(Self::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
     }
 }
 

@@ -5,11 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    Blame, FailureKind, Trial, Verdict,
-    call::Spend,
-    latency::Latency,
-};
+use crate::{Blame, FailureKind, Trial, Verdict, latency::Latency};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
@@ -18,8 +14,6 @@ pub struct Tally {
     pub total: Counts,
     pub conversations: u64,
     pub turns: u64,
-    /// Of winning attempts.
-    pub spend: Spend,
     /// Agent replies, whole.
     pub turn_latency: Latency,
     /// Agent replies, to the first byte of content.
@@ -97,7 +91,6 @@ impl Tally {
         self.total.add_verdict(trial.verdict, blame);
         self.conversations += u64::from(trial.conversations);
         self.turns += u64::from(trial.turns);
-        self.spend.add(&trial.spend);
         for latency in &trial.latencies {
             self.turn_latency.record(latency.total_micros);
             if let Some(ttft) = latency.ttft_micros {
@@ -116,7 +109,6 @@ impl Tally {
         self.total.merge(&other.total);
         self.conversations += other.conversations;
         self.turns += other.turns;
-        self.spend.add(&other.spend);
         self.turn_latency.merge(&other.turn_latency);
         self.ttft.merge(&other.ttft);
         for (key, count) in &other.failures {

@@ -35,9 +35,59 @@ pub struct Trial {
     pub keep_transcript: bool,
 }
 
+impl Trial {
+    /// A trial that ended without a word, and why. Its transcript is kept: there is nothing that could be left out.
+    #[must_use]
+    pub fn unplayed(planned: &scenario::Trial, epoch: u32, verdict: Verdict, failure: Failure) -> Self {
+        Self {
+            number: planned.number,
+            trial_id: planned.id.clone(),
+            case_id: planned.case_id.clone(),
+            case: planned.case,
+            repeat: planned.repeat,
+            epoch,
+            seed: planned.seed,
+            verdict,
+            failure: Some(failure),
+            strategy: Strategy::default(),
+            termination_reason: None,
+            turns: 0,
+            conversations: 0,
+            duration_ms: 0,
+            latencies: Vec::new(),
+            spend: Spend::default(),
+            judgments: Vec::new(),
+            keep_transcript: true,
+        }
+    }
+}
+
 /// How long the agent took in one turn, without the wait for permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnLatency {
     pub total_micros: u64,
     pub ttft_micros: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FailureKind;
+
+    #[test]
+    fn an_unplayed_trial_is_the_planned_one_with_a_reason() {
+        let planned = scenario::Trial {
+            number: 7,
+            id: TrialId::new("t"),
+            case: 2,
+            case_id: CaseId::new("c"),
+            repeat: 1,
+            seed: u64::MAX,
+        };
+        let failure = Failure::new(FailureKind::Poisoned, "it brings workers down");
+        let trial = Trial::unplayed(&planned, 6, Verdict::Error, failure.clone());
+        assert_eq!((trial.number, trial.case, trial.repeat, trial.epoch, trial.seed), (7, 2, 1, 6, u64::MAX));
+        assert_eq!((trial.trial_id, trial.case_id), (planned.id, planned.case_id));
+        assert_eq!((trial.verdict, trial.failure, trial.turns), (Verdict::Error, Some(failure), 0));
+    }
 }
