@@ -6,7 +6,9 @@ use chrono::{DateTime, SecondsFormat};
 use record::{
     Role, Summary, Tally, Tokens,
     call::Spend,
-    summary::{Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, SCHEMA_VERSION, Totals, Trials},
+    summary::{
+        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, SCHEMA_VERSION, Totals, Trials,
+    },
     tally::Counts,
 };
 use scenario::{Case, Plan, plan::Group};
@@ -27,7 +29,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         let required_pass_rate = group.required_pass_rate;
         let result = CaseResult { name: name_of(&case, plan.agents.len()), planned, counts, required_pass_rate };
         weighted.add(group.weight, &counts);
-        cases.push(case_summary(case, group, &result));
+        cases.push(case_summary(case, group, &result, row.state));
         results.push(result);
     }
     let required = Required { pass_rate: plan.gates.pass_rate, max_unjudged: plan.gates.max_unjudged };
@@ -43,13 +45,18 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         gabfest_version: row.version.clone(),
         state: row.state,
     };
-    let summary =
-        Totals { flaky_cases, weighted_pass_rate: weighted.mean(), ..totals(row.planned, tally, spend, recovered) };
+    let summary = Totals { flaky_cases, weighted_pass_rate: weighted.mean(), ..totals(row, tally, spend, recovered) };
     Summary { schema_version: SCHEMA_VERSION, run, verdict, gates, summary, cases }
 }
 
-fn totals(planned: u64, tally: &Tally, spend: &Spend, recovered: &Recovered) -> Totals {
-    let total = tally.total;
+/// A run that was cancelled never goes on, so what has not ended is cancelled with it: that many.
+fn cancelled_with(state: RunState, planned: u64, counts: &Counts) -> u64 {
+    if state == RunState::Cancelled { planned.saturating_sub(counts.ended()) } else { 0 }
+}
+
+fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> Totals {
+    let (planned, total) = (row.planned, tally.total);
+    let cancelled = cancelled_with(row.state, planned, &total);
     let trials = Trials {
         planned,
         pass: total.pass,
@@ -57,8 +64,8 @@ fn totals(planned: u64, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         inconclusive: total.inconclusive,
         error: total.error,
         skipped: total.skipped,
-        cancelled: total.cancelled,
-        not_started: planned.saturating_sub(total.ended()),
+        cancelled: total.cancelled + cancelled,
+        not_started: planned.saturating_sub(total.ended() + cancelled),
     };
     Totals {
         trials,
@@ -104,7 +111,7 @@ fn models(spend: &Spend) -> Vec<ModelSpend> {
     spend.lines.iter().map(line).collect()
 }
 
-fn case_summary(case: Case, group: &Group, result: &CaseResult) -> CaseSummary {
+fn case_summary(case: Case, group: &Group, result: &CaseResult, state: RunState) -> CaseSummary {
     let counts = &result.counts;
     CaseSummary {
         id: case.id,
@@ -122,7 +129,7 @@ fn case_summary(case: Case, group: &Group, result: &CaseResult) -> CaseSummary {
         inconclusive: counts.inconclusive,
         error: counts.error,
         skipped: counts.skipped,
-        cancelled: counts.cancelled,
+        cancelled: counts.cancelled + cancelled_with(state, result.planned, counts),
         pass_rate: interval(counts.pass, counts.judged()),
         flaky: repeats::is_flaky(counts),
         pass_hat_k: repeats::pass_hat_k(counts.pass, counts.judged()),
@@ -174,7 +181,7 @@ fn rfc3339(unix_millis: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::{RunState, RunVerdict};
+    use record::summary::RunVerdict;
     use scenario::{
         Digest, Format, RunId, Source,
         plan::{Axis, Gates, Group, VERSION},
@@ -273,5 +280,27 @@ mod tests {
         // (1 + 1/2 + 1/4 + 1) / 4
         assert!((summary.summary.weighted_pass_rate.unwrap() - 0.6875).abs() < 1e-12);
         assert_eq!(summary.summary.flaky_cases, 2);
+    }
+
+    #[test]
+    fn only_a_cancelled_run_has_cancelled_what_did_not_end() {
+        let plan = plan(1);
+        let counts = Counts { pass: 1, error: 1, ..Counts::default() };
+        let mut tally = Tally::default();
+        tally.cases.insert(0, counts);
+        tally.total.merge(&counts);
+        for (state, cancelled, not_started, by_case) in [
+            (RunState::Running, 0, 6, [0, 0]),
+            (RunState::Interrupted, 0, 6, [0, 0]),
+            (RunState::Cancelled, 6, 0, [2, 4]),
+        ] {
+            let row = RunRow { state, ..row(&plan) };
+            let summary = of(&row, &plan, &tally, &Spend::default(), &Recovered::default());
+            let trials = summary.summary.trials;
+            assert_eq!((trials.cancelled, trials.not_started), (cancelled, not_started), "{state:?}");
+            assert_eq!(summary.cases.iter().map(|case| case.cancelled).collect::<Vec<_>>(), by_case, "{state:?}");
+            assert_eq!(summary.summary.attempts.total, 2, "what was not played is no attempt");
+            assert_eq!(summary.verdict, RunVerdict::Inconclusive, "{state:?}");
+        }
     }
 }
