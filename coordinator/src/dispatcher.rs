@@ -174,7 +174,7 @@ impl<S: Store> Dispatcher<S> {
             Message::Beat { held, unsettled } => {
                 if link.unsettled != unsettled {
                     link.unsettled = unsettled;
-                    if let Err(error) = self.store.beat(session, unsettled, self.clock.now()).await {
+                    if let Err(error) = self.store.beat(session, unsettled).await {
                         return self.store_failed_for(session, error).await;
                     }
                 }

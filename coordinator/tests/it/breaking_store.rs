@@ -61,9 +61,9 @@ impl Store for BreakingStore {
         self.memory.watermark(session).await
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd, at: i64) -> Result<(), Error> {
+    async fn beat(&self, session: u64, unsettled: Usd) -> Result<(), Error> {
         self.writable()?;
-        self.memory.beat(session, unsettled, at).await
+        self.memory.beat(session, unsettled).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease]) -> Result<(), Error> {

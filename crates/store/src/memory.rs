@@ -31,7 +31,7 @@ struct State {
 struct Run {
     row: RunRow,
     trials: BTreeMap<u64, StoredTrial>,
-    /// Whether its worker played nothing else, by trial and epoch.
+    /// Whether it was lent to be played alone, by trial and epoch.
     lost: BTreeMap<(u64, u32), bool>,
     spend: Spend,
     unsettled: Usd,
@@ -203,7 +203,7 @@ impl Store for Memory {
         Ok(self.state().session(session).map(|session| session.segments.len() as u64))
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd, _at: i64) -> Result<(), Error> {
+    async fn beat(&self, session: u64, unsettled: Usd) -> Result<(), Error> {
         self.state().session_mut(session).ok_or(Error::SessionOver(session))?.unsettled = unsettled;
         Ok(())
     }

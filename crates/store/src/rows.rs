@@ -92,7 +92,7 @@ pub struct Recovered {
     pub done: Vec<Range<u64>>,
     /// For trials that are not done and were lost: the highest epoch that was lost (the next is one more).
     pub attempts: Vec<(u64, u32)>,
-    /// For trials that are not done and were lost while their worker played nothing else: how often.
+    /// For trials that are not done and were lost when they had been lent to be played alone: how often.
     pub solo_losses: Vec<(u64, u32)>,
     /// Leases that are live, for sessions that may come back: by session, id and first trial, whole although
     /// some of their trials may be done.

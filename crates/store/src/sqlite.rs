@@ -84,8 +84,8 @@ impl Store for Sqlite {
         sessions::watermark(&self.readers, session).await
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd, at: i64) -> Result<(), Error> {
-        sessions::beat(self.writer.begin().await?, session, unsettled, at).await
+    async fn beat(&self, session: u64, unsettled: Usd) -> Result<(), Error> {
+        sessions::beat(self.writer.begin().await?, session, unsettled).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease]) -> Result<(), Error> {

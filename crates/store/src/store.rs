@@ -45,14 +45,14 @@ pub trait Store: Send + Sync + 'static {
     fn watermark(&self, session: u64) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
     /// Keeps what the session's calls in flight may cost at most. [`Error::SessionOver`] if it is over or unknown.
-    fn beat(&self, session: u64, unsettled: Usd, at: i64) -> impl Future<Output = Result<(), Error>> + Send;
+    fn beat(&self, session: u64, unsettled: Usd) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Trials that a session gave back unplayed: their attempts do not count as lost. Parts of a lease may be
     /// given back; they are found by run and epoch, whatever their `id` says, and what is not lent is ignored.
     fn release(&self, session: u64, trials: &[Lease]) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Ends a session and returns what it had not done of its leases, in ranges around the trials that are done.
-    /// Each such trial is a lost attempt; `solo`: its worker played nothing else. What the session had not settled
+    /// Each such trial is a lost attempt; `solo`: it was lent to be played alone. What the session had not settled
     /// is added to every run of which it lost a trial, since it may all have been that run's. A session that is
     /// over or unknown has nothing to lose.
     fn end_session(

@@ -28,7 +28,6 @@ create table session (
     id integer primary key autoincrement,
     worker text not null,
     opened_at integer not null,
-    seen_at integer not null,
     -- The highest sequence that is committed.
     watermark integer not null default 0,
     unsettled_nanos integer not null default 0,
@@ -83,7 +82,7 @@ create table attempt (
     number integer not null,
     epoch integer not null,
     session integer not null,
-    -- Its worker played nothing else.
+    -- It was lent to be played alone.
     solo integer not null,
     lost_at integer not null,
     primary key (run, number, epoch)

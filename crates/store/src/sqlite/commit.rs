@@ -49,7 +49,7 @@ impl Encoded {
     }
 
     pub(super) async fn write(self, mut writing: Writing<'_>, commit: &Commit, at: i64) -> Result<Committed, Error> {
-        let Some(run) = self.advance(&mut writing, commit, at).await? else {
+        let Some(run) = self.advance(&mut writing, commit).await? else {
             let outcome = self.refusal(&mut writing, commit).await;
             writing.roll_back().await?;
             return outcome;
@@ -64,16 +64,15 @@ impl Encoded {
     }
 
     /// Moves the session's watermark by one and returns the run's key; `None` if one of them does not allow it.
-    async fn advance(&self, writing: &mut Writing<'_>, commit: &Commit, at: i64) -> Result<Option<i64>, Error> {
+    async fn advance(&self, writing: &mut Writing<'_>, commit: &Commit) -> Result<Option<i64>, Error> {
         let run: Option<(i64,)> = query_as(
-            "update session set watermark = ?2, seen_at = ?4
+            "update session set watermark = ?2
              where id = ?1 and ended_at is null and watermark = ?2 - 1 and exists (select 1 from run where id = ?3)
              returning (select key from run where id = ?3)",
         )
         .bind(self.session)
         .bind(self.sequence)
         .bind(commit.run.as_str())
-        .bind(at)
         .fetch_optional(&mut writing.connection)
         .await?;
         Ok(run.map(|(key,)| key))
@@ -142,6 +141,7 @@ impl Encoded {
         Ok(counted.into_iter().collect())
     }
 
+    /// The sums saturate: what a worker claims is no reason to fail.
     async fn add_spend(&self, writing: &mut Writing<'_>, run: i64, spend: &Spend) -> Result<(), Error> {
         debug_assert!(!spend.is_empty(), "a statement for nothing");
         query(
@@ -151,11 +151,11 @@ impl Encoded {
                  used.value ->> '$.line.cost', used.value ->> '$.line.unpriced_calls'
              from json_each(?2) as used where true
              on conflict (run, role, model) do update set
-                 calls = calls + excluded.calls,
-                 input_tokens = input_tokens + excluded.input_tokens,
-                 output_tokens = output_tokens + excluded.output_tokens,
-                 cost_nanos = cost_nanos + excluded.cost_nanos,
-                 unpriced_calls = unpriced_calls + excluded.unpriced_calls",
+                 calls = min(calls, 9223372036854775807 - excluded.calls) + excluded.calls,
+                 input_tokens = min(input_tokens, 9223372036854775807 - excluded.input_tokens) + excluded.input_tokens,
+                 output_tokens = min(output_tokens, 9223372036854775807 - excluded.output_tokens) + excluded.output_tokens,
+                 cost_nanos = min(cost_nanos, 9223372036854775807 - excluded.cost_nanos) + excluded.cost_nanos,
+                 unpriced_calls = min(unpriced_calls, 9223372036854775807 - excluded.unpriced_calls) + excluded.unpriced_calls",
         )
         .bind(run)
         .bind(&self.spend)

@@ -1,4 +1,4 @@
-//! The lives of workers: opened, seen, over.
+//! The lives of workers: opened, over, and what their calls in flight may cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::{bound, json, leases, natural, writer::Writing};
 use crate::{Error, Lease, ranges};
 
 pub(super) async fn open(mut writing: Writing<'_>, worker: &str, at: i64) -> Result<u64, Error> {
-    let id: i64 = query_scalar("insert into session (worker, opened_at, seen_at) values (?1, ?2, ?2) returning id")
+    let id: i64 = query_scalar("insert into session (worker, opened_at) values (?1, ?2) returning id")
         .bind(worker)
         .bind(at)
         .fetch_one(&mut writing.connection)
@@ -26,11 +26,10 @@ pub(super) async fn watermark(readers: &SqlitePool, session: u64) -> Result<Opti
     watermark.map(natural).transpose()
 }
 
-pub(super) async fn beat(mut writing: Writing<'_>, session: u64, unsettled: Usd, at: i64) -> Result<(), Error> {
-    let changed = query("update session set unsettled_nanos = ?2, seen_at = ?3 where id = ?1 and ended_at is null")
+pub(super) async fn beat(mut writing: Writing<'_>, session: u64, unsettled: Usd) -> Result<(), Error> {
+    let changed = query("update session set unsettled_nanos = ?2 where id = ?1 and ended_at is null")
         .bind(bound(session))
         .bind(unsettled.0)
-        .bind(at)
         .execute(&mut writing.connection)
         .await?;
     writing.commit().await?;
@@ -104,8 +103,9 @@ async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], solo: boo
 
 async fn leave_unsettled(writing: &mut Writing<'_>, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
     let runs: BTreeSet<&str> = lost.iter().map(|lease| lease.run.as_str()).collect();
+    // What a worker claims is no reason to overflow.
     query(
-        "update run set unsettled_nanos = unsettled_nanos + ?2
+        "update run set unsettled_nanos = min(unsettled_nanos, 9223372036854775807 - ?2) + ?2
          where id in (select lost.value from json_each(?1) as lost)",
     )
     .bind(json(&runs)?)

@@ -49,7 +49,8 @@ on_every_store! {
         all_comes_back_after_a_restart
         trials_come_in_pages
         segments_come_by_run_and_sequence
-        spend_adds_up;
+        spend_adds_up
+        absurd_bills_saturate;
 }
 
 /// A run named `run` and an open session.

@@ -132,7 +132,7 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
             commit.segment.spend = if *calls == 0 { Default::default() } else { spend(Role::Judge, model, *calls) };
             answer(store.commit(&commit, at).await)
         }
-        Step::Beat { session, nanos } => answer(store.beat(*session, Usd(*nanos), at).await),
+        Step::Beat { session, nanos } => answer(store.beat(*session, Usd(*nanos)).await),
         Step::Release { session, leases: lent } => answer(store.release(*session, &leases(lent)).await),
         Step::End { session, solo } => answer(store.end_session(*session, "lost", *solo, at).await),
         Step::Reopen => String::new(),

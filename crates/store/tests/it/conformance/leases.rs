@@ -155,7 +155,7 @@ pub(super) async fn unsettled_money_goes_to_the_runs_that_lost<S: Stand>() {
     ];
     store.grant(&granted, 1).await.unwrap();
     for (session, nanos) in [(first, 999), (first, 40), (second, 2)] {
-        store.beat(session, Usd(nanos), 2).await.unwrap();
+        store.beat(session, Usd(nanos)).await.unwrap();
     }
     store.commit(&batch(first, 1, "third", &[(0, 1)]), 2).await.unwrap();
     assert_eq!(store.recover(&id("run")).await.unwrap().unsettled, Usd(0), "while the worker lives it is its affair");

@@ -1,6 +1,9 @@
 //! What is read back: pages, segments, sums, and all of it after a restart.
 
-use record::{Role, Usd, call::Spend};
+use record::{
+    Role, Tokens, Usd,
+    call::{Spend, SpendLine},
+};
 use store::{Recovered, Store};
 
 use super::{counted, ready};
@@ -17,7 +20,7 @@ pub(super) async fn all_comes_back_after_a_restart<S: Stand>() {
     store.grant(&granted, 1).await.unwrap();
     store.commit(&batch(lost, 1, "run", &[(1, 1)]), 2).await.unwrap();
     store.commit(&batch(live, 1, "run", &[(3, 1)]), 2).await.unwrap();
-    store.beat(lost, Usd(30), 2).await.unwrap();
+    store.beat(lost, Usd(30)).await.unwrap();
     store.end_session(lost, "lost", true, 3).await.unwrap();
     let expected = Recovered {
         done: vec![1..2, 3..4],
@@ -99,4 +102,28 @@ pub(super) async fn spend_adds_up<S: Stand>() {
         sum.add(&used);
     }
     assert_eq!(store.spend(&id("run")).await.unwrap(), sum, "of a lost attempt, too");
+}
+
+pub(super) async fn absurd_bills_saturate<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    let most = i64::MAX.unsigned_abs();
+    for sequence in 1..=3 {
+        let mut commit = batch(session, sequence, "run", &[]);
+        let tokens = Tokens { input: most, output: sequence };
+        let line = SpendLine { calls: most, tokens, cost: Usd(i64::MAX), unpriced_calls: most };
+        commit.segment.spend = Spend::default();
+        commit.segment.spend.add_line(Role::Judge, "m", line);
+        store.commit(&commit, 1).await.unwrap();
+    }
+    let sum = store.spend(&id("run")).await.unwrap().of(Role::Judge);
+    assert_eq!((sum.cost, sum.tokens.output), (Usd(i64::MAX), 6));
+    assert!(sum.calls >= most && sum.tokens.input >= most && sum.unpriced_calls >= most, "{sum:?}");
+    for _ in 0..2 {
+        let session = store.open_session("worker", 1).await.unwrap();
+        store.grant(&[lease(1, session, "run", 0..1, 1)], 1).await.unwrap();
+        store.beat(session, Usd(i64::MAX)).await.unwrap();
+        store.end_session(session, "lost", false, 2).await.unwrap();
+    }
+    assert_eq!(store.recover(&id("run")).await.unwrap().unsettled, Usd(i64::MAX));
 }

@@ -74,7 +74,7 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
     }
     for nobody in [0, 99, u64::MAX] {
         assert_eq!(store.watermark(nobody).await.unwrap(), None);
-        assert!(matches!(store.beat(nobody, Usd(1), 1).await, Err(Error::SessionOver(session)) if session == nobody));
+        assert!(matches!(store.beat(nobody, Usd(1)).await, Err(Error::SessionOver(session)) if session == nobody));
         assert_eq!(store.end_session(nobody, "gone", false, 1).await.unwrap(), []);
         assert_eq!(store.segments(&id("run"), nobody, 0, u64::MAX).await.unwrap().len(), 0);
         assert!(store.commit(&batch(nobody, 1, "run", &[]), 1).await.unwrap().session_over);
