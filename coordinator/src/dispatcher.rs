@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use record::summary::RunState;
+use record::{FailureKind, Trial, summary::RunState};
 use scenario::RunId;
 use store::{Commit, Store};
 use tokio::{
@@ -121,8 +121,8 @@ impl<S: Store> Dispatcher<S> {
             Command::Join { worker, reply } => {
                 let _ = reply.send(self.join(&worker).await);
             }
-            Command::Open { session, orders, wanted, reply } => {
-                let _ = reply.send(self.open(session, orders, wanted).await);
+            Command::Open { session, agents, orders, wanted, reply } => {
+                let _ = reply.send(self.open(session, agents, orders, wanted).await);
             }
             Command::Hear { session, stream, message } => self.listen(session, stream, message).await,
             Command::Close { session, stream } => {
@@ -155,7 +155,13 @@ impl<S: Store> Dispatcher<S> {
         Ok(session)
     }
 
-    async fn open(&mut self, session: u64, orders: mpsc::Sender<Order>, wanted: DropGuard) -> Result<u64, Error> {
+    async fn open(
+        &mut self,
+        session: u64,
+        agents: BTreeSet<String>,
+        orders: mpsc::Sender<Order>,
+        wanted: DropGuard,
+    ) -> Result<u64, Error> {
         let acknowledged = self.store.watermark(session).await?.ok_or(Error::SessionOver(session))?;
         if !self.scheduler.knows(session) {
             // From before a restart, and not given up by the store.
@@ -163,7 +169,7 @@ impl<S: Store> Dispatcher<S> {
         }
         let stream = self.links.open(session, orders, wanted, acknowledged);
         self.links.send(session, Order::Welcome { acknowledged });
-        self.hear(Event::Connected { session }).await;
+        self.hear(Event::Connected { session, agents }).await;
         Ok(stream)
     }
 
@@ -172,8 +178,8 @@ impl<S: Store> Dispatcher<S> {
         let Some(link) = self.links.get(session, stream) else { return };
         match message {
             Message::Beat { held, unsettled } => {
-                if link.unsettled != unsettled {
-                    link.unsettled = unsettled;
+                if link.unsettled != Some(unsettled) {
+                    link.unsettled = Some(unsettled);
                     if let Err(error) = self.store.beat(session, unsettled).await {
                         return self.store_failed_for(session, error).await;
                     }
@@ -213,12 +219,14 @@ impl<S: Store> Dispatcher<S> {
         if let Some(link) = self.links.get(session, stream) {
             link.acknowledged = link.acknowledged.max(commit.sequence);
         }
+        let mut exhausted = false;
         if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
             run.spent(&commit.segment.spend);
             // The first of several that name one trial is the one that was counted.
             let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
             for ended in commit.ended.iter().filter(|ended| counted.remove(&ended.trial.number)) {
                 run.count(&ended.trial);
+                exhausted |= is_exhausted(&ended.trial);
             }
         }
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
@@ -235,6 +243,10 @@ impl<S: Store> Dispatcher<S> {
         if !committed.counted.is_empty() {
             self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;
         }
+        if exhausted {
+            tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
+            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
+        }
         self.publish(&commit.run);
         Ok(())
     }
@@ -248,4 +260,9 @@ impl<S: Store> Dispatcher<S> {
             _ => self.store_failed(&error).await,
         }
     }
+}
+
+/// Every trial that is played after this one would end like it: whoever pays must do something first.
+fn is_exhausted(trial: &Trial) -> bool {
+    trial.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::ProviderExhausted)
 }

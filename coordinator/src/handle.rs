@@ -1,6 +1,6 @@
 //! A cheap handle on a running coordinator: what its services speak through.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use record::{Summary, summary::RunState};
@@ -92,10 +92,11 @@ impl<S: Store> Handle<S> {
     pub(crate) async fn open_stream(
         &self,
         session: u64,
+        agents: BTreeSet<String>,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
-        self.ask(|reply| Command::Open { session, orders, wanted, reply }).await
+        self.ask(|reply| Command::Open { session, agents, orders, wanted, reply }).await
     }
 
     pub(crate) async fn hear(&self, session: u64, stream: u64, message: Message) -> Result<(), Error> {

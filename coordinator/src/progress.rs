@@ -23,4 +23,6 @@ pub struct Progress {
     pub elapsed_millis: u64,
     /// What went wrong with the run itself.
     pub trouble: Option<String>,
+    /// Why nobody plays what waits although workers are connected.
+    pub waiting_for: Option<String>,
 }

@@ -5,7 +5,7 @@
 //! anew from [`store::Recovered`].
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::{Bound, Range},
     time::Duration,
 };
@@ -61,14 +61,16 @@ impl Scheduler {
     /// `now` is monotonic, since any fixed moment. Events about unknown runs and sessions change nothing.
     pub fn on(&mut self, event: Event, now: Duration) -> Vec<Action> {
         match event {
-            Event::RunStarted { run, planned, recovered } => self.start_run(run, planned, &recovered, now),
+            Event::RunStarted { run, planned, agents, recovered } => {
+                self.start_run(run, Run::new(planned, agents, &recovered), &recovered, now);
+            }
             Event::RunStopped { run, drain: true } => self.drain_run(&run),
             Event::RunStopped { run, drain: false } => self.cancel_run(&run),
             Event::Joined { session } => {
                 let deadline = now + self.timing.session_ttl;
                 self.sessions.entry(session).or_insert_with(|| Session::new(deadline));
             }
-            Event::Connected { session } => self.connect(session, now),
+            Event::Connected { session, agents } => self.connect(session, agents, now),
             Event::Disconnected { session } => {
                 if let Some(session) = self.sessions.get_mut(&session) {
                     session.stream = Stream::Closed { at: now };
@@ -107,13 +109,36 @@ impl Scheduler {
         self.runs.get(run).map_or(0, |run| run.lost_attempts)
     }
 
-    fn start_run(&mut self, id: RunId, planned: u64, recovered: &Recovered, now: Duration) {
+    /// Why nobody plays what waits of the run although workers are connected, in words.
+    #[must_use]
+    pub fn waiting_for(&self, run: &RunId) -> Option<String> {
+        let run = self.runs.get(run).filter(|run| run.waiting() > 0 || run.waits_solo())?;
+        let mut connected = self.sessions.values().filter(|session| session.stream == Stream::Open).peekable();
+        connected.peek()?;
+        let mut strangers: BTreeSet<&str> = run.agents.iter().map(String::as_str).collect();
+        for session in connected {
+            if session.can_play(run) {
+                return None;
+            }
+            strangers.retain(|agent| !session.agents.contains(*agent));
+        }
+        let named = |agents: Vec<&str>| match agents.as_slice() {
+            [one] => format!("the agent `{one}`"),
+            several => format!("the agents `{}`", several.join("`, `")),
+        };
+        Some(if strangers.is_empty() {
+            format!("no connected worker knows all of {}", named(run.agents.iter().map(String::as_str).collect()))
+        } else {
+            format!("no connected worker knows {}", named(strangers.into_iter().collect()))
+        })
+    }
+
+    fn start_run(&mut self, id: RunId, mut run: Run, recovered: &Recovered, now: Duration) {
         if let Some(run) = self.runs.get_mut(&id) {
             // It was being drained, and somebody changed their mind.
             run.draining = false;
             return;
         }
-        let mut run = Run::new(planned, recovered);
         for lease in &recovered.leases {
             let deadline = now + self.timing.session_ttl;
             let session = self.sessions.entry(lease.session).or_insert_with(|| Session::new(deadline));
@@ -151,9 +176,10 @@ impl Scheduler {
         self.actions.push(Action::Finish { run: id.clone(), state: RunState::Cancelled, lost_attempts });
     }
 
-    fn connect(&mut self, number: u64, now: Duration) {
+    fn connect(&mut self, number: u64, agents: BTreeSet<String>, now: Duration) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
         session.stream = Stream::Open;
+        session.agents = agents;
         session.deadline = now + self.timing.session_ttl;
         // An order to stop may have been lost with the stream before.
         for (id, _) in self.runs.iter().filter(|(id, run)| run.draining && session.holds_any_of(id)) {
@@ -212,16 +238,14 @@ impl Scheduler {
     /// What a claim gets: a trial that must be played alone if the session is empty, else a fair share.
     fn lend(&mut self, number: u64, want: u64) -> Vec<(RunId, Range<u64>, u32)> {
         let Some(session) = self.sessions.get(&number) else { return Vec::new() };
-        let plays_solo = session
-            .only_trial()
-            .is_some_and(|(run, trial)| self.runs.get(run).is_some_and(|run| run.must_play_solo(trial)));
-        if want == 0 || plays_solo {
+        if want == 0 || self.plays_solo(session) {
             return Vec::new();
         }
-        if self.runs.values().any(Run::waits_solo) {
+        if self.runs.values().any(|run| run.waits_solo() && session.can_play(run)) {
             if session.is_empty() {
                 self.clearing = None;
-                let mut lent = self.runs.iter_mut().filter_map(|(id, run)| Some((id, run.take_solo()?)));
+                let playable = self.runs.iter_mut().filter(|(_, run)| session.can_play(run));
+                let mut lent = playable.filter_map(|(id, run)| Some((id, run.take_solo()?)));
                 return lent
                     .next()
                     .map(|(id, (trial, epoch))| (id.clone(), trial..trial + 1, epoch))
@@ -231,16 +255,16 @@ impl Scheduler {
             if *self.clearing.get_or_insert(number) == number {
                 return Vec::new();
             }
-        } else {
+        } else if self.clearing == Some(number) {
             self.clearing = None;
         }
-        let mut left = self.share(want);
+        let mut left = self.share(session, want);
         let mut lent = Vec::new();
         for id in self.in_turn() {
             if left == 0 || lent.len() >= session::MOST_LEASES {
                 break;
             }
-            let Some(run) = self.runs.get_mut(&id) else { continue };
+            let Some(run) = self.runs.get_mut(&id).filter(|run| session.can_play(run)) else { continue };
             for (trials, epoch) in run.take(left, session::MOST_LEASES - lent.len()) {
                 left -= trials.end - trials.start;
                 lent.push((id.clone(), trials, epoch));
@@ -251,12 +275,12 @@ impl Scheduler {
     }
 
     /// Near the end of what there is, sessions share it instead of the first one taking all.
-    fn share(&self, want: u64) -> u64 {
+    fn share(&self, session: &Session, want: u64) -> u64 {
         let workers = self.connected() as u64;
         if workers <= 1 {
             return want;
         }
-        let waiting: u64 = self.runs.values().map(Run::waiting).sum();
+        let waiting: u64 = self.runs.values().filter(|run| session.can_play(run)).map(Run::waiting).sum();
         want.min(waiting.div_ceil(2 * workers).max(1))
     }
 
@@ -329,8 +353,9 @@ impl Scheduler {
 
     fn lose(&mut self, number: u64, reason: &'static str) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
-        // Only a trial that was alone on its worker can be suspected of having brought it down.
-        let solo = session.only_trial().is_some();
+        // Only a trial that was lent to be alone can be suspected of having brought its worker down: one that is
+        // alone because there is no other meets every worker that is lost for reasons of its own.
+        let solo = self.plays_solo(&session);
         self.forget(number);
         self.actions.push(Action::EndSession { session: number, reason, solo });
         for lease in session.take_all(number) {
@@ -343,6 +368,10 @@ impl Scheduler {
             }
             self.finish_if_over(&lease.run);
         }
+    }
+
+    fn plays_solo(&self, session: &Session) -> bool {
+        session.only_trial().is_some_and(|(run, trial)| self.runs.get(run).is_some_and(|run| run.must_play_solo(trial)))
     }
 
     fn forget(&mut self, number: u64) {

@@ -70,7 +70,7 @@ pub(crate) async fn run(
     let mut client = CoordinatorClient::new(channel)
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
-    while let Some(joined) = join(config, &mut client, executor.agents(), drain).await? {
+    while let Some(joined) = join(config, &mut client, drain).await? {
         let mut session = Session::new(&joined, config, &mut client, executor, outbox, gate);
         match session.live(drain).await {
             End::Drained => break,
@@ -89,7 +89,6 @@ pub(crate) async fn run(
 async fn join(
     config: &Config,
     client: &mut CoordinatorClient<Channel>,
-    agents: Vec<String>,
     drain: &CancellationToken,
 ) -> Result<Option<v1::JoinReply>, Error> {
     let patience = config.timing.patience;
@@ -97,7 +96,6 @@ async fn join(
     let request = v1::JoinRequest {
         worker: config.name.clone(),
         slots: config.slots,
-        agents,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: proto::PROTOCOL,
     };

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
 use record::{Failure, FailureKind, Trial, Verdict, call::Spend, summary::RunState};
-use scenario::{RunId, Strategy};
+use scenario::RunId;
 use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
 use tokio::time::Instant;
 
@@ -26,7 +26,8 @@ impl<S: Store> Dispatcher<S> {
 
     pub(super) fn publish(&mut self, id: &RunId) {
         let workers = u32::try_from(self.scheduler.connected()).unwrap_or(u32::MAX);
-        let fleet = Fleet { workers, running: self.scheduler.lent(id) };
+        let waiting_for = self.scheduler.waiting_for(id);
+        let fleet = Fleet { workers, running: self.scheduler.lent(id), waiting_for };
         if let Some(run) = self.runs.get_mut(id) {
             run.lost_attempts = run.lost_attempts.max(self.scheduler.lost_attempts(id));
             run.publish(fleet, self.clock.now());
@@ -117,32 +118,14 @@ impl<S: Store> Dispatcher<S> {
         let lease = Lease { id: lease_id(session, sequence, 0), run: run.clone(), trials, epoch, session };
         self.store.grant(&[lease], at).await?;
         let message = "every worker that played this trial alone was lost";
-        let trial = Trial {
-            number,
-            trial_id: planned.id,
-            case_id: planned.case_id,
-            case: planned.case,
-            repeat: planned.repeat,
-            epoch,
-            seed: planned.seed,
-            verdict: Verdict::Error,
-            failure: Some(Failure::new(FailureKind::Poisoned, message)),
-            strategy: Strategy::default(),
-            termination_reason: None,
-            turns: 0,
-            conversations: 0,
-            duration_ms: 0,
-            latencies: Vec::new(),
-            spend: Spend::default(),
-            judgments: Vec::new(),
-            keep_transcript: true,
-        };
+        let failure = Failure::new(FailureKind::Poisoned, message);
+        let trial = Trial::unplayed(&planned, epoch, Verdict::Error, failure);
         let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
         let ended = vec![EndedTrial { trial, first_sequence: sequence, last_sequence: sequence }];
         let commit = Commit { session, sequence, run: run.clone(), segment, ended };
         let committed = self.store.commit(&commit, at).await?;
         self.own = Some((session, sequence));
-        if let Some(run) = self.runs.get_mut(&run) {
+        if let Some(run) = self.runs.get_mut(&run).filter(|_| committed.counted.contains(&number)) {
             commit.ended.iter().for_each(|ended| run.count(&ended.trial));
         }
         Ok(Some(Event::Ended { session, run, trials: committed.counted }))

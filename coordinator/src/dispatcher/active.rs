@@ -1,6 +1,6 @@
 //! A run in memory: its plan, its numbers so far, and who watches it.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use record::{Tally, Tokens, Trial, call::Spend, summary::RunState};
 use scenario::Plan;
@@ -32,6 +32,11 @@ impl Active {
 
     pub(super) fn is_running(&self) -> bool {
         self.row.state == RunState::Running
+    }
+
+    /// Those that whoever plays it must know.
+    pub(super) fn agents(&self) -> BTreeSet<String> {
+        self.plan.agents.iter().cloned().collect()
     }
 
     /// Whether the plan has such a trial.
@@ -70,10 +75,11 @@ impl Active {
 }
 
 /// Who plays it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Fleet {
     pub(crate) workers: u32,
     pub(crate) running: u64,
+    pub(crate) waiting_for: Option<String>,
 }
 
 pub(crate) fn progress(
@@ -102,5 +108,6 @@ pub(crate) fn progress(
         lost_attempts,
         elapsed_millis: u64::try_from(elapsed).unwrap_or(0),
         trouble,
+        waiting_for: fleet.waiting_for,
     }
 }

@@ -1,6 +1,6 @@
 //! What the dispatcher is asked for, and what it orders workers to do.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use record::{Tally, Usd, summary::RunState};
@@ -23,6 +23,8 @@ pub(crate) enum Command {
     /// A stream for a session; the reply numbers it.
     Open {
         session: u64,
+        /// Those that the worker knows.
+        agents: BTreeSet<String>,
         orders: mpsc::Sender<Order>,
         /// Dropped when the stream is not wanted any more.
         wanted: DropGuard,

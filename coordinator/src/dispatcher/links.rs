@@ -21,8 +21,8 @@ pub(super) struct Link {
     _wanted: DropGuard,
     /// The highest sequence that the session has committed.
     pub(super) acknowledged: u64,
-    /// As last stored.
-    pub(super) unsettled: Usd,
+    /// As last stored over this stream; what was stored before it is not known here.
+    pub(super) unsettled: Option<Usd>,
 }
 
 impl Links {
@@ -36,7 +36,7 @@ impl Links {
     ) -> u64 {
         self.streams += 1;
         let stream = self.streams;
-        let link = Link { stream, orders, _wanted: wanted, acknowledged, unsettled: Usd::default() };
+        let link = Link { stream, orders, _wanted: wanted, acknowledged, unsettled: None };
         self.links.insert(session, link);
         stream
     }

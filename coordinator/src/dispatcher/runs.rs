@@ -46,10 +46,10 @@ impl<S: Store> Dispatcher<S> {
             RunState::Finished => return Ok(Resumed { planned: row.planned, done: row.planned }),
             RunState::Running | RunState::Interrupted => {}
         }
-        if self.runs.get(run).is_some_and(Active::is_running) {
+        if let Some(active) = self.runs.get(run).filter(|active| active.is_running()) {
             // A run that is being drained goes on.
-            self.hear(Event::RunStarted { run: run.clone(), planned: row.planned, recovered: Recovered::default() })
-                .await;
+            let (planned, agents, recovered) = (row.planned, active.agents(), Recovered::default());
+            self.hear(Event::RunStarted { run: run.clone(), planned, agents, recovered }).await;
         } else {
             self.store.set_state(run, RunState::Running, None).await?;
             (row.state, row.ended_at) = (RunState::Running, None);
@@ -103,9 +103,11 @@ impl<S: Store> Dispatcher<S> {
         let tally = aggregate::tally(&*self.store, &id).await?;
         let spend = self.store.spend(&id).await?;
         let (planned, now) = (row.planned, self.clock.now());
+        let active = Active::new(row, plan, tally, spend, recovered.lost_attempts, now);
+        let agents = active.agents();
         self.ended.retain(|ended| *ended != id);
-        self.runs.insert(id.clone(), Active::new(row, plan, tally, spend, recovered.lost_attempts, now));
-        self.hear(Event::RunStarted { run: id.clone(), planned, recovered }).await;
+        self.runs.insert(id.clone(), active);
+        self.hear(Event::RunStarted { run: id.clone(), planned, agents, recovered }).await;
         tracing::info!(run = %id, planned, "run started");
         Ok(())
     }
@@ -122,12 +124,8 @@ impl<S: Store> Dispatcher<S> {
             return Ok(recovered);
         }
         for session in unknown {
-            let mut held = recovered.leases.iter().filter(|lease| lease.session == session).flat_map(|lease| {
-                let done = |trial: &u64| recovered.done.iter().any(|done| done.contains(trial));
-                lease.trials.clone().filter(move |trial| !done(trial))
-            });
-            let solo = held.next().is_some() && held.next().is_none();
-            self.store.end_session(session, "coordinator restarted", solo, self.clock.now()).await?;
+            // Whoever ended the process was no trial, so none is suspected.
+            self.store.end_session(session, "coordinator restarted", false, self.clock.now()).await?;
         }
         self.store.recover(run).await
     }

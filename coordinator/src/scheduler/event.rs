@@ -1,6 +1,6 @@
 //! What the scheduler hears and what it orders.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use record::summary::RunState;
 use scenario::RunId;
@@ -12,6 +12,8 @@ pub enum Event {
     RunStarted {
         run: RunId,
         planned: u64,
+        /// Of its plan: a worker must know them all.
+        agents: BTreeSet<String>,
         recovered: Recovered,
     },
     /// With `drain` trials that are lent may end first.
@@ -22,8 +24,10 @@ pub enum Event {
     Joined {
         session: u64,
     },
+    /// The worker has a stream, and knows these agents.
     Connected {
         session: u64,
+        agents: BTreeSet<String>,
     },
     Disconnected {
         session: u64,
@@ -71,7 +75,8 @@ pub enum Action {
     Grant { session: u64, claim: u64, leases: Vec<Lease>, new: bool },
     /// To be stored: these are not lent any more, and not lost either.
     Release { session: u64, leases: Vec<Lease> },
-    /// To be stored: the session is over and what it holds is lost. `solo`: it played one trial only.
+    /// To be stored: the session is over and what it holds is lost. `solo`: that is a trial that was lent to be
+    /// played alone.
     EndSession { session: u64, reason: &'static str, solo: bool },
     /// To be stored: the trial ends as an ERROR, with this epoch.
     Poison { run: RunId, trial: u64, epoch: u32 },

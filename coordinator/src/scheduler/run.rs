@@ -12,7 +12,7 @@ use super::ranges::Ranges;
 
 /// From this many lost attempts on, a trial is played alone on a worker.
 const LOSSES_BEFORE_SOLO: u32 = 2;
-/// A trial that was alone on its worker this often when the worker was lost is not played again.
+/// A trial that was lent to be played alone and lost this often is not played again.
 const SOLO_LOSSES_OF_POISON: u32 = 3;
 
 /// What becomes of a trial whose attempt was lost.
@@ -24,6 +24,8 @@ pub(super) enum Fate {
 
 #[derive(Debug)]
 pub(super) struct Run {
+    /// Whoever plays it must know them all.
+    pub(super) agents: BTreeSet<String>,
     planned: u64,
     done: u64,
     /// Lent, or poisoned and not stored as ended yet.
@@ -44,8 +46,9 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(planned: u64, recovered: &Recovered) -> Self {
+    pub(super) fn new(planned: u64, agents: BTreeSet<String>, recovered: &Recovered) -> Self {
         let mut run = Self {
+            agents,
             planned,
             done: 0,
             lent: 0,

@@ -1,11 +1,14 @@
 //! What one worker's session holds, and until when it is believed to live.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use scenario::RunId;
 use store::Lease;
 
-use super::Held;
+use super::{Held, run::Run};
 
 /// A grant has at most this many leases, so that their index fits its bits of an id.
 pub(super) const MOST_LEASES: usize = 1 << INDEX_BITS;
@@ -36,6 +39,8 @@ pub(super) struct Session {
     pub(super) stream: Stream,
     /// It is over then unless it beats.
     pub(super) deadline: Duration,
+    /// Agents that the worker knows; none before its first stream.
+    pub(super) agents: BTreeSet<String>,
     pub(super) last_claim: u64,
     pub(super) last_grant: Vec<Lease>,
     held: BTreeMap<RunId, BTreeMap<u64, HeldTrial>>,
@@ -51,7 +56,14 @@ struct HeldTrial {
 
 impl Session {
     pub(super) fn new(deadline: Duration) -> Self {
-        Self { stream: Stream::Awaited, deadline, last_claim: 0, last_grant: Vec::new(), held: BTreeMap::new() }
+        Self {
+            stream: Stream::Awaited,
+            deadline,
+            agents: BTreeSet::new(),
+            last_claim: 0,
+            last_grant: Vec::new(),
+            held: BTreeMap::new(),
+        }
     }
 
     pub(super) fn hold(&mut self, lease: &Lease, trial: u64, now: Duration) {
@@ -69,6 +81,10 @@ impl Session {
         if claim == self.last_claim {
             self.last_grant.push(lease.clone());
         }
+    }
+
+    pub(super) fn can_play(&self, run: &Run) -> bool {
+        run.agents.is_subset(&self.agents)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Each rule of lending by itself, with the times of the protocol.
 
-use std::{ops::Range, time::Duration};
+use std::{collections::BTreeSet, ops::Range, time::Duration};
 
 use record::summary::RunState;
 use scenario::RunId;
@@ -23,8 +23,12 @@ fn held(name: &str, trials: Range<u64>, epoch: u32) -> Held {
     Held { run: run(name), trials, epoch }
 }
 
+fn agents(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
 impl Desk {
-    /// A run `a` and connected sessions 1, 2, ….
+    /// A run `a` and connected sessions 1, 2, …; all know the agent `mock`.
     fn new(planned: u64, sessions: u64) -> Self {
         let mut desk = Self { scheduler: Scheduler::new(Timing::default()), now: Duration::ZERO, claims: 0 };
         desk.start("a", planned, Recovered::default());
@@ -37,12 +41,20 @@ impl Desk {
     }
 
     fn start(&mut self, name: &str, planned: u64, recovered: Recovered) -> Vec<Action> {
-        self.on(Event::RunStarted { run: run(name), planned, recovered })
+        self.on(Event::RunStarted { run: run(name), planned, agents: agents(&["mock"]), recovered })
     }
 
     fn join(&mut self, session: u64) {
+        self.join_knowing(session, &["mock"]);
+    }
+
+    fn join_knowing(&mut self, session: u64, names: &[&str]) {
         self.on(Event::Joined { session });
-        self.on(Event::Connected { session });
+        self.on(Event::Connected { session, agents: agents(names) });
+    }
+
+    fn reconnect(&mut self, session: u64) -> Vec<Action> {
+        self.on(Event::Connected { session, agents: agents(&["mock"]) })
     }
 
     /// Ticks as it should, so that nobody thinks the coordinator slept.
@@ -148,7 +160,7 @@ fn a_worker_that_comes_back_in_time_keeps_what_it_holds() {
     desk.claim(1, 4);
     desk.on(Event::Disconnected { session: 1 });
     desk.wait(2.5);
-    desk.on(Event::Connected { session: 1 });
+    desk.reconnect(1);
     assert_eq!(desk.wait(29.0), []);
     assert_eq!(desk.beat(1, vec![held("a", 0..4, 1)]), [Action::Renew { session: 1 }]);
     assert_eq!(desk.wait(29.0), []);
@@ -245,16 +257,19 @@ fn a_busy_worker_is_emptied_for_a_trial_that_must_be_alone() {
 #[test]
 fn a_trial_that_brings_down_workers_is_poisoned_after_three_times_alone() {
     let mut desk = Desk::new(1, 0);
+    let ended = |session, solo| Action::EndSession { session, reason: "stream closed", solo };
     for session in 1..=2 {
-        assert_eq!(desk.brings_down(session), [Action::EndSession { session, reason: "stream closed", solo: true }]);
+        assert_eq!(desk.brings_down(session), [ended(session, false)], "it only happened to be alone");
     }
-    let last = desk.brings_down(3);
-    let poison = Action::Poison { run: run("a"), trial: 0, epoch: 4 };
-    assert_eq!(last, [Action::EndSession { session: 3, reason: "stream closed", solo: true }, poison]);
-    desk.join(4);
-    assert_eq!(desk.claim(4, 1), [], "it is not played again");
+    for session in 3..=4 {
+        assert_eq!(desk.brings_down(session), [ended(session, true)]);
+    }
+    let poison = Action::Poison { run: run("a"), trial: 0, epoch: 6 };
+    assert_eq!(desk.brings_down(5), [ended(5, true), poison]);
+    desk.join(6);
+    assert_eq!(desk.claim(6, 1), [], "it is not played again");
     let over = desk.end(99, 0..1);
-    assert_eq!(over, [Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 3 }]);
+    assert_eq!(over, [Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 5 }]);
 }
 
 #[test]
@@ -283,7 +298,7 @@ fn a_drained_run_lends_nothing_more_and_can_go_on() {
     assert_eq!(stopped, stop);
     assert_eq!(desk.claim(1, 2), []);
     desk.on(Event::Disconnected { session: 1 });
-    assert_eq!(desk.on(Event::Connected { session: 1 }), stop, "the order may have been lost with the stream");
+    assert_eq!(desk.reconnect(1), stop, "the order may have been lost with the stream");
     assert_eq!(desk.end(1, 0..1), []);
     let over = desk.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)] });
     let finish = Action::Finish { run: run("a"), state: RunState::Interrupted, lost_attempts: 0 };
@@ -351,7 +366,7 @@ fn a_restart_goes_on_where_the_store_is() {
     assert_eq!(started, [Action::Poison { run: run("a"), trial: 4, epoch: 4 }], "the last process had no time for it");
     assert_eq!(desk.scheduler.lent(&run("a")), 7);
     desk.wait(5.0);
-    desk.on(Event::Connected { session: 7 });
+    desk.reconnect(7);
     desk.claims = 3;
     assert_eq!(desk.claim_again(7, 5), [a(8..10, 1)], "the grant that may not have arrived is sent again");
     desk.wait(24.5);
@@ -374,4 +389,71 @@ fn a_coordinator_that_overslept_blames_nobody() {
     assert_eq!(desk.on(Event::Tick), []);
     assert_eq!(desk.wait(19.5), []);
     assert_eq!(desk.wait(0.5).len(), 1, "but its own time goes on");
+}
+
+#[test]
+fn a_run_is_lent_to_workers_that_know_all_its_agents() {
+    let mut desk = Desk::new(4, 0);
+    let both = agents(&["mock", "other"]);
+    desk.on(Event::RunStarted { run: run("b"), planned: 6, agents: both, recovered: Recovered::default() });
+    let waiting = |desk: &Desk| desk.scheduler.waiting_for(&run("b"));
+    assert_eq!(waiting(&desk), None, "nobody is connected, and that is said elsewhere");
+    desk.join_knowing(1, &["mock"]);
+    desk.join_knowing(2, &[]);
+    assert_eq!(desk.claim(2, 9), []);
+    assert_eq!(desk.claim(1, 1), [a(0..1, 1)]);
+    assert_eq!(desk.claim(1, 9), [a(1..2, 1)], "a share of what it can play");
+    assert_eq!(waiting(&desk).as_deref(), Some("no connected worker knows the agent `other`"));
+    assert_eq!(desk.scheduler.waiting_for(&run("a")), None);
+    desk.join_knowing(3, &["other", "third"]);
+    assert_eq!(desk.claim(3, 9), []);
+    assert_eq!(waiting(&desk).as_deref(), Some("no connected worker knows all of the agents `mock`, `other`"));
+    desk.join_knowing(4, &["mock", "other", "third"]);
+    assert_eq!(waiting(&desk), None);
+    assert_eq!(desk.claim(4, 1), [("b".to_owned(), 0..1, 1)]);
+    desk.on(Event::Disconnected { session: 4 });
+    for session in 1..=2 {
+        desk.on(Event::Disconnected { session });
+    }
+    assert_eq!(waiting(&desk).as_deref(), Some("no connected worker knows the agent `mock`"));
+    desk.on(Event::RunStopped { run: run("b"), drain: true });
+    assert_eq!(waiting(&desk), None, "a run that is drained waits for nobody");
+}
+
+#[test]
+fn a_worker_that_comes_back_may_know_other_agents() {
+    let mut desk = Desk::new(4, 1);
+    assert_eq!(desk.claim(1, 1), [a(0..1, 1)]);
+    desk.on(Event::Disconnected { session: 1 });
+    desk.on(Event::Connected { session: 1, agents: agents(&["other"]) });
+    assert_eq!(desk.claim(1, 1), [], "what it holds stays its own, and more it does not get");
+    assert_eq!(desk.scheduler.lent(&run("a")), 1);
+}
+
+#[test]
+fn only_who_can_play_a_trial_alone_is_emptied_for_it() {
+    let mut desk = Desk::new(1, 0);
+    let other = agents(&["other"]);
+    desk.on(Event::RunStarted { run: run("b"), planned: 9, agents: other, recovered: Recovered::default() });
+    for session in 1..=2 {
+        desk.brings_down(session);
+    }
+    desk.join_knowing(3, &["other"]);
+    desk.join_knowing(4, &["mock", "other"]);
+    assert_eq!(desk.claim(3, 2), [("b".to_owned(), 0..2, 1)], "it goes on beside the trial that waits");
+    assert_eq!(desk.claim(4, 2), [a(0..1, 3)]);
+    desk.on(Event::Disconnected { session: 4 });
+    desk.beat(3, vec![held("b", 0..2, 1)]);
+    desk.wait(3.0);
+    desk.join_knowing(5, &["mock", "other"]);
+    desk.join_knowing(6, &["mock", "other"]);
+    assert_eq!(desk.claim(5, 1), [a(0..1, 4)]);
+    assert_eq!(desk.claim(6, 1), [("b".to_owned(), 2..3, 1)]);
+    desk.on(Event::Disconnected { session: 5 });
+    desk.wait(3.0);
+    assert_eq!(desk.claim(6, 1), [], "it is emptied");
+    assert_eq!(desk.claim(3, 1), [("b".to_owned(), 3..4, 1)], "which is no affair of one that cannot play it");
+    assert_eq!(desk.claim(6, 1), [], "and changes nothing");
+    desk.on(Event::Ended { session: 6, run: run("b"), trials: vec![2] });
+    assert_eq!(desk.claim(6, 1), [a(0..1, 5)]);
 }

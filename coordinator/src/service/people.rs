@@ -178,6 +178,7 @@ fn progress_to_wire(progress: Progress) -> v1::Progress {
         lost_attempts: progress.lost_attempts,
         elapsed_millis: progress.elapsed_millis,
         trouble: progress.trouble.unwrap_or_default(),
+        waiting_for: progress.waiting_for.unwrap_or_default(),
     }
 }
 

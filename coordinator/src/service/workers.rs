@@ -1,6 +1,7 @@
 //! What workers call: join, work, and the plans of what they are lent.
 
 use proto::v1::{self, coordinator_message as down, worker_message as up};
+use record::{Usd, call::Spend};
 use scenario::{Digest, RunId};
 use store::{Commit, EndedTrial, SegmentRow, Store};
 use tokio::sync::mpsc;
@@ -77,7 +78,8 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
     };
     let session = hello.session;
     let wanted = CancellationToken::new();
-    let stream = match handle.open_stream(session, orders.clone(), wanted.clone().drop_guard()).await {
+    let agents = hello.agents.into_iter().collect();
+    let stream = match handle.open_stream(session, agents, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
             let _ = orders.send(Order::Goodbye { reason: error.to_string() }).await;
@@ -107,7 +109,7 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMes
         None => malformed("a message without content"),
         Some(up::Body::Hello(_)) => malformed("a second Hello on a stream"),
         Some(up::Body::Beat(beat)) => {
-            let unsettled = record::Usd(beat.unsettled_nanos.max(0));
+            let unsettled = Usd(beat.unsettled_nanos.max(0));
             Ok(held(beat.held).map_or_else(too_long, |held| Message::Beat { held, unsettled }))
         }
         Some(up::Body::Claim(claim)) => Ok(Message::Claim { number: claim.number, want: claim.want }),
@@ -120,7 +122,7 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMes
             let room = handle.room_for(batch.segment.len()).await?;
             match commit(session, batch) {
                 Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
-                Err(error) => Ok(Message::Malformed { reason: error.to_string() }),
+                Err(reason) => Ok(Message::Malformed { reason }),
             }
         }
     }
@@ -135,15 +137,44 @@ fn held(listed: Vec<v1::Held>) -> Option<Vec<Held>> {
     (listed.len() <= MOST_RANGES).then(|| listed.into_iter().map(read).collect())
 }
 
-fn commit(session: u64, batch: v1::Batch) -> Result<Commit, proto::Error> {
+/// What cannot be stored is refused here: a store that fails interrupts every run, whoever is to blame.
+fn commit(session: u64, batch: v1::Batch) -> Result<Commit, String> {
+    let malformed = |error: proto::Error| error.to_string();
     let mut ended = Vec::with_capacity(batch.ended.len());
     for trial in batch.ended {
-        let (first_sequence, last_sequence) = (trial.first_sequence, trial.last_sequence);
-        ended.push(EndedTrial { trial: proto::trial::from_wire(trial)?, first_sequence, last_sequence });
+        let (number, first_sequence, last_sequence) = (trial.number, trial.first_sequence, trial.last_sequence);
+        if !(1 <= first_sequence && first_sequence <= last_sequence && last_sequence <= batch.sequence) {
+            let place = format!("batches {first_sequence} to {last_sequence}");
+            return Err(format!("batch {} says that the turns of trial {number} are in {place}", batch.sequence));
+        }
+        let trial = proto::trial::from_wire(trial).map_err(malformed)?;
+        check_numbers([number, trial.case])?;
+        check_spend(&trial.spend)?;
+        ended.push(EndedTrial { trial, first_sequence, last_sequence });
     }
-    let spend = proto::trial::spend_from_wire(batch.spend)?;
+    check_numbers([batch.sequence])?;
+    let spend = proto::trial::spend_from_wire(batch.spend).map_err(malformed)?;
+    check_spend(&spend)?;
     let segment = SegmentRow { payload: batch.segment, turns: batch.turns, spend };
     Ok(Commit { session, sequence: batch.sequence, run: RunId::new(batch.run), segment, ended })
+}
+
+fn check_spend(spend: &Spend) -> Result<(), String> {
+    for line in spend.lines.values() {
+        check_numbers([line.calls, line.tokens.input, line.tokens.output, line.unpriced_calls])?;
+        if line.cost < Usd::default() {
+            return Err(format!("calls cannot have cost {}", line.cost));
+        }
+    }
+    Ok(())
+}
+
+/// Stores count with a sign.
+fn check_numbers(numbers: impl IntoIterator<Item = u64>) -> Result<(), String> {
+    match numbers.into_iter().find(|number| i64::try_from(*number).is_err()) {
+        Some(number) => Err(format!("{number} is not a number that can be kept")),
+        None => Ok(()),
+    }
 }
 
 fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
@@ -164,7 +195,6 @@ fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
         }
         Order::Grant { claim, leases, retry } => {
             let leases = leases.into_iter().map(|(lease, digest)| v1::Lease {
-                lease: lease.id,
                 run: lease.run.as_str().to_owned(),
                 plan_digest: digest.as_str().to_owned(),
                 first: lease.trials.start,

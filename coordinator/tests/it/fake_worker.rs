@@ -27,17 +27,26 @@ pub(crate) struct FakeWorker {
 
 impl FakeWorker {
     pub(crate) async fn join<S: Store>(served: &mut Served<S>) -> Self {
+        Self::join_knowing(served, &["mock"]).await
+    }
+
+    pub(crate) async fn join_knowing<S: Store>(served: &mut Served<S>, agents: &[&str]) -> Self {
         let request =
             v1::JoinRequest { worker: "w".to_owned(), slots: 2, protocol: proto::PROTOCOL, ..Default::default() };
         let session = served.workers.join(request).await.unwrap().into_inner().session;
-        let mut worker = Self::hello(served, session).await;
+        let mut worker = Self::hello_knowing(served, session, agents).await;
         assert_eq!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
         worker
     }
 
     /// A stream for a session, of which only the Hello was said.
     pub(crate) async fn hello<S: Store>(served: &mut Served<S>, session: u64) -> Self {
-        let hello = Word::Hello(v1::Hello { session, first_unacknowledged: 0 });
+        Self::hello_knowing(served, session, &["mock"]).await
+    }
+
+    async fn hello_knowing<S: Store>(served: &mut Served<S>, session: u64, agents: &[&str]) -> Self {
+        let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
+        let hello = Word::Hello(v1::Hello { session, agents });
         let mut worker = Self::stream(served).await;
         worker.session = session;
         worker.say(hello).await;
@@ -108,7 +117,7 @@ impl FakeWorker {
 
     pub(crate) async fn beat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
         let held = leases.iter().map(|lease| held(lease, lease.first, lease.end)).collect();
-        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, busy_slots: 1 })).await;
+        self.say(Word::Beat(v1::Beat { held, unsettled_nanos })).await;
     }
 
     /// Two turns and the end of each trial, in one batch; acknowledged.

@@ -190,6 +190,43 @@ async fn an_embedded_coordinator_takes_everything_back_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_stops_an_embedded_coordinator_again_and_again_poisons_nothing() {
+    let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
+    let mut served = Served::new(Arc::new(Memory::new()), config).await;
+    let plan = plan(1, 1);
+    served.submit("r1", &plan).await;
+    for epoch in 1..=8 {
+        let mut worker = FakeWorker::join(&mut served).await;
+        let lease = worker.claim(1).await.remove(0);
+        assert_eq!((lease.first, lease.epoch), (0, epoch));
+        served = Served::new(served.killed(), config).await;
+    }
+    let mut worker = FakeWorker::join(&mut served).await;
+    worker.plays_all(&plan).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.error, end.lost_attempts), (RunState::Finished, 1, 0, 8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_comes_back_and_owes_nothing_says_so_once_and_for_all() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(2).await.remove(0);
+    worker.beat(std::slice::from_ref(&lease), 500).await;
+    pass(0.1).await;
+    let mut back = FakeWorker::hello(&mut served, worker.session).await;
+    assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
+    back.beat(&[lease], 0).await;
+    pass(0.1).await;
+    drop((worker, back));
+    pass(5.0).await;
+    let summary = served.summary("r1").await.summary;
+    assert_eq!((summary.attempts.lost, summary.unsettled_usd), (2, 0.0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_that_is_drained_still_stores_what_it_was_sent() {
     let mut served = served().await;
     let plan = plan(1, 2);
@@ -212,7 +249,7 @@ async fn a_trial_that_brings_workers_down_ends_as_poisoned() {
     let mut served = served().await;
     let plan = plan(1, 2);
     served.submit("r1", &plan).await;
-    for epoch in 1..=3 {
+    for epoch in 1..=5 {
         let mut worker = FakeWorker::join(&mut served).await;
         let lease = worker.claim(1).await.remove(0);
         assert_eq!((lease.first, lease.end, lease.epoch), (0, 1, epoch));
@@ -222,14 +259,14 @@ async fn a_trial_that_brings_workers_down_ends_as_poisoned() {
     let mut worker = FakeWorker::join(&mut served).await;
     worker.plays_all(&plan).await;
     let end = served.watch("r1").await.pop().unwrap();
-    assert_eq!((end.state(), end.pass, end.error, end.lost_attempts), (RunState::Finished, 1, 1, 3));
+    assert_eq!((end.state(), end.pass, end.error, end.lost_attempts), (RunState::Finished, 1, 1, 5));
     let summary = served.summary("r1").await;
     assert_eq!(summary.verdict, RunVerdict::Inconclusive, "our fault is not the agent's failure");
     assert_eq!(summary.summary.failures[0].kind, FailureKind::Poisoned);
-    assert_eq!((summary.summary.attempts.total, summary.summary.attempts.lost), (5, 3));
+    assert_eq!((summary.summary.attempts.total, summary.summary.attempts.lost), (7, 5));
     let exported = served.export("r1", 0).await;
     let poisoned = exported[0].trial.as_ref().unwrap();
-    assert_eq!((poisoned.verdict.as_str(), poisoned.epoch, exported[0].turns.len()), ("ERROR", 4, 0));
+    assert_eq!((poisoned.verdict.as_str(), poisoned.epoch, exported[0].turns.len()), ("ERROR", 6, 0));
     assert_eq!(poisoned.trial_id, plan.trial(0).unwrap().id.as_str());
 }
 

@@ -61,6 +61,34 @@ async fn what_does_not_follow_the_protocol_ends_the_stream() {
     let rows: Vec<(Word, &str)> = vec![
         (Word::Hello(v1::Hello::default()), "a second Hello on a stream"),
         (Word::Batch(good(2)), "batch 2 came where 1 was due"),
+        (
+            spoiled(|batch| batch.ended[0].first_sequence = 0),
+            "batch 1 says that the turns of trial 0 are in batches 0 to 1",
+        ),
+        (
+            spoiled(|batch| batch.ended[0].first_sequence = 2),
+            "batch 1 says that the turns of trial 0 are in batches 2 to 1",
+        ),
+        (
+            spoiled(|batch| batch.ended[0].last_sequence = 2),
+            "batch 1 says that the turns of trial 0 are in batches 1 to 2",
+        ),
+        (spoiled(|batch| batch.sequence = u64::MAX), "18446744073709551615 is not a number that can be kept"),
+        (spoiled(|batch| batch.ended[0].number = 1 << 63), "9223372036854775808 is not a number that can be kept"),
+        (spoiled(|batch| batch.spend[0].calls = 1 << 63), "9223372036854775808 is not a number that can be kept"),
+        (
+            spoiled(|batch| batch.ended[0].spend[0].input_tokens = u64::MAX),
+            "18446744073709551615 is not a number that can be kept",
+        ),
+        (
+            // Each is a number, their sum is not.
+            spoiled(|batch| {
+                batch.spend[0].output_tokens = i64::MAX as u64;
+                batch.spend.push(batch.spend[0].clone());
+            }),
+            "18446744073709551614 is not a number that can be kept",
+        ),
+        (spoiled(|batch| batch.spend[0].cost_nanos = -1), "calls cannot have cost $-0.0000"),
         (spoiled(|batch| batch.ended[0].verdict = "FINE".to_owned()), "unknown verdict \"FINE\" on the wire"),
         (spoiled(|batch| batch.spend[0].role = "boss".to_owned()), "unknown role \"boss\" on the wire"),
         (spoiled(|batch| batch.ended[0].number = 4), "run r1 has no trial 4"),
@@ -102,7 +130,7 @@ async fn hostile_lists_and_claims_cost_nothing() {
     let everything = || v1::Held { run: "r1".to_owned(), first: 0, end: u64::MAX, epoch: 1 };
     let backwards = || v1::Held { run: "r1".to_owned(), first: 9, end: 2, epoch: 1 };
     for held in [vec![everything()], vec![backwards()], vec![backwards(), everything(), everything()]] {
-        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5, busy_slots: u32::MAX })).await;
+        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5 })).await;
         worker.say(Word::Release(v1::Release { trials: held })).await;
     }
     worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX })).await;
@@ -113,6 +141,26 @@ async fn hostile_lists_and_claims_cost_nothing() {
     assert_eq!(worker.goodbye().await, "left");
     pass(1.0).await;
     assert_eq!(served.progress("r1").await.lost_attempts, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn absurd_bills_add_up_to_the_largest_number() {
+    let mut served = served().await;
+    let plan = plan(1, 2);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(2).await.remove(0);
+    for number in 0..2 {
+        worker.sequence += 1;
+        let one = v1::Lease { first: number, end: number + 1, ..lease.clone() };
+        let mut dear = batch(&plan, worker.sequence, &one, Verdict::Pass);
+        (dear.spend[0].cost_nanos, dear.spend[0].input_tokens) = (i64::MAX, i64::MAX as u64);
+        worker.say(Word::Batch(dear)).await;
+        worker.acknowledged().await;
+    }
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.pass, end.cost_nanos, end.input_tokens), (2, i64::MAX, u64::MAX - 1));
+    assert!(served.summary("r1").await.summary.cost.total_usd > 9e9);
 }
 
 #[tokio::test(start_paused = true)]

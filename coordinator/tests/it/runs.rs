@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use coordinator::Config;
 use proto::v1::{self, RunState, coordinator_message::Body as Order, worker_message::Body as Word};
-use record::{Verdict, summary::RunVerdict};
+use record::{FailureKind, Verdict, summary::RunVerdict};
 use store::{Memory, Store as _};
 use tonic::Code;
 
@@ -118,7 +118,9 @@ async fn a_cancelled_run_stops_at_once_and_for_good() {
     assert!(worker.claim(4).await.is_empty());
     assert_eq!(worker.fenced, [held(&lease, 1, 2)]);
     let summary = served.summary("r1").await;
-    assert_eq!((summary.summary.trials.pass, summary.summary.trials.not_started), (1, 9));
+    let trials = summary.summary.trials;
+    assert_eq!((trials.pass, trials.cancelled, trials.not_started), (1, 9, 0));
+    assert_eq!(summary.cases[0].cancelled, 9);
     assert_eq!((summary.summary.attempts.lost, summary.summary.llm_calls["agent"]), (0, 4));
     assert_eq!(summary.verdict, RunVerdict::Inconclusive);
     let refused = served.people.resume(v1::ResumeRequest { run: "r1".to_owned() }).await.unwrap_err();
@@ -149,6 +151,70 @@ async fn a_drained_run_ends_what_is_played_and_can_be_resumed() {
     assert_eq!(summary.summary.attempts.lost, 0);
     let again = served.resume("r1").await;
     assert_eq!((again.planned, again.done), (10, 10), "a finished run is only told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_waits_for_a_worker_that_knows_its_agents() {
+    let mut served = served().await;
+    let plan = scenario::Plan { agents: vec!["mock".to_owned(), "staging".to_owned()], ..plan(1, 2) };
+    served.submit("r1", &plan).await;
+    assert_eq!(served.progress("r1").await.waiting_for, "", "that there is no worker is told by their number");
+    let mut stranger = FakeWorker::join(&mut served).await;
+    assert!(stranger.claim(4).await.is_empty());
+    pass(1.0).await;
+    let now = served.progress("r1").await;
+    assert_eq!((now.workers, now.waiting_for.as_str()), (1, "no connected worker knows the agent `staging`"));
+    assert_eq!((now.state(), now.trouble.as_str()), (RunState::Running, ""));
+
+    let mut friend = FakeWorker::join_knowing(&mut served, &["staging", "mock", "other"]).await;
+    pass(1.0).await;
+    assert_eq!(served.progress("r1").await.waiting_for, "");
+    let lease = friend.claim(1).await.remove(0);
+    friend.plays(&plan, &lease, Verdict::Pass).await;
+    // A coordinator that starts again learns what the worker knows from its stream.
+    let mut served = Served::new(served.killed(), Config::default()).await;
+    let mut stranger = FakeWorker::hello(&mut served, stranger.session).await;
+    assert!(matches!(stranger.hear().await, Some(Order::Welcome(_))));
+    assert!(stranger.claim_as(2, 4).await.is_empty());
+    let mut friend = FakeWorker::join_knowing(&mut served, &["staging", "mock"]).await;
+    friend.plays_all(&plan).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.waiting_for.as_str()), (RunState::Finished, 4, ""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_whose_quota_is_used_up_interrupts_the_run() {
+    let mut served = served().await;
+    let plan = plan(1, 10);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(4).await.remove(0);
+    worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
+    worker.sequence += 1;
+    let mut broke = batch(&plan, worker.sequence, &v1::Lease { first: 1, end: 2, ..lease.clone() }, Verdict::Error);
+    broke.ended[0].failure = Some(v1::Failure {
+        kind: "provider_exhausted".to_owned(),
+        blame: "budget".to_owned(),
+        message: "no credit is left".to_owned(),
+        turn: Some(1),
+    });
+    worker.say(Word::Batch(broke)).await;
+    worker.acknowledged().await;
+    assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true })));
+    assert!(worker.claim(4).await.is_empty());
+    assert_eq!(served.progress("r1").await.state(), RunState::Running, "what is being played may end");
+    worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 3, 4)] })).await;
+    worker.plays(&plan, &v1::Lease { first: 2, end: 3, ..lease }, Verdict::Pass).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.error), (RunState::Interrupted, 2, 1));
+    assert_eq!((end.trouble.as_str(), end.waiting_for.as_str()), ("", ""));
+    let failures = served.summary("r1").await.summary.failures;
+    assert_eq!(failures.iter().map(|failure| failure.kind).collect::<Vec<_>>(), [FailureKind::ProviderExhausted]);
+
+    assert_eq!(served.resume("r1").await.done, 3, "once there is credit again, it goes on");
+    worker.plays_all(&plan).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.error), (RunState::Finished, 9, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,9 +7,6 @@ pub struct JoinRequest {
     /// Concurrent trials.
     #[prost(uint32, tag = "2")]
     pub slots: u32,
-    /// Agents that its settings know, by name.
-    #[prost(string, repeated, tag = "3")]
-    pub agents: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(string, tag = "4")]
     pub version: ::prost::alloc::string::String,
     #[prost(uint32, tag = "5")]
@@ -60,13 +57,13 @@ pub mod worker_message {
     }
 }
 /// The first message of a stream.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hello {
     #[prost(uint64, tag = "1")]
     pub session: u64,
-    /// The lowest sequence number still in the worker's buffer; 0 when it is empty.
-    #[prost(uint64, tag = "2")]
-    pub first_unacknowledged: u64,
+    /// Agents that its settings know, by name: it is lent trials of those plans whose agents it all knows.
+    #[prost(string, repeated, tag = "3")]
+    pub agents: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {
@@ -76,8 +73,6 @@ pub struct Beat {
     /// What the calls in flight may cost at most.
     #[prost(int64, tag = "2")]
     pub unsettled_nanos: i64,
-    #[prost(uint32, tag = "3")]
-    pub busy_slots: u32,
 }
 /// Trials of one run and epoch: first <= number < end.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -130,7 +125,7 @@ pub struct Release {
 pub struct Leave {}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CoordinatorMessage {
-    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 7, 8")]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
 /// Nested message and enum types in `CoordinatorMessage`.
@@ -147,8 +142,6 @@ pub mod coordinator_message {
         Fenced(super::Fenced),
         #[prost(message, tag = "5")]
         Renewed(super::Renewed),
-        #[prost(message, tag = "6")]
-        Drain(super::Drain),
         #[prost(message, tag = "7")]
         Stop(super::Stop),
         #[prost(message, tag = "8")]
@@ -173,8 +166,6 @@ pub struct Grant {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Lease {
-    #[prost(uint64, tag = "1")]
-    pub lease: u64,
     #[prost(string, tag = "2")]
     pub run: ::prost::alloc::string::String,
     #[prost(string, tag = "3")]
@@ -202,9 +193,6 @@ pub struct Renewed {
     #[prost(uint32, tag = "1")]
     pub ttl_millis: u32,
 }
-/// Finish what is being played, give back the rest, leave.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Drain {}
 /// Stop playing this run. Without `drain` also what is being played.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Stop {
@@ -286,6 +274,9 @@ pub struct Progress {
     /// What went wrong with the run itself (a store that cannot be written), else empty.
     #[prost(string, tag = "19")]
     pub trouble: ::prost::alloc::string::String,
+    /// Why nobody plays what waits although workers are connected, in words; else empty.
+    #[prost(string, tag = "20")]
+    pub waiting_for: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelRequest {

@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
         self.outbox.rewind();
         let (words, outgoing) = mpsc::channel::<v1::WorkerMessage>(PIPE_WORDS);
         let hello_sent = Instant::now();
-        let hello = v1::Hello { session: self.id, first_unacknowledged: self.outbox.first_unacknowledged() };
+        let hello = v1::Hello { session: self.id, agents: self.executor.agents() };
         if words.try_send(v1::WorkerMessage { body: Some(Word::Hello(hello)) }).is_err() {
             return End::Broken;
         }
@@ -225,7 +225,6 @@ impl<'a> Session<'a> {
                     self.renewed = self.renewed.max(sent);
                 }
             }
-            Order::Drain(_) => self.begin_drain(),
             Order::Stop(stop) => {
                 let given_back = self.executor.stop_run(&stop.run, stop.drain);
                 self.release(given_back);
@@ -320,7 +319,6 @@ impl<'a> Session<'a> {
         self.say(Word::Beat(v1::Beat {
             held: self.executor.held(&self.outbox.unacknowledged_attempts()),
             unsettled_nanos: self.executor.unsettled_nanos(),
-            busy_slots: self.executor.busy(),
         }));
     }
 

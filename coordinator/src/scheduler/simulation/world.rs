@@ -39,6 +39,8 @@ pub(super) struct World {
     workers: Vec<Worker>,
     /// Streams that closed, and when the coordinator notices.
     closing: Vec<(Duration, u64)>,
+    /// Which worker a session was opened for.
+    opened_for: BTreeMap<u64, usize>,
     resume_at: BTreeMap<RunId, Duration>,
     finished: u64,
     own: Option<(u64, u64)>,
@@ -76,6 +78,7 @@ impl World {
             asleep_until: Duration::ZERO,
             workers,
             closing: Vec::new(),
+            opened_for: BTreeMap::new(),
             resume_at: BTreeMap::new(),
             finished: 0,
             own: None,
@@ -97,6 +100,9 @@ impl World {
         }
         if self.script.planned.len() > 1 {
             self.ledger.events.insert("two runs");
+        }
+        if (0..self.workers.len()).any(|worker| self.script.agents_of(worker).len() < self.script.planned.len()) {
+            self.ledger.events.insert("unknown agent");
         }
         while self.finished < self.script.planned.len() as u64 {
             if self.now > HEALED + PATIENCE {
@@ -213,6 +219,7 @@ impl World {
         if self.workers[index].session.is_none() && self.is_up() {
             let session = at_once(self.store.open_session("w", 0))?;
             self.on(Event::Joined { session })?;
+            self.opened_for.insert(session, index);
             self.workers[index].joined(session, self.now);
         }
         if !self.workers[index].connected && self.is_up() && self.chance.one_in(6) {
@@ -245,7 +252,8 @@ impl World {
         }
         self.workers[index].connected = true;
         self.send(session, Down::Welcome { acknowledged });
-        self.on(Event::Connected { session })
+        let known = if self.mutation == Mutation::AgentsIgnored { 0 } else { index };
+        self.on(Event::Connected { session, agents: self.script.agents_of(known) })
     }
 
     fn coordinator_reads(&mut self, index: usize) -> Checked {
@@ -307,7 +315,7 @@ impl World {
                 }
                 if new {
                     at_once(self.store.grant(&leases, 0))?;
-                    leases.iter().try_for_each(|lease| self.ledger.granted(lease))?;
+                    leases.iter().try_for_each(|lease| self.granted(lease))?;
                 } else if !leases.is_empty() {
                     self.ledger.events.insert("repeated grant");
                 }
@@ -321,6 +329,9 @@ impl World {
                 }
             }
             Action::EndSession { session, solo, .. } => {
+                if solo != self.ledger.plays_solo(session) {
+                    return Err(format!("session {session} is over, solo: {solo}"));
+                }
                 if self.mutation != Mutation::EndForgotten {
                     let lost = at_once(self.store.end_session(session, "over", solo, 0))?;
                     self.ledger.lost(session, solo, &lost)?;
@@ -342,6 +353,14 @@ impl World {
             Action::Stop { session, run, drain } => self.send(session, Down::Stop { run, drain }),
         }
         Ok(())
+    }
+
+    fn granted(&mut self, lease: &Lease) -> Checked {
+        let worker = self.opened_for.get(&lease.session).copied().ok_or("a session that was never opened")?;
+        if !self.script.agents_of(worker).contains(lease.run.as_str()) {
+            return Err(format!("{lease:?} was lent to worker {worker}, which does not know its agent"));
+        }
+        self.ledger.granted(lease)
     }
 
     fn poison(&mut self, run: &RunId, trial: u64, epoch: u32) -> Checked {
@@ -390,9 +409,8 @@ impl World {
         if self.script.embedded {
             for session in unknown {
                 self.ledger.events.insert("reclaimed");
-                let held = self.ledger.held_by(session);
-                let lost = at_once(self.store.end_session(session, "restart", held == 1, 0))?;
-                self.ledger.lost(session, held == 1, &lost)?;
+                let lost = at_once(self.store.end_session(session, "restart", false, 0))?;
+                self.ledger.lost(session, false, &lost)?;
             }
             recovered = at_once(self.store.recover(run))?;
         } else if !unknown.is_empty() {
@@ -401,7 +419,8 @@ impl World {
         if recovered.lost_attempts != self.ledger.lost_attempts(run) {
             return Err(format!("{} attempts are stored as lost", recovered.lost_attempts));
         }
-        self.on(Event::RunStarted { run: run.clone(), planned, recovered })
+        let agents = BTreeSet::from([run.as_str().to_owned()]);
+        self.on(Event::RunStarted { run: run.clone(), planned, agents, recovered })
     }
 
     fn send(&mut self, session: u64, message: Down) {
