@@ -60,6 +60,7 @@ fn call_to_wire(call: Call) -> v1::Call {
         model: call.model,
         started_micros: call.started_micros,
         wait_micros: call.wait_micros,
+        connect_micros: call.connect_micros,
         ttft_micros: call.ttft_micros,
         inter_token_micros: call.inter_token_micros,
         total_micros: call.total_micros,
@@ -67,6 +68,7 @@ fn call_to_wire(call: Call) -> v1::Call {
         output_tokens: call.tokens.output,
         cost_nanos: call.cost.map(|cost| cost.0),
         tries: call.tries,
+        lost_tries: call.lost_tries,
         error: call.error,
     }
 }
@@ -78,12 +80,14 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
         model: call.model,
         started_micros: call.started_micros,
         wait_micros: call.wait_micros,
+        connect_micros: call.connect_micros,
         ttft_micros: call.ttft_micros,
         inter_token_micros: call.inter_token_micros,
         total_micros: call.total_micros,
         tokens: Tokens { input: call.input_tokens, output: call.output_tokens },
         cost: call.cost_nanos.map(Usd),
         tries: call.tries,
+        lost_tries: call.lost_tries,
         error: call.error,
     })
 }
@@ -96,17 +100,17 @@ mod tests {
     use super::*;
 
     prop_compose! {
-        fn any_turn()(number in 1_u32.., user in ".*", agent in proptest::option::of(".*"), exit_code in proptest::option::of(any::<i32>()),
+        fn any_turn()(number in 1_u32.., step in any::<u32>(), user in ".*", agent in proptest::option::of(".*"), exit_code in proptest::option::of(any::<i32>()),
             micros in any::<u64>(), ttft in proptest::option::of(any::<u64>()), cost in proptest::option::of(any::<i64>()),
             action in ".*", error in proptest::option::of(".*")) -> Turn {
             Turn {
-                number, step: 1, speaker: Speaker::Simulated, user, agent, exit_code,
+                number, step, speaker: Speaker::Simulated, user, agent, exit_code,
                 tool_calls: vec![ToolCall { id: "1".into(), name: action.clone(), arguments: "{}".into(), result: error.clone() }],
                 actions: vec![action], started_micros: micros, duration_micros: micros,
                 calls: vec![Call {
                     role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,
-                    ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
-                    tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, error,
+                    connect_micros: ttft, ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
+                    tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, lost_tries: step, error,
                 }],
                 notes: vec![Note { kind: "k".into(), text: "t".into() }],
             }

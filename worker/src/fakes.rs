@@ -98,7 +98,8 @@ impl agent::Session for FakeSession {
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<agent::Reply, agent::Error> {
         let said = exchange.message.text();
         self.heard.lock().unwrap().push(said.clone());
-        let failed = |kind: FailureKind| agent::Error { kind, message: kind.name().to_owned(), reached: true };
+        let failed =
+            |kind: FailureKind| agent::Error { kind, message: kind.name().to_owned(), spent: agent::Spent::Unknown };
         let (wait, total, text) = match (self.deed)(exchange.turn, &said) {
             Does::Says(text) => (Duration::ZERO, Duration::ZERO, text),
             Does::SaysAfter(wait, total, text) => (wait, total, text),

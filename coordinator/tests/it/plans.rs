@@ -48,12 +48,14 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         model: "m".to_owned(),
         started_micros: 0,
         wait_micros: 0,
+        connect_micros: None,
         ttft_micros: None,
         inter_token_micros: None,
         total_micros: 2_000,
         tokens: Tokens { input: 3, output: 5 },
         cost: Some(Usd(1_000)),
         tries: 1,
+        lost_tries: 0,
         error: None,
     };
     Turn {

@@ -59,6 +59,9 @@ pub struct Reply {
     pub model: String,
     pub timing: llm::Timing,
     pub tries: u32,
+    /// Tries before this one that may have been charged.
+    pub lost_tries: u32,
+    /// `None` where the agent's endpoint has no price.
     pub cost_nanos: Option<i64>,
 }
 
@@ -68,6 +71,16 @@ pub struct Reply {
 pub struct Error {
     pub kind: record::FailureKind,
     pub message: String,
-    /// Whether something may have reached the agent: then the trial is never played again.
-    pub reached: bool,
+    pub spent: Spent,
+}
+
+/// What a call that gave no reply has used: its trial's cost is whole, a lower bound, or known all the same.
+#[derive(Debug, Clone)]
+pub enum Spent {
+    /// The agent turned the call away or never had it.
+    Nothing,
+    /// The agent may have worked on it, for so many tokens as nobody knows.
+    Unknown,
+    /// The agent answered, but with nothing that is a reply; this is what came.
+    Known(Box<Reply>),
 }

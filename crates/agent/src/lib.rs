@@ -7,5 +7,5 @@ pub mod agent;
 mod model;
 pub mod settings;
 
-pub use agent::{Agent, Error, Exchange, Reply, Session, Start};
+pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};
 pub use settings::{Settings, build};

@@ -7,7 +7,7 @@ use record::{FailureKind, turn::ToolCall};
 use scenario::{Message, Plugin, ids::seed_of, message::Part, message::Speaker};
 use serde_json::{Value, json};
 
-use crate::{Agent, Error, Exchange, Reply, Session, Settings, Start, settings};
+use crate::{Agent, Error, Exchange, Reply, Session, Settings, Spent, Start, settings};
 
 /// What a tool call is answered with in the history: chat protocols refuse a call that nothing answers.
 const NO_TOOL: &str = r#"{"error":"no such tool is connected"}"#;
@@ -91,7 +91,7 @@ impl Session for ModelSession {
         self.request.messages.push(message_of(exchange.message));
         let reply = self.model.ask(&self.request).await.map_err(error_of)?;
         if is_empty(&reply) {
-            return Err(nothing_said(&self.model, &reply));
+            return Err(nothing_said(self.model.endpoint(), reply));
         }
         self.remember(&reply);
         Ok(reply_of(reply))
@@ -150,8 +150,7 @@ fn is_empty(reply: &llm::Reply) -> bool {
     reply.text.trim().is_empty() && reply.tool_calls.is_empty() && reply.actions.is_empty()
 }
 
-fn nothing_said(model: &Arc<dyn llm::Model>, reply: &llm::Reply) -> Error {
-    let endpoint = model.endpoint();
+fn nothing_said(endpoint: &str, reply: llm::Reply) -> Error {
     let (kind, message) = match reply.finish_reason.as_deref() {
         Some("content_filter") => {
             (FailureKind::AgentRefused, format!("{endpoint} held its reply back: content filter"))
@@ -159,19 +158,20 @@ fn nothing_said(model: &Arc<dyn llm::Model>, reply: &llm::Reply) -> Error {
         Some(reason) => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing (it says: {reason})")),
         None => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing")),
     };
-    Error { kind, message, reached: true }
+    Error { kind, message, spent: Spent::Known(Box::new(reply_of(reply))) }
 }
 
 fn error_of(error: llm::Error) -> Error {
-    let (kind, reached) = match &error {
-        llm::Error::Refused { .. } => (FailureKind::AgentRefused, true),
-        llm::Error::Throttled { .. } => (FailureKind::AgentThrottled, false),
-        llm::Error::TimedOut { .. } => (FailureKind::AgentTimeout, true),
-        llm::Error::Malformed { .. } => (FailureKind::AgentMalformed, true),
-        llm::Error::Unreachable { sent, .. } => (FailureKind::AgentUnreachable, *sent),
-        llm::Error::Exhausted { .. } => (FailureKind::ProviderExhausted, false),
+    let kind = match &error {
+        llm::Error::Refused { .. } => FailureKind::AgentRefused,
+        llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
+        llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,
+        llm::Error::Malformed { .. } => FailureKind::AgentMalformed,
+        llm::Error::Unreachable { .. } => FailureKind::AgentUnreachable,
+        llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
     };
-    Error { kind, message: error.to_string(), reached }
+    let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
+    Error { kind, message: error.to_string(), spent }
 }
 
 fn reply_of(reply: llm::Reply) -> Reply {
@@ -189,6 +189,7 @@ fn reply_of(reply: llm::Reply) -> Reply {
         model: reply.model,
         timing: reply.timing,
         tries: reply.tries,
+        lost_tries: reply.lost_tries,
         cost_nanos: reply.cost_nanos,
     }
 }

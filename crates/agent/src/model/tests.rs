@@ -12,7 +12,7 @@ use record::FailureKind;
 use scenario::{Message, Plugin, message, message::Part};
 use serde_json::json;
 
-use crate::{Agent, Error, Exchange, Session, Settings, Start, build, settings::Plugins};
+use crate::{Agent, Error, Exchange, Session, Settings, Spent, Start, build, settings::Plugins};
 
 #[derive(Debug, Default)]
 struct Script {
@@ -176,47 +176,70 @@ async fn images_are_shown_with_the_text() {
 }
 
 #[tokio::test]
-async fn every_failure_has_its_kind_and_says_whether_the_agent_was_reached() {
+async fn every_failure_has_its_kind_and_says_what_it_used() {
     let endpoint = || "script".to_owned();
     let message = || "m".to_owned();
-    let filtered = llm::Reply { finish_reason: Some("content_filter".to_owned()), ..llm::Reply::default() };
     let unreachable = |sent| llm::Error::Unreachable { endpoint: endpoint(), status: None, message: message(), sent };
-    for (answer, kind, reached) in [
-        (says("  \n"), FailureKind::AgentEmpty, true),
-        (Ok(filtered), FailureKind::AgentRefused, true),
+    for (error, kind, nothing) in [
         (
-            Err(llm::Error::Refused { endpoint: endpoint(), status: 400, message: message() }),
+            llm::Error::Refused { endpoint: endpoint(), status: 400, message: message() },
             FailureKind::AgentRefused,
             true,
         ),
         (
-            Err(llm::Error::Throttled { endpoint: endpoint(), after: None, message: message() }),
+            llm::Error::Throttled { endpoint: endpoint(), after: None, message: message() },
             FailureKind::AgentThrottled,
-            false,
+            true,
         ),
         (
-            Err(llm::Error::TimedOut { endpoint: endpoint(), limit: Duration::from_secs(1) }),
+            llm::Error::TimedOut { endpoint: endpoint(), limit: Duration::from_secs(1) },
             FailureKind::AgentTimeout,
-            true,
-        ),
-        (
-            Err(llm::Error::Malformed { endpoint: endpoint(), message: message(), partial: String::new() }),
-            FailureKind::AgentMalformed,
-            true,
-        ),
-        (Err(unreachable(true)), FailureKind::AgentUnreachable, true),
-        (Err(unreachable(false)), FailureKind::AgentUnreachable, false),
-        (
-            Err(llm::Error::Exhausted { endpoint: endpoint(), message: message() }),
-            FailureKind::ProviderExhausted,
             false,
         ),
+        (
+            llm::Error::Malformed { endpoint: endpoint(), message: message(), partial: String::new() },
+            FailureKind::AgentMalformed,
+            false,
+        ),
+        (unreachable(true), FailureKind::AgentUnreachable, false),
+        (unreachable(false), FailureKind::AgentUnreachable, true),
+        (llm::Error::Exhausted { endpoint: endpoint(), message: message() }, FailureKind::ProviderExhausted, true),
     ] {
-        let model = script([answer]);
+        let model = script([Err(error)]);
         let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
         let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
-        assert_eq!((error.kind, error.reached), (kind, reached), "{error}");
+        assert_eq!(error.kind, kind, "{error}");
+        assert!(matches!((&error.spent, nothing), (Spent::Nothing, true) | (Spent::Unknown, false)), "{error:?}");
         assert!(error.message.starts_with("script "), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_words_was_paid_for_all_the_same() {
+    let usage = llm::Usage { input_tokens: 40, output_tokens: 7, estimated: false };
+    let timing = llm::Timing { total: Duration::from_secs(2), ..llm::Timing::default() };
+    let answer = |text: &str, reason: &str| llm::Reply {
+        text: text.to_owned(),
+        finish_reason: Some(reason.to_owned()),
+        usage,
+        model: "m-1".to_owned(),
+        timing,
+        tries: 3,
+        lost_tries: 1,
+        cost_nanos: Some(900),
+        ..llm::Reply::default()
+    };
+    for (answer, kind, words) in [
+        (answer("  \n", "length"), FailureKind::AgentEmpty, "script answered nothing (it says: length)"),
+        (answer("", "content_filter"), FailureKind::AgentRefused, "script held its reply back: content filter"),
+    ] {
+        let model = script([Ok(answer)]);
+        let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
+        let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (kind, words));
+        let Spent::Known(reply) = error.spent else { panic!("{error:?}") };
+        assert_eq!((reply.usage, reply.cost_nanos, reply.model.as_str()), (Some(usage), Some(900), "m-1"));
+        assert_eq!((reply.timing, reply.tries, reply.lost_tries), (timing, 3, 1));
     }
 }
 

@@ -105,9 +105,7 @@ impl Client {
     async fn hear(&self, call: reqwest::Request, request: &Request, sent: Instant) -> Result<Reply, Error> {
         let (response, connected_at) = connect::watch(self.http.execute(call)).await;
         let mut response = response.map_err(|error| self.unreachable(error))?;
-        if let Some(at) = connected_at {
-            tracing::debug!(endpoint = self.name, connect_micros = (at - sent).as_micros() as u64, "connected");
-        }
+        let connect = connected_at.map(|at| at - sent);
         // The latency of a call begins on a warm connection.
         let sent = connected_at.unwrap_or(sent);
         if !response.status().is_success() {
@@ -115,14 +113,16 @@ impl Client {
             let (status, headers) = (response.status(), response.headers());
             return Err(rejection::error(&self.name, status, headers, &body, &self.secrets));
         }
-        match Kind::of(&response, self.stream) {
-            Kind::Json => self.hear_whole(response, request, sent).await,
-            Kind::Events => self.hear_stream(response, request, sent).await,
+        let mut reply = match Kind::of(&response, self.stream) {
+            Kind::Json => self.hear_whole(response, request, sent).await?,
+            Kind::Events => self.hear_stream(response, request, sent).await?,
             Kind::Other(kind) => {
                 let (body, _) = self.body(&mut response, MOST_BODY_BYTES).await;
-                Err(self.malformed(format!("its content type is {kind}"), &body))
+                return Err(self.malformed(format!("its content type is {kind}"), &body));
             }
-        }
+        };
+        reply.timing.connect = connect;
+        Ok(reply)
     }
 
     async fn hear_whole(&self, mut response: Response, request: &Request, sent: Instant) -> Result<Reply, Error> {

@@ -298,6 +298,8 @@ async fn a_fault_that_passes_is_tried_again() {
     );
     let reply = model.ask(&request()).await.expect("a reply");
     assert_eq!((&*reply.text, reply.tries, reply.cost_nanos), ("at last", 4, Some(11_000 + 14_000)));
+    // The 500 and the page, which nobody knows the price of.
+    assert_eq!(reply.lost_tries, 2);
     let calls = server.calls.lock().unwrap();
     let tries: Vec<u32> = calls.iter().map(|call| llm::openai::headers::read(&call.headers).try_number).collect();
     assert_eq!(tries, [0, 1, 2, 3]);
@@ -317,8 +319,10 @@ async fn a_connection_is_used_again() {
         let server = Server::start(vec![answer]).await;
         let model = open(&server.url, json!({ "stream": stream }));
         let mut slowest = Duration::ZERO;
-        for _ in 0..50 {
-            slowest = slowest.max(model.ask(&request()).await.expect("a reply").timing.total);
+        for nth in 0..50 {
+            let timing = model.ask(&request()).await.expect("a reply").timing;
+            assert_eq!(timing.connect.is_some(), nth == 0, "only the first call connects: {timing:?}");
+            slowest = slowest.max(timing.total);
         }
         let mut peers: Vec<String> = server.calls.lock().unwrap().iter().map(|call| call.peer.to_string()).collect();
         peers.dedup();

@@ -52,6 +52,46 @@ async fn a_real_endpoint_is_given_up_in_time() {
     assert_eq!(played.took, 4 * SECOND);
 }
 
+/// Says nothing, and has a price.
+#[derive(Debug)]
+struct Speechless;
+
+#[async_trait::async_trait]
+impl llm::Model for Speechless {
+    fn endpoint(&self) -> &str {
+        "mock"
+    }
+
+    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        Ok(llm::Reply {
+            usage: llm::Usage { input_tokens: 40, output_tokens: 7, estimated: false },
+            model: "m-1".to_owned(),
+            timing: llm::Timing { wait: 3 * SECOND, connect: Some(SECOND), total: 2 * SECOND, ..Default::default() },
+            tries: 3,
+            lost_tries: 1,
+            cost_nanos: Some(900),
+            ..llm::Reply::default()
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_words_has_its_cost() {
+    let agent = agent::build("mock", &agent::Settings::default(), Arc::new(Speechless));
+    let models = Cast::plain().resources().models.clone();
+    let resources = crate::fakes::resources(agent, models, crate::environment::Execution::Off);
+    let played = play_one(&plan(&conversation(json!({})), 1), 0, 1, Arc::new(resources)).await;
+    ends(&played, Verdict::Error, FailureKind::AgentEmpty, Blame::Agent, Some(1));
+    let call = &played.turns[0].calls[0];
+    assert_eq!(
+        (&*call.model, call.tokens.input, call.tokens.output, call.cost),
+        ("m-1", 40, 7, Some(record::Usd(900)))
+    );
+    assert_eq!((call.wait_micros, call.connect_micros, call.total_micros), (3_000_000, Some(1_000_000), 2_000_000));
+    assert_eq!((call.tries, call.lost_tries, call.error.is_some()), (3, 1, true));
+    assert_eq!((played.turns[0].duration_micros, played.trial.spend.unpriced_calls()), (2_000_000, 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_total_time_is_held_against_whoever_used_it() {
     // How many seconds the agent, the simulator and the judge take each time; all have 10 together.

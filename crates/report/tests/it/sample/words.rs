@@ -38,12 +38,14 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 model: "support-1".to_owned(),
                 started_micros: u64::from(turn) * 2_000_000,
                 wait_micros: if turn == 2 { 180_000 } else { 0 },
+                connect_micros: None,
                 ttft_micros: agent.map(|_| duration_micros / 3),
                 inter_token_micros: Some(21_000),
                 total_micros: duration_micros,
                 tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24 },
                 cost: Some(Usd(90_000)),
                 tries: 1,
+                lost_tries: 0,
                 error: agent.is_none().then(|| "no reply within 30 s".to_owned()),
             };
             let mut calls = vec![agent_call.clone()];
