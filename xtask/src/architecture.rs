@@ -22,13 +22,25 @@ mod tests {
         (
             "gabfest-worker",
             &[
-                "gabfest-scenario", "gabfest-record", "gabfest-llm", "gabfest-agent", "gabfest-evaluate", "gabfest-proto",
+                "gabfest-scenario",
+                "gabfest-record",
+                "gabfest-llm",
+                "gabfest-agent",
+                "gabfest-evaluate",
+                "gabfest-proto",
                 "gabfest-telemetry",
             ],
         ),
         (
             "gabfest-coordinator",
-            &["gabfest-scenario", "gabfest-record", "gabfest-statistics", "gabfest-store", "gabfest-proto", "gabfest-telemetry"],
+            &[
+                "gabfest-scenario",
+                "gabfest-record",
+                "gabfest-statistics",
+                "gabfest-store",
+                "gabfest-proto",
+                "gabfest-telemetry",
+            ],
         ),
     ];
 
@@ -67,7 +79,9 @@ mod tests {
             .iter()
             .map(|package| {
                 let normal = package["dependencies"].as_array().expect("dependencies").iter();
-                let names = normal.filter(|dependency| dependency["kind"].is_null()).map(|dependency| text(&dependency["name"]));
+                let names = normal
+                    .filter(|dependency| dependency["kind"].is_null())
+                    .map(|dependency| text(&dependency["name"]));
                 (text(&package["name"]), names.collect())
             })
             .collect()
@@ -77,14 +91,18 @@ mod tests {
     fn crates_name_only_what_they_may() {
         let arrows = arrows();
         for (crate_name, names) in &arrows {
-            let ours: BTreeSet<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("gabfest")).collect();
+            let ours: BTreeSet<&str> =
+                names.iter().map(String::as_str).filter(|name| name.starts_with("gabfest")).collect();
             match ARROWS.iter().find(|(name, _)| name == crate_name) {
                 Some((_, allowed)) => {
                     for name in ours {
                         assert!(allowed.contains(&name), "{crate_name} must not name {name}");
                     }
                 }
-                None => assert!(["gabfest", "gabfest-bench", "xtask"].contains(&crate_name.as_str()), "{crate_name} has no line in the table of arrows"),
+                None => assert!(
+                    ["gabfest", "gabfest-bench", "xtask"].contains(&crate_name.as_str()),
+                    "{crate_name} has no line in the table of arrows"
+                ),
             }
         }
         assert_eq!(arrows.len(), ARROWS.len() + 3, "every crate of the table exists");

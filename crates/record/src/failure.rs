@@ -74,7 +74,9 @@ impl FailureKind {
             Self::JudgeFailed | Self::JudgeMalformed => Blame::Judge,
             Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
-            Self::EnvironmentFailed | Self::HookFailed | Self::Poisoned | Self::Cancelled | Self::Panicked => Blame::Infra,
+            Self::EnvironmentFailed | Self::HookFailed | Self::Poisoned | Self::Cancelled | Self::Panicked => {
+                Blame::Infra
+            }
         }
     }
 

@@ -14,7 +14,8 @@ pub struct Latency {
 
 impl Default for Latency {
     fn default() -> Self {
-        let mut micros = Hdr::new_with_bounds(1, HIGHEST_MICROS, 3).expect("the bounds are constants that hdrhistogram accepts");
+        let mut micros =
+            Hdr::new_with_bounds(1, HIGHEST_MICROS, 3).expect("the bounds are constants that hdrhistogram accepts");
         micros.auto(false);
         Self { micros }
     }
@@ -44,7 +45,11 @@ impl Latency {
     /// `quantile` is 0 to 1; 0.0 where nothing was recorded.
     #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
-        if self.micros.is_empty() { 0.0 } else { millis(self.micros.value_at_quantile(quantile).min(self.micros.max())) }
+        if self.micros.is_empty() {
+            0.0
+        } else {
+            millis(self.micros.value_at_quantile(quantile).min(self.micros.max()))
+        }
     }
 
     #[must_use]

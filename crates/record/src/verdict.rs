@@ -18,7 +18,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub const ALL: [Self; 6] = [Self::Pass, Self::Fail, Self::Inconclusive, Self::Error, Self::Skipped, Self::Cancelled];
+    pub const ALL: [Self; 6] =
+        [Self::Pass, Self::Fail, Self::Inconclusive, Self::Error, Self::Skipped, Self::Cancelled];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -56,7 +57,10 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
         Strategy::AnyPass if first(Finding::Pass).is_some() => return (Verdict::Pass, None),
         Strategy::AnyPass => None,
     };
-    let decisive = decisive.or_else(|| first(Finding::Error)).or_else(|| first(Finding::Inconclusive)).or_else(|| first(Finding::Fail));
+    let decisive = decisive
+        .or_else(|| first(Finding::Error))
+        .or_else(|| first(Finding::Inconclusive))
+        .or_else(|| first(Finding::Fail));
     match decisive {
         None => (Verdict::Pass, None),
         Some(judgment) => {
@@ -178,7 +182,9 @@ mod tests {
         let agent = Failure::new(FailureKind::AgentTimeout, "no reply");
         let simulator = Failure::new(FailureKind::SimulatorFailed, "no line");
         let skipped = Failure::new(FailureKind::ExecutionNotAllowed, "off");
-        let all = |findings: &[Finding], broken: &Failure| conclude(Strategy::AllPass, &judgments(findings), Some(broken.clone())).0;
+        let all = |findings: &[Finding], broken: &Failure| {
+            conclude(Strategy::AllPass, &judgments(findings), Some(broken.clone())).0
+        };
         assert_eq!(all(&[Finding::Pass], &agent), Verdict::Error);
         assert_eq!(all(&[Finding::Fail], &agent), Verdict::Fail);
         assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Error);

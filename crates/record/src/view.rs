@@ -7,10 +7,8 @@ use crate::{Role, Trial};
 /// Cases, verdicts, judgments, turns and winning tokens of a trial; no times, attempts or money of lost attempts.
 #[must_use]
 pub fn verdict_view(trial: &Trial) -> Value {
-    let tokens: serde_json::Map<String, Value> = Role::ALL
-        .iter()
-        .map(|role| (role.name().to_owned(), json!(trial.spend.of(*role).tokens)))
-        .collect();
+    let tokens: serde_json::Map<String, Value> =
+        Role::ALL.iter().map(|role| (role.name().to_owned(), json!(trial.spend.of(*role).tokens))).collect();
     let judgments: Vec<Value> = trial
         .judgments
         .iter()

@@ -23,7 +23,7 @@ fn broken_files_say_where_and_why() {
             format!("{GOOD}setup:\n  virtual_fs:\n    ../../etc/passwd: x\n"),
             &["bad.scenario.yaml:12", "passwd"],
         ),
-        ("10 MB", huge, &["bad.scenario.yaml", "MiB"]),
+        ("10 MB", huge, &["bad.scenario.yaml", "at most 1048576 are read", "help"]),
     ];
     for (name, text, expected) in rows {
         let place = Place::new();
