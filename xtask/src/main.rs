@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod architecture;
 mod proto;
+mod simulate;
 
 use clap::{Parser, Subcommand};
 
@@ -16,10 +17,13 @@ struct Args {
 enum Task {
     /// Generate the Rust code of proto/ (checked in; CI compares).
     Proto,
+    /// Play the scheduler against seeded scripts of faults.
+    Simulate(simulate::Seeds),
 }
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().task {
         Task::Proto => proto::generate(&proto::checked_in()),
+        Task::Simulate(seeds) => simulate::run(seeds),
     }
 }
