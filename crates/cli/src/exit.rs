@@ -1,8 +1,8 @@
 //! Exit codes: public, and the same embedded or distributed.
 
 use record::{
-    Summary,
-    summary::{RunState, RunVerdict},
+    FailureKind, Summary,
+    summary::{FailureCount, RunState, RunVerdict},
 };
 
 /// Precedence where several apply: interrupted, usage, budget, failed, not enough evidence.
@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     GateFailed,
     Usage,
     NotEnoughEvidence,
+    /// A provider's quota or credit was used up, and the run stopped.
+    Budget,
     Interrupted,
 }
 
@@ -22,13 +24,20 @@ impl Exit {
             Self::GateFailed => 1,
             Self::Usage => 2,
             Self::NotEnoughEvidence => 3,
+            Self::Budget => 4,
             Self::Interrupted => 130,
         }
     }
 
     /// What a run's end means to whoever waits for it.
     pub(crate) fn of(summary: &Summary) -> Self {
-        match (summary.run.state, summary.verdict) {
+        Self::of_end(summary.run.state, summary.verdict, &summary.summary.failures)
+    }
+
+    fn of_end(state: RunState, verdict: RunVerdict, failures: &[FailureCount]) -> Self {
+        let exhausted = || failures.iter().any(|failure| failure.kind == FailureKind::ProviderExhausted);
+        match (state, verdict) {
+            (RunState::Interrupted, _) if exhausted() => Self::Budget,
             (RunState::Interrupted | RunState::Cancelled, _) => Self::Interrupted,
             (_, RunVerdict::Fail) => Self::GateFailed,
             (_, RunVerdict::Inconclusive) => Self::NotEnoughEvidence,
@@ -56,4 +65,26 @@ impl std::error::Error for UsageError {
 /// Marks an error as the caller's: exit code 2.
 pub(crate) fn usage(error: impl Into<anyhow::Error>) -> anyhow::Error {
     anyhow::Error::new(UsageError(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_run_is_a_code() {
+        let failed = |kind: FailureKind| vec![FailureCount { kind, blame: kind.blame(), trials: 1 }];
+        let (exhausted, poisoned) = (failed(FailureKind::ProviderExhausted), failed(FailureKind::Poisoned));
+        for (state, verdict, failures, code) in [
+            (RunState::Finished, RunVerdict::Pass, &poisoned, 0),
+            (RunState::Finished, RunVerdict::Fail, &poisoned, 1),
+            (RunState::Finished, RunVerdict::Inconclusive, &exhausted, 3),
+            (RunState::Interrupted, RunVerdict::Inconclusive, &poisoned, 130),
+            (RunState::Interrupted, RunVerdict::Fail, &exhausted, 4),
+            (RunState::Interrupted, RunVerdict::Inconclusive, &exhausted, 4),
+            (RunState::Cancelled, RunVerdict::Inconclusive, &exhausted, 130),
+        ] {
+            assert_eq!(Exit::of_end(state, verdict, failures).code(), code, "{state:?} {verdict:?} {failures:?}");
+        }
+    }
 }
