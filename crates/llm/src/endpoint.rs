@@ -7,5 +7,5 @@ mod build;
 mod headers;
 mod settings;
 
-pub use build::{Endpoint, Error, build};
+pub use build::{Endpoint, Error};
 pub use settings::{Kind, Retries, Settings};

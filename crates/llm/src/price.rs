@@ -55,6 +55,10 @@ impl Price {
         [self.input_per_million, self.output_per_million].iter().all(|price| price.is_finite() && *price >= 0.0)
     }
 
+    fn is_free(&self) -> bool {
+        self.input_per_million == 0.0 && self.output_per_million == 0.0
+    }
+
     /// In nano-dollars.
     #[must_use]
     pub fn nanos(&self, usage: &Usage) -> i64 {
@@ -95,7 +99,9 @@ impl<M: Model> Model for Priced<M> {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        let worst = self.price.and_then(|price| price.worst_case_nanos(request)).unwrap_or(0);
+        // What is free need not be counted, which takes a look at every message.
+        let price = self.price.filter(|price| !price.is_free());
+        let worst = price.and_then(|price| price.worst_case_nanos(request)).unwrap_or(0);
         let in_flight = InFlight::new(&self.in_flight, worst);
         let mut reply = self.inner.ask(request).await?;
         drop(in_flight);

@@ -21,7 +21,10 @@ use crate::{
     time_limit::TimeLimit,
 };
 
-use super::{Kind, Settings, headers};
+use super::{Kind, Retries, Settings, headers};
+
+/// A server that is there accepts at once; the rest of the call's time is for the answer.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// An endpoint that has been opened: its connections and its limit are shared by all who ask it.
 #[derive(Debug, Clone)]
@@ -29,7 +32,7 @@ pub struct Endpoint {
     model: Arc<dyn Model>,
     limit: Arc<Limit>,
     in_flight: Arc<AtomicI64>,
-    settings: Settings,
+    retries: Retries,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -76,21 +79,15 @@ impl Endpoint {
                 (Arc::new(priced), in_flight)
             }
         };
-        Ok(Self { model, limit: Limit::new(&settings.limits), in_flight, settings: settings.clone() })
+        Ok(Self { model, limit: Limit::new(&settings.limits), in_flight, retries: settings.retries })
     }
 
     /// A way to ask it: by `Policy::model()` or `Policy::agent()`, with the tries that the settings allow.
     #[must_use]
     pub fn model(&self, policy: Policy) -> Arc<dyn Model> {
-        let retries = self.settings.retries;
-        let policy = policy.bounded(retries.tries, Duration::from_millis(retries.deadline_ms));
+        let Retries { tries, deadline_ms } = self.retries;
+        let policy = policy.bounded(tries, Duration::from_millis(deadline_ms));
         Arc::new(Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy))
-    }
-
-    /// For pauses that others learn of, and for what is asked beside the model.
-    #[must_use]
-    pub fn limit(&self) -> &Arc<Limit> {
-        &self.limit
     }
 
     /// What its calls that are not answered may cost at most, in nano-dollars; calls without `max_tokens` are
@@ -99,16 +96,6 @@ impl Endpoint {
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)
     }
-
-    #[must_use]
-    pub fn price(&self) -> Option<Price> {
-        self.settings.price
-    }
-}
-
-/// One way to ask one endpoint. Where several roles share an endpoint, open it once: its limit is shared then.
-pub fn build(name: &str, settings: &Settings, policy: Policy) -> Result<Arc<dyn Model>, Error> {
-    Ok(Endpoint::open(name, settings)?.model(policy))
 }
 
 fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, Error> {
@@ -132,7 +119,7 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
         headers,
         keys,
         stream: settings.stream,
-        timeout: Duration::from_millis(settings.timeout_ms),
+        connect_within: CONNECT_WITHIN.min(Duration::from_millis(settings.timeout_ms)),
         schema_mode: settings.schema_mode,
     })
 }
@@ -168,7 +155,7 @@ mod tests {
     }
 
     fn refusal(value: serde_json::Value) -> String {
-        let error = build("main", &settings(value), Policy::model()).expect_err("refused");
+        let error = Endpoint::open("main", &settings(value)).expect_err("refused");
         let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         format!("{error}: {source}")
     }
@@ -251,7 +238,7 @@ mod tests {
         assert_eq!(agent.endpoint(), "main");
         // The limit is the endpoint's and not the asker's.
         assert_eq!(reply.timing.wait, Duration::from_secs(1));
-        let price = endpoint.price().expect("priced");
-        assert_eq!(reply.cost_nanos, Some(price.nanos(&reply.usage)));
+        let tokens = reply.usage.input_tokens + reply.usage.output_tokens;
+        assert_eq!(reply.cost_nanos, Some(tokens as i64 * 1_000));
     }
 }

@@ -60,6 +60,12 @@ impl Limit {
         })
     }
 
+    /// Whether an estimate makes a difference.
+    #[must_use]
+    pub fn counts_tokens(&self) -> bool {
+        self.tokens.is_some()
+    }
+
     /// Waits for leave for one call that will use about `estimate` tokens (input and output).
     /// To stop waiting, drop the future: nothing was taken then.
     pub async fn acquire(self: &Arc<Self>, estimate: u64) -> Permit {

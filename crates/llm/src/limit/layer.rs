@@ -34,7 +34,8 @@ impl<M: Model> Limited<M> {
     }
 
     pub async fn attempt(&self, request: &Request) -> Attempt {
-        let permit = self.limit.acquire(estimate::reserve(request)).await;
+        let estimate = if self.limit.counts_tokens() { estimate::reserve(request) } else { 0 };
+        let permit = self.limit.acquire(estimate).await;
         let waited = permit.waited();
         let outcome = self.inner.ask(request).await;
         match &outcome {

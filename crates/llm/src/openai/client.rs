@@ -29,8 +29,6 @@ const MOST_BODY_BYTES: usize = gather::MOST_BYTES;
 const MOST_STREAM_BYTES: usize = 64 << 20;
 /// Of an answer that is no completion, kept to be looked at.
 const MOST_PARTIAL_BYTES: usize = 4 << 10;
-/// A server that is there accepts at once; the rest of the call's time is for the answer.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// For the end of a stream after its last word, so that the connection can be used again.
 const LINGER: Duration = Duration::from_millis(100);
 
@@ -46,8 +44,8 @@ pub struct Settings {
     /// The keys in them, to be struck from all that a server says.
     pub keys: Vec<SecretString>,
     pub stream: bool,
-    /// For a whole call.
-    pub timeout: Duration,
+    /// For a connection; a layer round this client bounds the whole call.
+    pub connect_within: Duration,
     pub schema_mode: SchemaMode,
 }
 
@@ -64,7 +62,6 @@ pub struct Client {
     headers: HeaderMap,
     secrets: Secrets,
     stream: bool,
-    timeout: Duration,
     schema_mode: SchemaMode,
 }
 
@@ -79,7 +76,7 @@ impl Client {
             .http1_only()
             .pool_max_idle_per_host(usize::MAX)
             .connector_layer(connect::Note)
-            .connect_timeout(CONNECT_WITHIN.min(settings.timeout))
+            .connect_timeout(settings.connect_within)
             // A redirect could carry the key to another host, and a proxy from the environment is not in the plan.
             .redirect(redirect::Policy::none())
             .no_proxy()
@@ -97,7 +94,6 @@ impl Client {
             headers,
             secrets: Secrets::new(settings.keys),
             stream: settings.stream,
-            timeout: settings.timeout,
             schema_mode: settings.schema_mode,
         })
     }
@@ -140,8 +136,7 @@ impl Client {
         if body.is_empty() {
             return Err(self.malformed("the body is empty".to_owned(), &body));
         }
-        let completion: Completion<'_> =
-            serde_json::from_slice(&body).map_err(|error| self.malformed(error.to_string(), &body))?;
+        let completion = Completion::read(&body).map_err(|error| self.malformed(error.to_string(), &body))?;
         let mut gather = Gather::default();
         gather
             .take(completion, ended)
@@ -247,10 +242,7 @@ impl Model for Client {
         let mut call = reqwest::Request::new(Method::POST, self.url.clone());
         *call.headers_mut() = headers;
         *call.body_mut() = Some(request::body(request, manner).into());
-        match timeout(self.timeout, self.hear(call, request, Instant::now())).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Error::TimedOut { endpoint: self.name.clone(), limit: self.timeout }),
-        }
+        self.hear(call, request, Instant::now()).await
     }
 }
 
@@ -294,7 +286,7 @@ fn take_events(reader: &mut sse::Reader, gather: &mut Gather, at: Instant) -> Re
         if data.trim_ascii().is_empty() {
             continue;
         }
-        let completion = serde_json::from_slice(data).map_err(|error| Trouble::Malformed(error.to_string()))?;
+        let completion = Completion::read(data).map_err(|error| Trouble::Malformed(error.to_string()))?;
         gather.take(completion, at)?;
     }
     Ok(false)

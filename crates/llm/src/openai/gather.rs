@@ -54,8 +54,7 @@ impl Gather {
         if let Some(model) = completion.model.filter(|_| self.model.is_empty()) {
             self.model.push_str(&model.0);
         }
-        // Never more than one is asked for.
-        let Some(choice) = completion.choices.0.into_iter().next() else { return Ok(()) };
+        let Some(choice) = completion.choices.0 else { return Ok(()) };
         if let Some(reason) = choice.finish_reason {
             self.finish_reason = Some(reason.0.into_owned());
         }
@@ -338,7 +337,8 @@ mod tests {
             (json!({ "choices": {} }), "invalid type"),
             (json!({ "error": { "message": "overloaded", "code": 503 } }), "overloaded"),
             (json!([]), ""),
-            (json!({ "choices": vec![json!({}); 2_000] }), "more than 1024 items"),
+            (json!({ "choices": vec![json!({}); 2_000] }), "no choice in it"),
+            (json!({ "choices": [{ "delta": { "actions": vec![json!("GO"); 2_000] } }] }), "more than 1024 items"),
             (
                 json!({ "choices": [{ "delta": { "tool_calls": (0..200).map(|n| json!({ "index": n })).collect::<Vec<_>>() } }] }),
                 "tool calls",

@@ -21,8 +21,12 @@ pub const TRY: HeaderName = HeaderName::from_static("x-gabfest-try");
 /// Of a name, in bytes before encoding: servers refuse calls whose headers are long.
 const MOST_BYTES: usize = 512;
 
+/// The most headers that [`write`] adds.
+const MOST: usize = 9;
+
 /// Adds the headers of a call; what is empty is not sent.
 pub fn write(context: &Context, headers: &mut HeaderMap) {
+    headers.reserve(MOST);
     let texts = [
         (IDEMPOTENCY_KEY, &context.idempotency_key),
         (ROLE, &context.role),

@@ -18,10 +18,21 @@ const MOST_TOKENS: u64 = 1 << 40;
 pub(super) struct Completion<'a> {
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
+    /// Never more than one is asked for.
     #[serde(borrow, default)]
-    pub(super) choices: Few<Choice<'a>>,
+    pub(super) choices: First<Choice<'a>>,
     pub(super) usage: Option<Counts>,
     pub(super) error: Option<Value>,
+}
+
+impl<'a> Completion<'a> {
+    /// Text is checked to be text once and not string by string; where it is none, it may be in what nobody reads.
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
+        match str::from_utf8(bytes) {
+            Ok(text) => serde_json::from_str(text),
+            Err(_) => serde_json::from_slice(bytes),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,6 +95,10 @@ pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 #[derive(Debug)]
 pub(super) struct Few<T>(pub(super) Vec<T>);
 
+/// Of a list, or null: its first item, if it has one.
+#[derive(Debug)]
+pub(super) struct First<T>(pub(super) Option<T>);
+
 /// `null`, text, or an array of parts of which the text is kept; reasoning is not part of what was said.
 #[derive(Debug)]
 pub(super) struct Content<'a>(pub(super) Cow<'a, str>);
@@ -134,6 +149,38 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
             items.push(item);
         }
         Ok(Few(items))
+    }
+}
+
+impl<T> Default for First<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FirstVisitor(PhantomData))
+    }
+}
+
+struct FirstVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
+    type Value = First<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list or null")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<First<T>, E> {
+        Ok(First::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
+        let first = list.next_element()?;
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(First(first))
     }
 }
 

@@ -66,7 +66,7 @@ impl Reader {
         }
         let from = self.start;
         let unseen = self.scanned.max(from);
-        let end = self.buffer[unseen..].iter().position(|byte| matches!(byte, b'\n' | b'\r')).map(|at| unseen + at);
+        let end = memchr::memchr2(b'\n', b'\r', &self.buffer[unseen..]).map(|at| unseen + at);
         if end.unwrap_or(self.buffer.len()) - from > LONGEST_BYTES {
             return Err(TooLong);
         }

@@ -16,7 +16,7 @@ fn settings(url: &str, more: serde_json::Value) -> endpoint::Settings {
 
 fn open(url: &str, more: serde_json::Value) -> std::sync::Arc<dyn Model> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    endpoint::build("main", &settings(url, more), Policy::model()).expect("an endpoint")
+    endpoint::Endpoint::open("main", &settings(url, more)).expect("an endpoint").model(Policy::model())
 }
 
 fn request() -> Request {

@@ -44,7 +44,7 @@ impl Server {
             retries: endpoint::Retries { tries: 1, deadline_ms: 0 },
             ..endpoint::Settings::default()
         };
-        endpoint::build("served", &settings, Policy::model()).expect("an endpoint")
+        endpoint::Endpoint::open("served", &settings).expect("an endpoint").model(Policy::model())
     }
 
     /// (head, body) of a request written by hand.
