@@ -55,6 +55,8 @@ pub struct Call {
     pub started_micros: u64,
     /// For a permit of the limiter, beside and never inside the latency.
     pub wait_micros: u64,
+    /// For a connection, beside and never inside the latency; `None` where one was there already.
+    pub connect_micros: Option<u64>,
     /// Between handing the request to a connection and the first byte of content; `None` when not streamed.
     pub ttft_micros: Option<u64>,
     /// Mean time between tokens of a streamed reply.
@@ -66,6 +68,8 @@ pub struct Call {
     pub cost: Option<Usd>,
     /// 1 unless a try was repeated.
     pub tries: u32,
+    /// Tries before the last one that may have been charged, for nobody knows how many tokens.
+    pub lost_tries: u32,
     /// What went wrong, if the call failed.
     pub error: Option<String>,
 }
@@ -107,7 +111,7 @@ pub struct SpendLine {
     pub calls: u64,
     pub tokens: Tokens,
     pub cost: Usd,
-    /// Calls without a price: while there is one, the cost is a lower bound.
+    /// Calls without a price and tries that were lost: while there is one, the cost is a lower bound.
     pub unpriced_calls: u64,
 }
 
@@ -126,7 +130,7 @@ impl Spend {
             calls: 1,
             tokens: call.tokens,
             cost: call.cost.unwrap_or_default(),
-            unpriced_calls: u64::from(call.cost.is_none()),
+            unpriced_calls: u64::from(call.cost.is_none()) + u64::from(call.lost_tries),
         };
         self.add_line(call.role, &call.model, line);
     }
@@ -174,6 +178,32 @@ impl Spend {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cost_is_a_lower_bound_while_a_part_of_it_is_unknown() {
+        let call = |cost: Option<i64>, lost_tries: u32| Call {
+            role: Role::UserSim,
+            endpoint: "sim".to_owned(),
+            model: "m".to_owned(),
+            started_micros: 0,
+            wait_micros: 0,
+            connect_micros: None,
+            ttft_micros: None,
+            inter_token_micros: None,
+            total_micros: 1,
+            tokens: Tokens::default(),
+            cost: cost.map(Usd),
+            tries: lost_tries + 1,
+            lost_tries,
+            error: None,
+        };
+        for (cost, lost_tries, unpriced_calls) in [(Some(5), 0, 0), (Some(5), 2, 2), (None, 0, 1), (None, 2, 3)] {
+            let mut spend = Spend::default();
+            spend.add_call(&call(cost, lost_tries));
+            let line = spend.of(Role::UserSim);
+            assert_eq!((line.calls, line.unpriced_calls, line.cost), (1, unpriced_calls, Usd(cost.unwrap_or(0))));
+        }
+    }
 
     #[test]
     fn sums_stop_at_the_largest_number() {

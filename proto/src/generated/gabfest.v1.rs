@@ -545,6 +545,12 @@ pub struct Call {
     pub tries: u32,
     #[prost(string, optional, tag = "13")]
     pub error: ::core::option::Option<::prost::alloc::string::String>,
+    /// For a connection, beside the latency; absent where one was there already.
+    #[prost(uint64, optional, tag = "14")]
+    pub connect_micros: ::core::option::Option<u64>,
+    /// Tries before the last one that may have been charged.
+    #[prost(uint32, tag = "15")]
+    pub lost_tries: u32,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
