@@ -95,14 +95,13 @@ impl Executor {
     /// Takes a lease of a plan that is known.
     pub(crate) fn lend(&mut self, lease: &v1::Lease) -> Result<(), LeaseError> {
         let (plan, scripts) = self.plans.get(&Digest::new(lease.plan_digest.clone())).ok_or(LeaseError::Unknown)?;
-        for number in lease.first..lease.end {
+        let tickets = (lease.first..lease.end).map(|number| {
             let trial = plan.trial(number).ok_or_else(|| LeaseError::Plan(format!("there is no trial {number}")))?;
-            self.waiting.push_back(Ticket {
-                attempt: Attempt { run: RunId::new(lease.run.clone()), trial: number, epoch: lease.epoch },
-                trial,
-                scripts: Arc::clone(scripts),
-            });
-        }
+            let attempt = Attempt { run: RunId::new(lease.run.clone()), trial: number, epoch: lease.epoch };
+            Ok(Ticket { attempt, trial, scripts: Arc::clone(scripts) })
+        });
+        let tickets: Vec<Ticket> = tickets.collect::<Result<_, LeaseError>>()?;
+        self.waiting.extend(tickets);
         Ok(())
     }
 
@@ -136,6 +135,8 @@ impl Executor {
                 let ticket = self.by_task.remove(&error.id());
                 if let Some(ticket) = ticket {
                     self.running.remove(&ticket.attempt);
+                    // Its last words may have come after it was given up.
+                    self.outbox.forget(|attempt| *attempt == ticket.attempt);
                     if error.is_panic() {
                         let failure = Failure::new(FailureKind::Panicked, "a bug of gabfest's own stopped this trial");
                         self.outbox.ended(&ticket.attempt.run, trial::unplayed(&ticket, Verdict::Error, failure));
@@ -257,7 +258,37 @@ fn ranges(attempts: BTreeSet<&Attempt>) -> Vec<v1::Held> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::{
+        fakes::{self, Cast},
+        gate::Gate,
+    };
+
+    #[test]
+    fn plans_of_which_nothing_is_held_are_not_kept_for_ever() {
+        let outbox = Outbox::new(Gate::new());
+        let mut executor = Executor::new(1, Cast::plain().resources(), outbox, Gate::new());
+        let steps = json!([{ "input": "hello" }]);
+        let mut first = None;
+        for number in 0..100 {
+            let plan = fakes::plan(&fakes::scenario(steps.clone(), json!({ "name": number.to_string() })), 10);
+            let digest = plan.digest();
+            executor.learn(digest.clone(), plan.to_json().as_bytes()).unwrap();
+            assert!(executor.knows(&digest) && executor.plans.len() <= KEPT_PLANS, "{number}");
+            if first.is_none() {
+                let plan_digest = digest.as_str().to_owned();
+                let lease = v1::Lease { run: "r".to_owned(), plan_digest, first: 3, end: 4, epoch: 1 };
+                executor.lend(&lease).unwrap();
+                let too_far = v1::Lease { end: 11, ..lease };
+                assert!(matches!(executor.lend(&too_far), Err(LeaseError::Plan(_))));
+                assert_eq!(executor.waiting.len(), 1, "all of a lease or nothing");
+                first = Some(digest);
+            }
+        }
+        assert!(executor.knows(&first.expect("a hundred plans")), "of the first plan a trial is held");
+    }
 
     #[test]
     fn neighbours_are_one_range() {

@@ -160,6 +160,7 @@ impl Outbox {
                 state.bytes = state.bytes.saturating_sub(closed.bytes);
             }
         }
+        state.given = state.given.max(sequence.min(state.last_sequence));
         self.gate.set_full(state.bytes >= FULL_BYTES);
     }
 
@@ -334,9 +335,13 @@ mod tests {
         outbox.rewind();
         outbox.turn(&attempt(7), turn(4));
         assert_eq!(sequences(&outbox), [2, 3, 4]);
+        // What was committed before the stream broke is known when the next one has begun.
+        outbox.rewind();
+        outbox.acknowledged(3);
+        assert_eq!(sequences(&outbox), [4]);
         outbox.acknowledged(4);
         outbox.rewind();
-        assert!(outbox.next().is_none());
+        assert!(outbox.next().is_none() && !outbox.has_something());
         outbox.turn(&attempt(7), turn(5));
         assert_eq!(sequences(&outbox), [5]);
     }

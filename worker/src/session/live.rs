@@ -196,6 +196,7 @@ impl<'a> Session<'a> {
                 self.renewed = hello_sent;
                 self.apart = None;
                 self.gate.set_away(false);
+                self.executor.start_ready();
                 if self.claim_open {
                     self.say_claim();
                 }
@@ -261,19 +262,21 @@ impl<'a> Session<'a> {
         None
     }
 
-    /// Waits for something of a coordinator that may be away; meanwhile no call starts once it is away for long.
+    /// Waits for something of a coordinator that may be away; trials go on, until it is away for long.
     /// `None`: it took so long that the session may be over.
-    async fn reach<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+    async fn reach<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {
         let mut answer = pin!(answer);
-        let mut closes_at = self.closes_at();
         loop {
+            let (closes_at, fenced_at) = (self.closes_at(), self.fenced_at());
             tokio::select! {
                 answer = &mut answer => return Some(answer),
-                () = at(closes_at) => {
-                    self.gate.set_away(true);
-                    closes_at = None;
+                () = self.executor.finished() => {
+                    if !self.gate.is_away() {
+                        self.executor.start_ready();
+                    }
                 }
-                () = sleep_until(self.fenced_at()) => return None,
+                () = at(closes_at) => self.gate.set_away(true),
+                () = sleep_until(fenced_at) => return None,
             }
         }
     }

@@ -1,1 +1,98 @@
-//! The worker's side of the protocol against a coordinator that says what the test wants it to say.
+//! The worker's side of the protocol, against a coordinator that says what the test wants it to say.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use proto::v1::{self, coordinator_message::Body as Order, worker_message::Body as Word};
+use record::Verdict;
+use scenario::Plan;
+use serde_json::json;
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use self::coordinator::{Coordinator, Line, Presence};
+use super::{Config, Error, Timing};
+use crate::{
+    Worker,
+    fakes::{Cast, Does, FakeAgent, plan, resources, scenario},
+};
+
+mod absence;
+mod coordinator;
+mod drains;
+mod streams;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A worker at work, and what it works with.
+struct Scene {
+    coordinator: Coordinator,
+    plan: Arc<Plan>,
+    worker: JoinHandle<Result<(), Error>>,
+    drain: CancellationToken,
+    /// When the agent was asked something.
+    asked_at: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Scene {
+    /// Trials of three messages each, for which the agent takes so long.
+    fn new(slots: u32, agent_takes: Duration) -> Self {
+        let asked_at: Arc<Mutex<Vec<Instant>>> = Arc::default();
+        let times = Arc::clone(&asked_at);
+        let agent = FakeAgent::new(move |_, _| {
+            times.lock().unwrap().push(Instant::now());
+            Does::SaysAfter(Duration::ZERO, agent_takes, "sunny".into())
+        });
+        let scene = Self::with(slots, &Cast::with(agent));
+        Self { asked_at, ..scene }
+    }
+
+    fn with(slots: u32, cast: &Cast) -> Self {
+        let check = json!([{ "type": "string_contains", "value": "sunny" }]);
+        let steps = json!([{ "input": "one" }, { "input": "two" }, { "input": "three", "evaluations": check }]);
+        let plan = plan(&scenario(steps, json!({})), 1_000);
+        let coordinator = Coordinator::new(&plan);
+        let config = Config { name: "w1".to_owned(), slots, timing: Timing::default() };
+        let own = cast.resources();
+        let resources = resources(Arc::clone(&cast.agent) as _, own.models.clone(), crate::environment::Execution::Off);
+        let drain = CancellationToken::new();
+        let worker = tokio::spawn(Worker::new(config, resources).run(coordinator.channel(), drain.clone()));
+        Self { coordinator, plan, worker, drain, asked_at: Arc::default() }
+    }
+
+    /// A stream of which the worker was welcomed.
+    async fn welcomed(&mut self) -> Line {
+        let line = self.coordinator.line().await;
+        line.welcome(0).await;
+        line
+    }
+
+    fn lease(&self, first: u64, end: u64) -> v1::Lease {
+        v1::Lease { run: "r".to_owned(), plan_digest: self.plan.digest().as_str().to_owned(), first, end, epoch: 1 }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked_at.lock().unwrap().len()
+    }
+
+    fn last_asked(&self) -> Instant {
+        *self.asked_at.lock().unwrap().last().expect("the agent was asked")
+    }
+
+    async fn ended(self) -> Result<(), Error> {
+        tokio::time::timeout(600 * SECOND, self.worker).await.expect("the worker ends").unwrap()
+    }
+}
+
+fn held(first: u64, end: u64) -> v1::Held {
+    v1::Held { run: "r".to_owned(), first, end, epoch: 1 }
+}
+
+fn numbers(trials: &[v1::Trial]) -> Vec<u64> {
+    trials.iter().map(|trial| trial.number).collect()
+}

@@ -10,6 +10,8 @@ fn ends(played: &Played, verdict: Verdict, kind: FailureKind, blame: Blame, turn
     assert_eq!(played.end(), (verdict, Some((kind, blame, turn))), "{:?}", played.trial.failure);
 }
 
+type Maker = fn() -> FakeModel;
+
 fn exhausted() -> FakeModel {
     FakeModel::new("paid", |_| {
         Err(llm::Error::Exhausted { endpoint: "paid".to_owned(), message: "no credit is left".to_owned() })
@@ -167,7 +169,7 @@ async fn the_time_before_a_closed_gate_is_nobodys_either() {
 
 #[tokio::test(start_paused = true)]
 async fn a_simulator_that_fails_is_no_failure_of_the_agent() {
-    let rows: [(fn() -> FakeModel, FailureKind, Blame, usize); 4] = [
+    let rows: [(Maker, FailureKind, Blame, usize); 4] = [
         (|| FakeModel::down("user_sim"), FailureKind::SimulatorFailed, Blame::UserSim, 1),
         (|| FakeModel::saying("user_sim", ""), FailureKind::SimulatorFailed, Blame::UserSim, 2),
         (|| FakeModel::saying("user_sim", "Agent: hi"), FailureKind::SimulatorFailed, Blame::UserSim, 2),

@@ -1,0 +1,156 @@
+//! Streams that break, leases that are taken away, and sessions that end.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_and_a_batch_survive_their_stream() {
+    let mut scene = Scene::new(1, SECOND);
+    let mut line = scene.welcomed().await;
+    assert_eq!(line.hello.session, 1);
+    let first = line.claim().await;
+    assert_eq!((first.number, first.want), (1, 2));
+    drop(line);
+
+    // The same number, so that a grant that was lost on its way comes again.
+    let mut line = scene.welcomed().await;
+    assert_eq!(line.hello.session, 1);
+    let again = line.claim().await;
+    assert_eq!(again.number, 1);
+    line.grant(1, vec![scene.lease(0, 1)]).await;
+    let sent = [line.batch().await, line.batch().await];
+    let sequences = [sent[0].sequence, sent[1].sequence];
+    assert_eq!(sequences, [1, 2], "a turn is sent when the next one is over");
+    assert_eq!(sent[1].ended[0].verdict, Verdict::Pass.name());
+    assert_eq!((sent[1].ended[0].first_sequence, sent[1].ended[0].last_sequence), (1, 2));
+    drop(line);
+
+    // Nothing was acknowledged, so all comes again, and as it was.
+    let mut line = scene.welcomed().await;
+    assert_eq!([line.batch().await, line.batch().await], sent);
+    drop(line);
+
+    // The coordinator had committed the first before it was lost.
+    let mut line = scene.coordinator.line().await;
+    line.welcome(1).await;
+    let words = line.listen(SECOND).await;
+    let batches: Vec<&v1::Batch> =
+        words.iter().filter_map(|word| if let Word::Batch(batch) = word { Some(batch) } else { None }).collect();
+    assert_eq!(batches, [&sent[1]]);
+    assert_eq!(line.held, [held(0, 1)], "an end that is not acknowledged is held");
+    line.acknowledge(2).await;
+    line.listen(3 * SECOND).await;
+    assert_eq!(line.held, []);
+}
+
+/// Which results are unsent when a stream breaks depends on the moment, so several are tried.
+#[tokio::test(start_paused = true)]
+async fn what_was_about_to_be_sent_is_sent_on_the_next_stream() {
+    for moment in [1_995, 2_000, 2_005, 2_015, 2_995, 3_000, 3_001, 3_009, 3_015] {
+        let mut scene = Scene::new(1, SECOND);
+        let mut line = scene.welcomed().await;
+        let claim = line.claim().await;
+        line.grant(claim.number, vec![scene.lease(0, 1)]).await;
+        line.listen(Duration::from_millis(moment)).await;
+        drop(line);
+        let mut line = scene.welcomed().await;
+        assert_eq!(numbers(&line.until_ended(1).await), [0], "broken after {moment} ms");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn trials_that_are_fenced_are_never_ended() {
+    let mut scene = Scene::new(2, 10 * SECOND);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(0, 3)]).await;
+    line.listen(12 * SECOND).await;
+    assert_eq!(line.held, [held(0, 3)]);
+    // One that is played and one that waits; the one that is left takes a slot.
+    line.say(Order::Fenced(v1::Fenced { trials: vec![held(1, 2), held(2, 3)] })).await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(7, 8)]).await;
+    line.listen(3 * SECOND).await;
+    assert_eq!(line.held, [held(0, 1), held(7, 8)]);
+    assert_eq!(numbers(&line.until_ended(2).await), [0, 7]);
+    let words = line.listen(60 * SECOND).await;
+    assert!(words.iter().all(|word| matches!(word, Word::Claim(_))), "{words:?}");
+    // Trial 1 was cut off in its second turn.
+    assert_eq!(scene.asked(), 3 + 2 + 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_sent_away_joins_again_or_leaves() {
+    for rejoin in [true, false] {
+        let mut scene = Scene::new(1, 10 * SECOND);
+        let mut line = scene.welcomed().await;
+        let claim = line.claim().await;
+        line.grant(claim.number, vec![scene.lease(0, 2)]).await;
+        line.listen(15 * SECOND).await;
+        line.say(Order::Goodbye(v1::Goodbye { reason: "the test says so".to_owned(), rejoin })).await;
+        if !rejoin {
+            scene.ended().await.unwrap();
+            continue;
+        }
+        let mut line = scene.welcomed().await;
+        assert_eq!(line.hello.session, 2);
+        // What it played for the old session is forgotten, and its numbers begin anew.
+        assert_eq!(line.claim().await.number, 1);
+        line.grant(1, vec![v1::Lease { epoch: 2, ..scene.lease(0, 1) }]).await;
+        let asked = scene.asked();
+        let first = line.batch().await;
+        assert_eq!(first.sequence, 1, "the numbers of batches begin anew, too");
+        line.acknowledge(1).await;
+        let end = line.until_ended(1).await.remove(0);
+        assert_eq!((end.number, end.epoch, end.turns), (0, 2, 3));
+        assert_eq!(scene.asked() - asked, 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_is_given_back() {
+    for drain in [true, false] {
+        let mut scene = Scene::new(1, 10 * SECOND);
+        let mut line = scene.welcomed().await;
+        let claim = line.claim().await;
+        line.grant(claim.number, vec![scene.lease(0, 2)]).await;
+        line.listen(5 * SECOND).await;
+        line.say(Order::Stop(v1::Stop { run: "another".to_owned(), drain: false })).await;
+        line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain })).await;
+        if drain {
+            assert_eq!(line.released().await, [held(1, 2)]);
+            assert_eq!(numbers(&line.until_ended(1).await), [0]);
+        } else {
+            assert_eq!(line.released().await, [held(0, 2)]);
+            let words = line.listen(60 * SECOND).await;
+            assert!(words.iter().all(|word| matches!(word, Word::Claim(_))), "{words:?}");
+            assert_eq!(scene.asked(), 1);
+        }
+        assert!(!scene.worker.is_finished());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_cannot_be_had_costs_its_lease_only() {
+    let mut scene = Scene::new(1, SECOND);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    let unknown = v1::Lease { plan_digest: "unknown".to_owned(), ..scene.lease(0, 1) };
+    scene.coordinator.plans.lock().unwrap().insert("broken".to_owned(), b"{}".to_vec());
+    let broken = v1::Lease { plan_digest: "broken".to_owned(), ..scene.lease(1, 2) };
+    line.grant(claim.number, vec![unknown, broken, scene.lease(2, 3)]).await;
+    assert_eq!(numbers(&line.until_ended(1).await), [2]);
+    line.listen(3 * SECOND).await;
+    assert_eq!(line.held, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bug_ends_one_trial_and_no_other() {
+    let agent = FakeAgent::new(|turn, _| if turn == 2 { Does::Panics } else { Does::Says("sunny".into()) });
+    let mut scene = Scene::with(1, &Cast::with(agent));
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(0, 2)]).await;
+    for trial in line.until_ended(2).await {
+        assert_eq!((trial.verdict.as_str(), trial.failure.unwrap().kind.as_str()), ("ERROR", "panicked"));
+    }
+}
