@@ -247,7 +247,11 @@ fn rate(pass: u64, n: u64) -> Rate {
 
 fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary {
     let mut tally = Tally::default();
-    trials.iter().for_each(|(trial, _)| tally.add(trial));
+    let mut spend = Spend::default();
+    for (trial, _) in trials {
+        tally.add(trial);
+        spend.add(&trial.spend);
+    }
     let total = tally.total;
     let planned = trials.len() as u64;
     let cases: Vec<CaseSummary> = cells
@@ -287,8 +291,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             }
         })
         .collect();
-    let models: Vec<ModelSpend> = tally
-        .spend
+    let models: Vec<ModelSpend> = spend
         .lines
         .iter()
         .map(|((role, model), line)| ModelSpend {
@@ -300,8 +303,8 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             unpriced_calls: line.unpriced_calls,
         })
         .collect();
-    let by_role = |role: Role| (role.name().to_owned(), tally.spend.of(role));
-    let unpriced_calls = tally.spend.unpriced_calls();
+    let by_role = |role: Role| (role.name().to_owned(), spend.of(role));
+    let unpriced_calls = spend.unpriced_calls();
     Summary {
         schema_version: SCHEMA_VERSION,
         run: Run {
@@ -354,7 +357,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 .into_iter()
                 .map(|(role, line)| (role, line.tokens))
                 .collect::<BTreeMap<_, _>>(),
-            cost: Cost { total_usd: tally.spend.cost().dollars(), complete: unpriced_calls == 0, unpriced_calls },
+            cost: Cost { total_usd: spend.cost().dollars(), complete: unpriced_calls == 0, unpriced_calls },
             llm_calls: Role::ALL.map(by_role).into_iter().map(|(role, line)| (role, line.calls)).collect(),
             models,
             attempts: Attempts { total: planned + 1, lost: 1 },
