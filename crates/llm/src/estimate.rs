@@ -11,14 +11,12 @@ const UNBOUNDED_REPLY: u64 = 512;
 const MESSAGE_OVERHEAD_BYTES: u64 = 16;
 
 /// About four bytes of text make a token; never 0 for a text that is there.
-#[must_use]
-pub fn tokens_of_bytes(bytes: u64) -> u64 {
+pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }
 
 /// The bytes of a request that a model reads: messages, tools and the schema.
-#[must_use]
-pub fn request_bytes(request: &Request) -> u64 {
+pub(crate) fn request_bytes(request: &Request) -> u64 {
     let messages: u64 = request
         .messages
         .iter()
@@ -33,8 +31,7 @@ pub fn request_bytes(request: &Request) -> u64 {
 }
 
 /// The tokens to set aside before a call: what is asked and the longest reply.
-#[must_use]
-pub fn reserve(request: &Request) -> u64 {
+pub(crate) fn reserve(request: &Request) -> u64 {
     tokens_of_bytes(request_bytes(request)) + request.max_tokens.map_or(UNBOUNDED_REPLY, u64::from)
 }
 

@@ -2,11 +2,11 @@
 //!
 //! One small trait, [`Model`]; [`openai`] speaks to servers, [`mock`] answers by itself; [`limit`] and
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
-//! named by its place, a [`price`] turns tokens into money, and an [`estimate`] stands for tokens not yet counted.
+//! named by its place, a [`price`] turns tokens into money, and an `estimate` stands for tokens not yet counted.
 
 pub mod endpoint;
 pub mod error;
-pub mod estimate;
+mod estimate;
 pub mod key;
 pub mod limit;
 pub mod mock;

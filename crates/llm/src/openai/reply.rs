@@ -95,9 +95,9 @@ pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 #[derive(Debug)]
 pub(super) struct Few<T>(pub(super) Vec<T>);
 
-/// Of a list, or null: its first item, if it has one.
+/// Of a list, or null: its first item, if it has one. In a box, since serde moves what it has read many times.
 #[derive(Debug)]
-pub(super) struct First<T>(pub(super) Option<T>);
+pub(super) struct First<T>(pub(super) Option<Box<T>>);
 
 /// `null`, text, or an array of parts of which the text is kept; reasoning is not part of what was said.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FirstVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
-        let first = list.next_element()?;
+        let first = list.next_element()?.map(Box::new);
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(First(first))
     }

@@ -1,16 +1,16 @@
 //! Server-sent events: bytes in as they come, the data of whole events out (WHATWG HTML, section 9.2).
 
 /// A line, and the data of an event of many lines: far above what a chat completion sends at once.
-pub const LONGEST_BYTES: usize = 256 * 1024;
+pub(super) const LONGEST_BYTES: usize = 256 * 1024;
 
 /// A line or an event above [`LONGEST_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stream has a line of more than {LONGEST_BYTES} bytes")]
-pub struct TooLong;
+pub(super) struct TooLong;
 
 /// Cuts a stream into events. What it gives does not depend on how the bytes were split on their way.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub(super) struct Reader {
     buffer: Vec<u8>,
     /// Where the unread part of the buffer begins.
     start: usize,
@@ -25,7 +25,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn feed(&mut self, bytes: &[u8]) {
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.start);
         self.scanned -= self.start;
         self.start = 0;
@@ -33,12 +33,12 @@ impl Reader {
     }
 
     /// The stream is over. Many servers leave out the empty line after the last event.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.feed(b"\n\n");
     }
 
     /// The data of the next whole event, if there is one yet.
-    pub fn next_event(&mut self) -> Result<Option<&[u8]>, TooLong> {
+    pub(super) fn next_event(&mut self) -> Result<Option<&[u8]>, TooLong> {
         if std::mem::take(&mut self.given) {
             self.data.clear();
             self.has_data = false;
