@@ -1,0 +1,206 @@
+//! The whole path in one process on a paused clock: a real coordinator, real workers, real gRPC over in-memory
+//! pipes, the store in memory and the mock model. Hours pass in seconds.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use proto::v1::RunState;
+use record::{Blame, FailureKind, Summary, Verdict};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use self::house::House;
+
+mod house;
+
+/// A conversation of up to six turns, each of them and the whole judged.
+fn talks() -> Value {
+    let user = json!({ "persona": "a customer in a hurry", "objective": "get a refund for order 1234" });
+    let judged = json!([{ "type": "llm_judge", "prompt": "Was the agent of help?", "expected": "yes" }]);
+    json!([{
+        "name": "talk",
+        "input": "Hello, where is my money?",
+        "conversation": {
+            "max_turns": 6,
+            "timeout_per_turn_ms": 600_000,
+            "total_timeout_ms": 36_000_000,
+            "user_simulator": user,
+            "termination_conditions": [{ "type": "user_expresses_satisfaction" }],
+            "turn_evaluations": judged,
+            "final_evaluations": judged,
+        },
+    }])
+}
+
+/// One message and its judgment.
+fn questions() -> Value {
+    let judged = json!([{ "type": "llm_judge", "prompt": "Was the agent of help?", "expected": "yes" }]);
+    json!([{ "name": "question", "input": "How do I reset my password?", "evaluations": judged }])
+}
+
+fn mock(behaviour: Value) -> llm::endpoint::Settings {
+    serde_json::from_value(json!({ "kind": "mock", "mock": behaviour })).unwrap()
+}
+
+/// A slow and fallible agent, in the middle of the night.
+fn fallible() -> llm::endpoint::Settings {
+    mock(json!({
+        "pass": [{ "probability": 0.9 }],
+        "latency": { "kind": "lognormal", "ms": 2_000, "sigma": 0.8, "max_ms": 60_000 },
+        "judge": { "sensitivity": 0.9, "specificity": 0.95, "malformed_rate": 0.1 },
+        "error_rate": 0.01,
+    }))
+}
+
+fn failures(summary: &Summary) -> BTreeMap<(FailureKind, Blame), u64> {
+    summary.summary.failures.iter().map(|failure| ((failure.kind, failure.blame), failure.trials)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn eight_hours_of_slow_conversations() {
+    let mut house = House::open().await;
+    let slow = mock(json!({ "latency": { "kind": "lognormal", "ms": 60_000, "sigma": 0.3, "max_ms": 110_000 } }));
+    let worker = house.hire(&slow, 3);
+    let began = Instant::now();
+    let run = house.submit(&house::plan(&talks(), 120)).await;
+    let last = house.followed(&run).await;
+    let hours = began.elapsed().as_secs_f64() / 3_600.0;
+    assert!((8.0..16.0).contains(&hours), "{hours} h");
+    assert_eq!((last.state(), last.pass, last.lost_attempts), (RunState::Finished, 120, 0));
+    let totals = house.summary(&run).await.summary;
+    assert_eq!((totals.trials.pass, totals.conversations, totals.completed_rate), (120, 120, 1.0));
+    // Every reply was slow, and no wait for a slot or a permit is in the latency.
+    let p50 = totals.latency.turn.p50_ms;
+    assert!((55_000.0..65_000.0).contains(&p50), "{p50}");
+    assert_eq!(totals.attempts.lost, 0);
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_workers_of_which_one_is_lost_are_as_good_as_one() {
+    let plan = house::plan(&talks(), 120);
+    let mut house = House::open().await;
+    let alone = house.hire(&fallible(), 8);
+    let run = house.submit(&plan).await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+    let expected = house.view(&run).await;
+    assert_eq!(expected.len(), 120);
+    let verdicts: std::collections::BTreeSet<&str> =
+        expected.iter().map(|trial| trial["verdict"].as_str().unwrap()).collect();
+    assert!(verdicts.len() >= 3, "the trials differ: {verdicts:?}");
+    alone.drained().await;
+    house.close().await;
+
+    for lost_after in [0.5, 5.0, 31.7] {
+        let mut house = House::open().await;
+        let (stays, lost) = (house.hire(&fallible(), 5), house.hire(&fallible(), 3));
+        let run = house.submit(&plan).await;
+        let (last, ()) = tokio::join!(house.followed(&run), async {
+            sleep(Duration::from_secs_f64(lost_after)).await;
+            lost.killed();
+        });
+        assert_eq!(last.state(), RunState::Finished);
+        assert!(last.lost_attempts >= 3, "after {lost_after} s: {}", last.lost_attempts);
+        assert_eq!(house.view(&run).await, expected, "lost after {lost_after} s");
+        let totals = house.summary(&run).await.summary;
+        assert_eq!(totals.attempts.total, 120 + totals.attempts.lost);
+        stays.drained().await;
+        house.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drained_worker_and_an_interrupted_run_lose_nothing() {
+    let plan = house::plan(&talks(), 60);
+    let mut house = House::open().await;
+    let (stays, goes) = (house.hire(&fallible(), 4), house.hire(&fallible(), 4));
+    let run = house.submit(&plan).await;
+    sleep(Duration::from_secs(20)).await;
+    goes.drained().await;
+    sleep(Duration::from_secs(20)).await;
+    // What is being played ends; what waits is left for another day.
+    house.cancel(&run, true).await;
+    let last = house.followed(&run).await;
+    let played = last.pass + last.fail + last.inconclusive + last.error;
+    assert_eq!((last.state(), last.lost_attempts), (RunState::Interrupted, 0));
+    assert!((8..60).contains(&played), "{played}");
+    assert_eq!(house.view(&run).await.len() as u64, played);
+    house.resume(&run).await;
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.lost_attempts), (RunState::Finished, 0));
+    let interrupted = house.view(&run).await;
+    stays.drained().await;
+    house.close().await;
+
+    let mut house = House::open().await;
+    let worker = house.hire(&fallible(), 8);
+    let run = house.submit(&plan).await;
+    house.followed(&run).await;
+    assert_eq!(interrupted, house.view(&run).await);
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_gets_stuck_fails_its_own_trials_and_holds_up_no_other() {
+    let mut house = House::open().await;
+    let worker = house.hire(&mock(json!({ "latency": { "ms": 1_000 } })), 4);
+    let stuck = house.hire(&mock(json!({ "hang_rate": 0.05, "latency": { "ms": 1_000 } })), 4);
+    let run = house.submit(&house::plan(&talks(), 80)).await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+    let summary = house.summary(&run).await;
+    let failures = failures(&summary);
+    // The user and the judge that hang are asked again, the agent is not.
+    assert_eq!(failures.keys().copied().collect::<Vec<_>>(), [(FailureKind::AgentTimeout, Blame::Agent)]);
+    let trials = summary.summary.trials;
+    assert_eq!((trials.pass + trials.error, trials.fail), (80, 0));
+    assert!((1..40).contains(&trials.error), "{trials:?}");
+    assert_eq!(summary.verdict, record::summary::RunVerdict::Fail, "an agent that gets stuck does not pass");
+    worker.drained().await;
+    stuck.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_throttles_makes_nothing_fail() {
+    let mut throttled = mock(json!({
+        "rate_limit": { "rate": 0.3, "retry_after_ms": 3_000 },
+        "latency": { "ms": 500 },
+    }));
+    throttled.limits = serde_json::from_value(json!({ "requests_per_minute": 300, "concurrency": 6 })).unwrap();
+    let mut house = House::open().await;
+    let worker = house.hire(&throttled, 8);
+    let began = Instant::now();
+    let run = house.submit(&house::plan(&talks(), 60)).await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+    let summary = house.summary(&run).await;
+    assert_eq!(failures(&summary), BTreeMap::new());
+    assert_eq!((summary.summary.trials.pass, summary.summary.attempts.lost), (60, 0));
+    let calls: u64 = summary.summary.llm_calls.values().sum();
+    let least = calls as f64 / 300.0 * 60.0;
+    assert!(began.elapsed().as_secs_f64() > least, "{calls} calls in {:?}", began.elapsed());
+    // The wait for permits is in no latency.
+    let slowest = summary.summary.latency.turn.max_ms;
+    assert!((499.0..600.0).contains(&slowest), "{slowest}");
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rate_at_which_an_agent_passes_is_found() {
+    let mut house = House::open().await;
+    let worker = house.hire(&mock(json!({ "pass": [{ "probability": 0.7 }], "latency": { "ms": 100 } })), 32);
+    let trials = 2_000;
+    let run = house.submit(&house::plan(&questions(), trials)).await;
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.pass + last.fail), (RunState::Finished, u64::from(trials)));
+    let n = f64::from(trials);
+    let sigma = (n * 0.7 * 0.3).sqrt();
+    assert!((last.pass as f64 - 0.7 * n).abs() < 4.0 * sigma, "{} of {n} passed", last.pass);
+    let rate = house.summary(&run).await.summary.pass_rate;
+    assert!(rate.low < 0.7 + 0.03 && rate.high > 0.7 - 0.03 && rate.n == 2_000, "{rate:?}");
+    let failed = house.view(&run).await.iter().filter(|trial| trial["verdict"] == Verdict::Fail.name()).count();
+    assert_eq!(failed as u64, last.fail);
+    worker.drained().await;
+    house.close().await;
+}

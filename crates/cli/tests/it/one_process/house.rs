@@ -1,0 +1,180 @@
+//! A coordinator with its store, and the workers that are hired for it.
+
+use std::{collections::BTreeMap, io, sync::Arc};
+
+use coordinator::{Clock, Config, Coordinator};
+use hyper_util::rt::TokioIo;
+use llm::{endpoint::Endpoint, retry::Policy};
+use proto::v1::{self, runs_client::RunsClient};
+use record::{Summary, view::verdict_view};
+use scenario::{
+    Plan,
+    plan::{self, Choices},
+    read,
+};
+use serde_json::{Value, json};
+use store::Memory;
+use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+use worker::{Models, Resources, Timing, Worker, environment::Execution};
+
+/// 2026-11-21T03:00:00Z
+const STARTED_AT: i64 = 1_795_230_000_000;
+const PIPE_BYTES: usize = 1 << 20;
+
+pub(super) struct House {
+    pipes: mpsc::Sender<io::Result<DuplexStream>>,
+    people: RunsClient<Channel>,
+    drain: CancellationToken,
+    coordinator: JoinHandle<()>,
+    runs: u32,
+}
+
+impl House {
+    pub(super) async fn open() -> Self {
+        let store = Arc::new(Memory::new());
+        let clock = Clock::new(|| STARTED_AT);
+        let (coordinator, handle) = Coordinator::open(store, Config::default(), clock).await.unwrap();
+        let (pipes, incoming) = mpsc::channel(4);
+        let drain = CancellationToken::new();
+        let router = coordinator::service::router(handle).await.unwrap();
+        let drained = drain.clone();
+        let served =
+            router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
+        let coordinator = tokio::spawn(async move {
+            let (served, ()) = tokio::join!(served, coordinator.run(drained));
+            served.unwrap();
+        });
+        let people = RunsClient::new(channel(pipes.clone()));
+        Self { pipes, people, drain, coordinator, runs: 0 }
+    }
+
+    /// A worker with agent, user and judge behind one endpoint.
+    pub(super) fn hire(&self, endpoint: &llm::endpoint::Settings, slots: u32) -> Hired {
+        let endpoint = Arc::new(Endpoint::open("mock", endpoint).unwrap());
+        let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
+        let model = || endpoint.model(Policy::model());
+        let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new() };
+        let resources = Resources {
+            agents: BTreeMap::from([("mock".to_owned(), agent)]),
+            models,
+            hooks: BTreeMap::new(),
+            databases: BTreeMap::new(),
+            execution: Execution::Off,
+            unsettled: Box::new(move || endpoint.unsettled_nanos()),
+        };
+        let config = worker::Config { name: "hired".to_owned(), slots, timing: Timing::default() };
+        let drain = CancellationToken::new();
+        let task = tokio::spawn(Worker::new(config, resources).run(channel(self.pipes.clone()), drain.clone()));
+        Hired { task, drain }
+    }
+
+    pub(super) async fn submit(&mut self, plan: &Plan) -> String {
+        self.runs += 1;
+        let run = format!("20261121-030000-{:04}", self.runs);
+        let request = v1::SubmitRequest {
+            run: run.clone(),
+            plan: plan.to_json().into_bytes().into(),
+            submitted_at: STARTED_AT,
+            version: "0.1.0".to_owned(),
+        };
+        let planned = self.people.submit(request).await.unwrap().into_inner().planned;
+        assert_eq!(planned, plan.planned());
+        run
+    }
+
+    /// Waits until the run ends, and returns the last of its progress.
+    pub(super) async fn followed(&mut self, run: &str) -> v1::Progress {
+        let request = v1::WatchRequest { run: run.to_owned() };
+        let mut updates = self.people.watch(request).await.unwrap().into_inner();
+        let mut last = None;
+        while let Some(progress) = updates.message().await.unwrap() {
+            last = Some(progress);
+        }
+        last.expect("the first comes at once")
+    }
+
+    pub(super) async fn cancel(&mut self, run: &str, drain: bool) {
+        self.people.cancel(v1::CancelRequest { run: run.to_owned(), drain }).await.unwrap();
+    }
+
+    pub(super) async fn resume(&mut self, run: &str) {
+        self.people.resume(v1::ResumeRequest { run: run.to_owned() }).await.unwrap();
+    }
+
+    pub(super) async fn summary(&mut self, run: &str) -> Summary {
+        let reply = self.people.get_summary(v1::GetSummaryRequest { run: run.to_owned() }).await.unwrap();
+        serde_json::from_slice(&reply.into_inner().summary).unwrap()
+    }
+
+    /// What must not depend on how it was played: each trial's verdict view and its words.
+    pub(super) async fn view(&mut self, run: &str) -> Vec<Value> {
+        let request = v1::ExportRequest { run: run.to_owned(), first: 0 };
+        let mut trials = self.people.export(request).await.unwrap().into_inner();
+        let mut view = Vec::new();
+        while let Some(exported) = trials.next().await {
+            let v1::ExportedTrial { trial, turns } = exported.unwrap();
+            let trial = proto::trial::from_wire(trial.unwrap()).unwrap();
+            assert_eq!(trial.turns as usize, turns.len(), "all words of trial {} are there", trial.number);
+            let mut seen = verdict_view(&trial);
+            seen["words"] = turns.iter().map(|turn| json!([turn.number, turn.user, turn.agent])).collect();
+            view.push(seen);
+        }
+        view
+    }
+
+    pub(super) async fn close(self) {
+        self.drain.cancel();
+        drop(self.people);
+        self.coordinator.await.unwrap();
+    }
+}
+
+pub(super) struct Hired {
+    task: JoinHandle<Result<(), worker::Error>>,
+    drain: CancellationToken,
+}
+
+impl Hired {
+    /// Finishes what it plays, and goes.
+    pub(super) async fn drained(self) {
+        self.drain.cancel();
+        self.task.await.unwrap().unwrap();
+    }
+
+    /// Gone in the middle of a word, with its connection.
+    pub(super) fn killed(self) {
+        self.task.abort();
+    }
+}
+
+/// A plan of one scenario with these steps.
+pub(super) fn plan(steps: &Value, repeats: u32) -> Plan {
+    let scenario = json!({
+        "name": "night", "description": "d", "environment": { "type": "local" },
+        "run": steps, "judgment": { "strategy": "all_pass" },
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("night.scenario.yaml");
+    // JSON is YAML.
+    std::fs::write(&path, scenario.to_string()).unwrap();
+    let reading = read::read(&[path]);
+    assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
+    let choices = Choices { seed: 7, repeats: Some(repeats), ..Choices::default() };
+    plan::build(&reading, &choices).unwrap()
+}
+
+/// A channel whose connections are pipes.
+fn channel(pipes: mpsc::Sender<io::Result<DuplexStream>>) -> Channel {
+    let connect = tower::service_fn(move |_: http::Uri| {
+        let pipes = pipes.clone();
+        async move {
+            let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
+            pipes.send(Ok(theirs)).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+            Ok::<_, io::Error>(TokioIo::new(ours))
+        }
+    });
+    tonic::transport::Endpoint::from_static("http://house").connect_with_connector_lazy(connect)
+}
