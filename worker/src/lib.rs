@@ -25,5 +25,5 @@ mod trial;
 mod worker;
 
 pub use resources::{Models, Resources};
-pub use session::{Config, Error, Timing};
+pub use session::{Config, Drain, Error, Timing};
 pub use worker::Worker;

@@ -48,12 +48,30 @@ impl Default for Timing {
     }
 }
 
+/// How a worker is asked to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Drain {
+    /// Take no more trials, and finish those that are being played.
+    pub begin: CancellationToken,
+    /// Give back what is being played too, at once. Means nothing before the drain began.
+    pub hurry: CancellationToken,
+}
+
+impl From<CancellationToken> for Drain {
+    fn from(begin: CancellationToken) -> Self {
+        Self { begin, hurry: CancellationToken::new() }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("reach the coordinator within {} s: {last}", patience.as_secs())]
     Unreachable { patience: Duration, last: String },
     #[error("join the coordinator: {0}")]
     Refused(String),
+    /// The session ended before the coordinator had everything; those trials will be played again.
+    #[error("send the last results: the coordinator was away for too long")]
+    Unsent,
 }
 
 const RECONNECT: Duration = Duration::from_millis(200);
@@ -65,16 +83,19 @@ pub(crate) async fn run(
     executor: &mut Executor,
     outbox: &Outbox,
     gate: &Gate,
-    drain: &CancellationToken,
+    drain: &Drain,
 ) -> Result<(), Error> {
     let mut client = CoordinatorClient::new(channel)
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
-    while let Some(joined) = join(config, &mut client, drain).await? {
+    while let Some(joined) = join(config, &mut client, &drain.begin).await? {
         let mut session = Session::new(&joined, config, &mut client, executor, outbox, gate);
         match session.live(drain).await {
             End::Drained => break,
             End::Over | End::Broken => {
+                if drain.begin.is_cancelled() && !outbox.is_empty() {
+                    return Err(Error::Unsent);
+                }
                 executor.abandon_all();
                 outbox.clear();
                 // A coordinator that sends everybody home is not asked again at once.

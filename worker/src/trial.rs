@@ -4,11 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use record::{
     Failure, FailureKind, Finding, Scope, Trial, Turn, Verdict,
-    call::Spend,
     turn::Speaker,
     verdict::{conclude, invert},
 };
-use scenario::{Action, History, OnFailure, Rule, Strategy};
+use scenario::{Action, History, OnFailure, Rule};
 
 use crate::{
     conversation,
@@ -57,26 +56,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
 
 /// A trial of which nothing was played.
 pub(crate) fn unplayed(ticket: &Ticket, verdict: Verdict, failure: Failure) -> Trial {
-    Trial {
-        number: ticket.trial.number,
-        trial_id: ticket.trial.id.clone(),
-        case_id: ticket.trial.case_id.clone(),
-        case: ticket.trial.case,
-        repeat: ticket.trial.repeat,
-        epoch: ticket.attempt.epoch,
-        seed: ticket.trial.seed,
-        verdict,
-        failure: Some(failure),
-        strategy: Strategy::default(),
-        termination_reason: None,
-        turns: 0,
-        conversations: 0,
-        duration_ms: 0,
-        latencies: Vec::new(),
-        spend: Spend::default(),
-        judgments: Vec::new(),
-        keep_transcript: true,
-    }
+    Trial::unplayed(&ticket.trial, ticket.attempt.epoch, verdict, failure)
 }
 
 async fn set_up(stage: &mut Stage) -> Result<(), Failure> {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use crate::{Config, Error, Resources, executor::Executor, gate::Gate, outbox::Outbox, session};
+use crate::{Config, Drain, Error, Resources, executor::Executor, gate::Gate, outbox::Outbox, session};
 
 #[derive(Debug)]
 pub struct Worker {
@@ -19,12 +18,12 @@ impl Worker {
         Self { config, resources: Arc::new(resources) }
     }
 
-    /// Runs until `drain` is cancelled and everything that was being played is committed, or until the
+    /// Runs until a drain began and everything that was being played is committed or given back, or until the
     /// coordinator cannot be reached for longer than the configured patience.
-    pub async fn run(self, channel: Channel, drain: CancellationToken) -> Result<(), Error> {
+    pub async fn run(self, channel: Channel, drain: impl Into<Drain>) -> Result<(), Error> {
         let gate = Gate::new();
         let outbox = Outbox::new(gate.clone());
         let mut executor = Executor::new(self.config.slots, self.resources, outbox.clone(), gate.clone());
-        session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain).await
+        session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain.into()).await
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Embedded {
     coordinator: JoinHandle<()>,
     store: Arc<Sqlite>,
     /// Ends the worker, then the coordinator.
-    drain_worker: CancellationToken,
+    drain_worker: worker::Drain,
     drain_coordinator: CancellationToken,
 }
 
@@ -65,7 +65,7 @@ impl Embedded {
                 tracing::warn!(%error, "failed to serve in this process");
             }
         });
-        let drain_worker = CancellationToken::new();
+        let drain_worker = worker::Drain::default();
         let worker = match worker {
             None => None,
             Some((resources, slots)) => {
@@ -81,13 +81,22 @@ impl Embedded {
         &mut self.client
     }
 
+    /// A handle that makes the worker give back what it plays, at once.
+    pub(crate) fn hurry(&self) -> impl Fn() + use<> {
+        let drain = self.drain_worker.clone();
+        move || {
+            drain.begin.cancel();
+            drain.hurry.cancel();
+        }
+    }
+
     pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan) -> anyhow::Result<()> {
         submit::hand_over(&mut self.client, run, plan).await
     }
 
     /// Lets the worker finish what it holds, then ends the coordinator.
     pub(crate) async fn stop(self) {
-        self.drain_worker.cancel();
+        self.drain_worker.begin.cancel();
         if let Some(worker) = self.worker {
             match worker.await {
                 Ok(Err(error)) => tracing::warn!(%error, "the worker ended badly"),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use indicatif::{HumanCount, HumanDuration};
 use scenario::{
     Plan,
-    estimate::{Estimate, Load, Use, estimate},
+    estimate::{Estimate, Use, estimate},
 };
 
 use crate::settings::{MOCK, Settings};
@@ -42,11 +42,11 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
 
 fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) {
     let _ = writeln!(text, "\n{:<12} {:>14} {:>16} {:>16}", "role", "calls", "input tokens", "output tokens");
-    let roles: [(&str, fn(&Load) -> Use); 3] =
-        [("agent", |load| load.agent), ("user_sim", |load| load.user_sim), ("judge", |load| load.judge)];
+    let (low, high) = (&size.typical, &size.upper);
     let mut calls = 0;
-    for (role, of) in roles {
-        let (typical, upper) = (of(&size.typical), of(&size.upper));
+    for (role, typical, upper) in
+        [("agent", low.agent, high.agent), ("user_sim", low.user_sim, high.user_sim), ("judge", low.judge, high.judge)]
+    {
         calls += typical.calls;
         let range = |from: u64, to: u64| format!("{}–{}", short(from), short(to));
         let _ = writeln!(

@@ -24,10 +24,9 @@ pub(crate) fn client(channel: Channel) -> Client {
 }
 
 /// What Ctrl-C does while a run is followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnInterrupt {
-    /// The run is ours: drain it, then stop it.
-    StopTheRun,
+pub(crate) enum OnInterrupt<'a> {
+    /// The run is ours: drain it, then call this, which gives up what is being played. Either way it can be resumed.
+    StopTheRun(&'a (dyn Fn() + Sync)),
     /// The run is somebody's: only stop looking.
     StopLooking,
 }
@@ -38,7 +37,7 @@ pub(crate) async fn watch(
     run: &RunId,
     quiet: bool,
     interrupts: &Interrupts,
-    on_interrupt: OnInterrupt,
+    on_interrupt: OnInterrupt<'_>,
 ) -> anyhow::Result<Option<v1::Progress>> {
     let mut updates = client
         .watch(v1::WatchRequest { run: run.as_str().to_owned() })
@@ -67,16 +66,17 @@ pub(crate) async fn watch(
             },
             () = interrupts.reached(asked + 1), if asked < 2 => {
                 asked += 1;
-                if on_interrupt == OnInterrupt::StopLooking {
+                let OnInterrupt::StopTheRun(hurry) = &on_interrupt else {
                     shown.finish(None);
                     return Ok(None);
+                };
+                if asked == 2 {
+                    shown.note("interrupted again: giving up the trials that are being played");
+                    hurry();
+                    continue;
                 }
-                shown.note(if asked == 1 {
-                    "interrupted: finishing the trials that are being played; once more stops them"
-                } else {
-                    "interrupted again: stopping"
-                });
-                let request = v1::CancelRequest { run: run.as_str().to_owned(), drain: asked == 1 };
+                shown.note("interrupted: finishing the trials that are being played; once more gives them up");
+                let request = v1::CancelRequest { run: run.as_str().to_owned(), drain: true };
                 client.cancel(request).await.map_err(|status| anyhow!("the run cannot be stopped: {}", status.message()))?;
             }
         }

@@ -94,6 +94,8 @@ fn figures(progress: &v1::Progress) -> String {
     }
     if progress.workers == 0 && done < progress.planned {
         text.push_str("  waiting for a worker");
+    } else if !progress.waiting_for.is_empty() {
+        text.push_str(&format!("  waiting: {}", progress.waiting_for));
     }
     if progress.lost_attempts > 0 {
         text.push_str(&format!("  {} attempts lost", progress.lost_attempts));

@@ -36,7 +36,8 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
     let reply = ask(embedded.client(), &run).await?;
     say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
-    let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, OnInterrupt::StopTheRun).await?;
+    let hurry = embedded.hurry();
+    let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await?;
     run::finish(embedded, &run, &folder, args.quiet, last.as_ref()).await
 }
 

@@ -28,7 +28,9 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let store = embedded::open(&folder.store()).await?;
     let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
     embedded.submit(&run, &plan).await?;
-    let last = follow::watch(embedded.client(), &run, args.output.quiet, &interrupts, OnInterrupt::StopTheRun).await?;
+    let hurry = embedded.hurry();
+    let last =
+        follow::watch(embedded.client(), &run, args.output.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await?;
     finish(embedded, &run, &folder, args.output.quiet, last.as_ref()).await
 }
 

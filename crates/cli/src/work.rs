@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use tokio_util::sync::CancellationToken;
-use worker::{Config, Timing, Worker};
+use worker::{Config, Drain, Timing, Worker};
 
 use crate::{args, assemble, exit::Exit, remote, settings, signals::Interrupts};
 
@@ -19,23 +18,19 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     let name = args.name.unwrap_or_else(usual_name);
     let config = Config { name: name.clone(), slots: assemble::slots(&read, &args.capacity), timing };
     let channel = remote::lazy(&args.coordinator)?;
-    let drain = CancellationToken::new();
+    let drain = Drain::default();
     let interrupts = Interrupts::listen();
-    let (once, twice) = (interrupts.clone(), interrupts);
     let draining = drain.clone();
     tokio::spawn(async move {
-        once.reached(1).await;
-        say("draining: finishing the trials that are being played; once more stops them");
-        draining.cancel();
+        interrupts.reached(1).await;
+        say("draining: finishing the trials that are being played; once more gives them back");
+        draining.begin.cancel();
+        interrupts.reached(2).await;
+        draining.hurry.cancel();
     });
     say(&format!("worker {name}: {} slots, coordinator {}", config.slots, args.coordinator));
-    tokio::select! {
-        ended = Worker::new(config, resources).run(channel, drain) => {
-            ended.context("failed to work")?;
-            Ok(Exit::Held)
-        }
-        () = twice.reached(2) => Ok(Exit::Interrupted),
-    }
+    Worker::new(config, resources).run(channel, drain).await.context("failed to work")?;
+    Ok(Exit::Held)
 }
 
 fn usual_name() -> String {

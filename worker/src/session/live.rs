@@ -11,16 +11,17 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
-use tokio_util::sync::CancellationToken;
 use tonic::{Streaming, transport::Channel};
 
-use super::{Config, RECONNECT};
+use super::{Config, Drain, RECONNECT};
 use crate::{executor::Executor, gate::Gate, outbox::Outbox};
 
 /// Results are sent at most this long after they came, so that many of them share a batch.
 const LINGER: Duration = Duration::from_millis(10);
 /// How long the last word may take to arrive.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// Between two claims, where the last one brought what cannot be played.
+const DECLINED: Duration = Duration::from_secs(1);
 /// Words that may wait in the pipe; batches that find no room stay in the outbox.
 const PIPE_WORDS: usize = 64;
 
@@ -56,6 +57,8 @@ pub(super) struct Session<'a> {
     unanswered: VecDeque<Instant>,
     /// Batches are put into the pipe until the outbox is empty.
     flushing: bool,
+    /// How long after the last answered beat the session lives for certain.
+    self_fence: Duration,
     config: &'a Config,
     client: &'a mut CoordinatorClient<Channel>,
     executor: &'a mut Executor,
@@ -85,6 +88,8 @@ impl<'a> Session<'a> {
             unsaid: VecDeque::new(),
             unanswered: VecDeque::new(),
             flushing: false,
+            // Two thirds of what the coordinator waits, so that clocks may differ.
+            self_fence: config.timing.self_fence.min(Duration::from_millis(u64::from(joined.ttl_millis)) * 2 / 3),
             config,
             client,
             executor,
@@ -94,7 +99,7 @@ impl<'a> Session<'a> {
     }
 
     /// Over as many streams as it takes.
-    pub(super) async fn live(&mut self, drain: &CancellationToken) -> End {
+    pub(super) async fn live(&mut self, drain: &Drain) -> End {
         loop {
             let end = self.stream(drain).await;
             if end != End::Broken {
@@ -102,7 +107,7 @@ impl<'a> Session<'a> {
             }
             tracing::debug!(session = self.id, "stream to the coordinator broke");
             self.apart.get_or_insert_with(Instant::now);
-            if drain.is_cancelled() && self.executor.is_idle() && self.outbox.is_empty() {
+            if drain.begin.is_cancelled() && self.executor.is_idle() && self.outbox.is_empty() {
                 return End::Drained;
             }
             // Trials go on for a moment: a coordinator that restarts quickly costs nothing.
@@ -112,7 +117,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    async fn stream(&mut self, drain: &CancellationToken) -> End {
+    async fn stream(&mut self, drain: &Drain) -> End {
         self.unsaid.clear();
         self.unanswered.clear();
         self.flushing = false;
@@ -136,7 +141,7 @@ impl<'a> Session<'a> {
         loop {
             let welcome = self.apart.is_none();
             if welcome {
-                if drain.is_cancelled() {
+                if drain.begin.is_cancelled() {
                     self.begin_drain();
                 }
                 if self.leaving.is_none() {
@@ -179,7 +184,10 @@ impl<'a> Session<'a> {
                 }
                 _ = beats.tick(), if welcome => self.say_beat(),
                 () = sleep_until(self.not_before), if claims_later => {}
-                () = drain.cancelled(), if welcome && self.leaving.is_none() => {}
+                () = drain.begin.cancelled(), if welcome && self.leaving.is_none() => {}
+                () = drain.hurry.cancelled(), if welcome && self.leaving.is_some() && self.executor.busy() > 0 => {
+                    self.give_up_running();
+                }
                 () = at(self.leaving), if welcome && self.executor.busy() > 0 => self.give_up_running(),
                 () = at(closes_at) => self.gate.set_away(true),
                 () = sleep_until(fenced_at) => return End::Over,
@@ -253,13 +261,21 @@ impl<'a> Session<'a> {
             };
             if let Err(error) = learned {
                 tracing::warn!(run = lease.run, error, "the plan of a lease cannot be had");
+                self.decline(lease);
                 return None;
             }
         }
         if let Err(error) = self.executor.lend(lease) {
             tracing::warn!(run = lease.run, %error, "a lease cannot be played");
+            self.decline(lease);
         }
         None
+    }
+
+    /// Gives a lease back to whoever can play it, and does not ask again at once.
+    fn decline(&mut self, lease: &v1::Lease) {
+        self.release(vec![held_of(lease)]);
+        self.not_before = Instant::now() + DECLINED;
     }
 
     /// Waits for something of a coordinator that may be away; trials go on, until it is away for long.
@@ -289,7 +305,7 @@ impl<'a> Session<'a> {
 
     /// When the coordinator may have lent our trials to others.
     fn fenced_at(&self) -> Instant {
-        self.renewed + self.config.timing.self_fence
+        self.renewed + self.self_fence
     }
 
     fn claim_if_wanted(&mut self) {

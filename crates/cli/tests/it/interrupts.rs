@@ -38,5 +38,11 @@ fn two_interrupts_stop_at_once() {
     std::thread::sleep(Duration::from_millis(300));
     run.signal("INT");
     assert_eq!(run.wait(Duration::from_secs(10)), 130);
-    assert!(place.path().join("out/report.json").is_file(), "a partial report is written");
+    let report = place.json("out/report.json");
+    assert_eq!(report["run"]["state"], "interrupted", "a partial report is written");
+    // What was given up is played again.
+    place.write("gabfest.yaml", "slots: 64\n");
+    let resumed = place.run(&["resume", "out", "--quiet"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert_eq!(place.json("out/report.json")["summary"]["trials"]["not_started"], 0);
 }

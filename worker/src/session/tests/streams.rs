@@ -138,6 +138,8 @@ async fn a_plan_that_cannot_be_had_costs_its_lease_only() {
     scene.coordinator.plans.lock().unwrap().insert("broken".to_owned(), b"{}".to_vec());
     let broken = v1::Lease { plan_digest: "broken".to_owned(), ..scene.lease(1, 2) };
     line.grant(claim.number, vec![unknown, broken, scene.lease(2, 3)]).await;
+    assert_eq!(line.released().await, [held(0, 1)]);
+    assert_eq!(line.released().await, [held(1, 2)]);
     assert_eq!(numbers(&line.until_ended(1).await), [2]);
     line.listen(3 * SECOND).await;
     assert_eq!(line.held, []);
