@@ -23,6 +23,8 @@ use super::{
     sse,
 };
 
+/// Kept connections that may turn out to be closed, for one call.
+const MOST_STALE: u32 = 4;
 /// A body that is not streamed.
 const MOST_BODY_BYTES: usize = gather::MOST_BYTES;
 /// A stream, wrapping and all: the pieces of a long reply are some three hundred bytes for one token.
@@ -98,12 +100,8 @@ impl Client {
         })
     }
 
-    async fn hear(&self, call: reqwest::Request, request: &Request, sent: Instant) -> Result<Reply, Error> {
-        let (response, connected_at) = connect::watch(self.http.execute(call)).await;
-        let mut response = response.map_err(|error| self.unreachable(error))?;
-        let connect = connected_at.map(|at| at - sent);
-        // The latency of a call begins on a warm connection.
-        let sent = connected_at.unwrap_or(sent);
+    async fn hear(&self, request: &Request) -> Result<Reply, Error> {
+        let Answered { mut response, sent, connect } = self.send(request).await?;
         if !response.status().is_success() {
             let (body, _) = self.body(&mut response, MOST_BODY_BYTES).await;
             let (status, headers) = (response.status(), response.headers());
@@ -119,6 +117,43 @@ impl Client {
         };
         reply.timing.connect = connect;
         Ok(reply)
+    }
+
+    /// Sends a call until there is the head of an answer.
+    ///
+    /// A connection that was kept may have been closed by the server just before it is used again. Such a call is
+    /// sent anew, as HTTP clients do for calls with an `Idempotency-Key` (RFC 9110, 9.2.2), which all of ours have;
+    /// a server that closes a connection made for the call has failed, and that is not repeated here.
+    async fn send(&self, request: &Request) -> Result<Answered, Error> {
+        let mut stale = 0;
+        loop {
+            let began = Instant::now();
+            let (response, connected_at) = connect::watch(self.http.execute(self.call(request))).await;
+            match response {
+                Ok(response) => {
+                    // The latency of a call begins on a warm connection.
+                    let sent = connected_at.unwrap_or(began);
+                    return Ok(Answered { response, sent, connect: connected_at.map(|at| at - began) });
+                }
+                Err(error)
+                    if connected_at.is_none() && error.is_request() && !error.is_connect() && stale < MOST_STALE =>
+                {
+                    stale += 1;
+                }
+                Err(error) => return Err(self.unreachable(error)),
+            }
+        }
+    }
+
+    fn call(&self, request: &Request) -> reqwest::Request {
+        let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
+        let mut headers = self.headers.clone();
+        headers::write(&request.context, &mut headers);
+        // Not by way of a builder, which would copy the headers one by one.
+        let mut call = reqwest::Request::new(Method::POST, self.url.clone());
+        *call.headers_mut() = headers;
+        *call.body_mut() = Some(request::body(request, manner).into());
+        call
     }
 
     async fn hear_whole(&self, mut response: Response, request: &Request, sent: Instant) -> Result<Reply, Error> {
@@ -235,15 +270,15 @@ impl Model for Client {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
-        let mut headers = self.headers.clone();
-        headers::write(&request.context, &mut headers);
-        // Not by way of a builder, which would copy the headers one by one.
-        let mut call = reqwest::Request::new(Method::POST, self.url.clone());
-        *call.headers_mut() = headers;
-        *call.body_mut() = Some(request::body(request, manner).into());
-        self.hear(call, request, Instant::now()).await
+        self.hear(request).await
     }
+}
+
+/// The head of an answer, and when the call that it answers was on a warm connection.
+struct Answered {
+    response: Response,
+    sent: Instant,
+    connect: Option<Duration>,
 }
 
 enum Ending {

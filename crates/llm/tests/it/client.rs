@@ -329,3 +329,35 @@ async fn a_connection_is_used_again() {
         assert_eq!(peers.len(), 1, "stream {stream}, slowest {slowest:?}");
     }
 }
+
+/// Some servers close a connection after an answer without having said so, just as the next call is on its way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_connection_that_was_closed_is_no_fault() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 65_536];
+                let _ = stream.read(&mut bytes).await;
+                let body = r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#;
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+                // The next call is read and never answered.
+                let _ = stream.read(&mut bytes).await;
+            });
+        }
+    });
+    // With one try a fault could not hide behind another.
+    let model = open(&url, json!({}));
+    for _ in 0..6 {
+        let reply = model.ask(&request()).await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.tries), ("hi", 1));
+    }
+}
