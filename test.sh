@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must pass: format, lints, tests, documentation. The long suites are tasks of `cargo xtask`.
+# Everything that must pass: format, lints, tests, documentation, a browser on a report. CONTRIBUTING.md lists the long suites.
 set -euo pipefail
 cd "$(dirname "$0")"
 export RUSTDOCFLAGS="-D warnings"
