@@ -24,7 +24,7 @@ Examples:
 
 Exit codes:
   0 every gate held   1 a gate failed   2 usage, or a file with errors   3 not enough evidence
-  4 stopped by a budget   130 interrupted, after a drain, with a partial report";
+  4 stopped: a provider's quota is used up   130 interrupted, after a drain, with a partial report";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Logs {
@@ -130,7 +130,7 @@ pub(crate) struct Capacity {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) slots: Option<u32>,
     /// Let scenarios run programs: in a sandbox (bubblewrap), or on this machine as they are
-    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "sandbox")]
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sandbox")]
     pub(crate) allow_exec: Option<AllowExec>,
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct Report {
     #[arg(short, long, value_enum)]
     pub(crate) format: Option<Format>,
     /// Write the files here instead of into the run's folder
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "format")]
     pub(crate) out: Option<PathBuf>,
     /// Ask this coordinator instead of the folder's store
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
@@ -255,6 +255,9 @@ pub(crate) struct Mock {
     /// The address to listen on; port 0 takes a free one, which is printed
     #[arg(short, long, default_value = "127.0.0.1:8089", value_name = "ADDR")]
     pub(crate) listen: std::net::SocketAddr,
+    /// Listen on an address that other machines reach
+    #[arg(long)]
+    pub(crate) insecure_i_know: bool,
     /// The endpoint of the settings whose `mock` behaviour is served (the only one of kind mock, else the default)
     #[arg(short, long, value_name = "NAME")]
     pub(crate) endpoint: Option<String>,

@@ -7,7 +7,7 @@ use crate::{
     args::Check,
     diagnostics,
     exit::{Exit, usage},
-    plan, settings,
+    plan, settings, stdout,
 };
 
 pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
@@ -25,17 +25,12 @@ pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
     if found.iter().any(scenario::Diagnostic::is_error) {
         return Err(usage(anyhow!("{}", diagnostics::count(&found))));
     }
-    let scenarios = reading.scenarios.len();
-    print(&format!(
-        "{scenarios} scenarios, {} matrices and {} personas are fine ({})",
-        reading.matrices.len(),
-        reading.personas.names().count(),
+    stdout::line(&format!(
+        "{}, {} and {} are fine ({})",
+        stdout::plural(reading.scenarios.len(), "scenario", "scenarios"),
+        stdout::plural(reading.matrices.len(), "matrix", "matrices"),
+        stdout::plural(reading.personas.names().count(), "persona", "personas"),
         diagnostics::count(&found)
-    ));
+    ))?;
     Ok(Exit::Held)
-}
-
-#[expect(clippy::print_stdout, reason = "what this command answers")]
-fn print(text: &str) {
-    println!("{text}");
 }

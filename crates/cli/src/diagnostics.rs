@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::IsTerminal as _};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use scenario::{Diagnostic, diagnostic::Severity};
 
 /// At most this many are shown in full; the rest is counted.
@@ -22,6 +22,12 @@ pub(crate) fn print(diagnostics: &[Diagnostic]) {
     if sorted.len() > SHOWN {
         eprintln!("… and {} more", sorted.len() - SHOWN);
     }
+}
+
+/// A line that explains and asks for nothing.
+#[expect(clippy::print_stderr, reason = "diagnostics are what this file prints")]
+pub(crate) fn note(text: &str) {
+    eprintln!("note: {}", visible(text));
 }
 
 /// `2 errors, 1 warning`.
@@ -75,11 +81,16 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
     let text = source.and_then(|source| source.lines().nth(line.checked_sub(1)?)).map(visible);
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let Some(text) = text else {
-        let mut group = Group::with_title(level.primary_title(message.as_str()))
-            .element(annotate_snippets::Origin::path(diagnostic.path.as_str()));
-        if let Some(help) = &help {
-            group = group.element(Level::HELP.message(help.as_str()));
-        }
+        let title = level.primary_title(message.as_str());
+        let help = help.as_ref().map(|help| Level::HELP.message(help.as_str()));
+        let group = match (diagnostic.path.is_empty(), help) {
+            (false, Some(help)) => {
+                Group::with_title(title).element(Origin::path(diagnostic.path.as_str())).element(help)
+            }
+            (false, None) => Group::with_title(title).element(Origin::path(diagnostic.path.as_str())),
+            (true, Some(help)) => Group::with_title(title).element(help),
+            (true, None) => Group::with_title(title),
+        };
         return renderer.render(&[group]);
     };
     let (from, to) = span(&text, diagnostic.column as usize);

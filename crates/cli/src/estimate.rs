@@ -23,7 +23,8 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
             let persona = case.persona.as_deref().map_or(String::new(), |persona| format!("  as {persona}"));
             let combination =
                 case.combination.as_deref().map_or(String::new(), |combination| format!("  {combination}"));
-            let _ = writeln!(text, "{}  {}{combination}{persona}  against {}", case.id, case.scenario, case.agent);
+            let line = format!("{}  {}{combination}{persona}  against {}", case.id, case.scenario, case.agent);
+            let _ = writeln!(text, "{}", report::terminal::clean(&line));
         }
     }
     if size.cases > LISTED {

@@ -1,9 +1,6 @@
 //! Follows a run to its end, then writes its files and tells the result. The same for every transport.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    path::Path,
-};
+use std::{io::IsTerminal as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use futures_util::StreamExt as _;
@@ -13,7 +10,7 @@ use report::write::{Writer, Written};
 use scenario::RunId;
 use tonic::transport::Channel;
 
-use crate::{exit::Exit, progress::Progress, signals::Interrupts};
+use crate::{exit::Exit, progress::Progress, signals::Interrupts, stdout};
 
 pub(crate) type Client = RunsClient<Channel>;
 
@@ -90,7 +87,10 @@ pub(crate) async fn report(client: &mut Client, run: &RunId, folder: &Path, quie
     let (summary, written) = write(client, run, folder).await?;
     if !quiet {
         let text = format!("{}\nreport  {}\n", summary_text(&summary, &written), written.report_html.display());
-        let _ = std::io::stdout().write_all(text.as_bytes());
+        stdout::write(&text)?;
+        if summary.summary.failures.iter().any(|failure| failure.kind == record::FailureKind::ExecutionNotAllowed) {
+            stdout::line("hint    scenarios that run programs were skipped; --allow-exec plays them in a sandbox")?;
+        }
     }
     Ok(Exit::of(&summary))
 }

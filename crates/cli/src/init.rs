@@ -7,6 +7,7 @@ use anyhow::{Context as _, anyhow};
 use crate::{
     args::Init,
     exit::{Exit, usage},
+    stdout,
 };
 
 /// Path in the new folder, and what is written there.
@@ -26,7 +27,7 @@ pub(crate) fn init(args: &Init) -> anyhow::Result<Exit> {
     for (path, text) in FILES {
         write(&dir.join(path), text)?;
     }
-    print(dir);
+    stdout::write(&next_steps(dir))?;
     Ok(Exit::Held)
 }
 
@@ -38,10 +39,11 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(failed)
 }
 
-#[expect(clippy::print_stdout, reason = "what this command answers")]
-fn print(dir: &Path) {
-    println!("wrote a small project to {}; now:\n", dir.display());
-    println!("  cd {}", dir.display());
-    println!("  gabfest run scenarios/                              with the built-in mock model");
-    println!("  gabfest run scenarios/ --agent http://127.0.0.1:8080/v1    with your own agent");
+fn next_steps(dir: &Path) -> String {
+    let dir = dir.display();
+    format!(
+        "wrote a small project to {dir}; now:\n\n  cd {dir}\n  \
+         gabfest run scenarios/                                     with the built-in mock model\n  \
+         gabfest run scenarios/ --agent http://127.0.0.1:8080/v1    with your own agent\n"
+    )
 }

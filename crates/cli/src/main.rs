@@ -22,6 +22,7 @@ mod schema;
 mod serve;
 mod settings;
 mod signals;
+mod stdout;
 mod submit;
 mod work;
 

@@ -7,9 +7,16 @@ use crate::{
     exit::{Exit, usage},
     settings::{self, Settings},
     signals::Interrupts,
+    stdout,
 };
 
 pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
+    if !args.listen.ip().is_loopback() && !args.insecure_i_know {
+        return Err(usage(anyhow!(
+            "{} is reachable from other machines\nhint: listen on 127.0.0.1, or say --insecure-i-know",
+            args.listen
+        )));
+    }
     let read = settings::read(&args.config, false)?;
     let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;
     let listener = tokio::net::TcpListener::bind(args.listen)
@@ -17,7 +24,7 @@ pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
         .with_context(|| format!("failed to listen on {}", args.listen))
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
-    print(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"));
+    stdout::line(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"))?;
     let interrupts = Interrupts::listen();
     llm::mock::server::serve(listener, behaviour, async move { interrupts.reached(1).await })
         .await
@@ -45,9 +52,4 @@ fn behaviour(settings: &Settings, name: Option<&str>) -> anyhow::Result<llm::moc
             names()
         ))),
     }
-}
-
-#[expect(clippy::print_stdout, reason = "the address is what this command answers")]
-fn print(text: &str) {
-    println!("{text}");
 }

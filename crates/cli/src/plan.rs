@@ -42,6 +42,12 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     match scenario::plan::build(&reading, &choices) {
         Ok(plan) => {
             diagnostics::print(&found);
+            for file in reading.scenarios.iter().filter(|file| !file.plays_alone()) {
+                diagnostics::note(&format!(
+                    "{} is played through its matrix; name the file to play it by itself too",
+                    file.document.path
+                ));
+            }
             Ok(plan)
         }
         Err(errors) => {
@@ -62,9 +68,8 @@ pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
 }
 
 /// Prints what would be played and what it may take.
-#[expect(clippy::print_stdout, reason = "the dry run is this command's output")]
-pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32) {
-    print!("{}", crate::estimate::text(plan, &read.settings, slots));
+pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32) -> anyhow::Result<()> {
+    crate::stdout::write(&crate::estimate::text(plan, &read.settings, slots))
 }
 
 fn check_agents(agents: &[String], read: &Read) -> anyhow::Result<()> {

@@ -92,7 +92,8 @@ fn figures(progress: &v1::Progress) -> String {
         let left = (progress.planned - done) as f64 / rate;
         text.push_str(&format!("  {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9)))));
     }
-    if progress.workers == 0 && done < progress.planned {
+    // An embedded worker needs a moment to join.
+    if progress.workers == 0 && done < progress.planned && seconds > 1.0 {
         text.push_str("  waiting for a worker");
     } else if !progress.waiting_for.is_empty() {
         text.push_str(&format!("  waiting: {}", progress.waiting_for));

@@ -14,6 +14,7 @@ use crate::{
     follow::{self, Client},
     remote,
     run_folder::RunFolder,
+    stdout,
 };
 
 pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
@@ -34,22 +35,19 @@ pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
 async fn render(client: &mut Client, run: &RunId, args: &Report, usual: PathBuf) -> anyhow::Result<Exit> {
     let Some(format) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
-        let (summary, written) = follow::write(client, run, &folder).await?;
-        print(&format!("{}\n", written.report_html.display()));
-        return Ok(Exit::of(&summary));
+        let (_, written) = follow::write(client, run, &folder).await?;
+        stdout::line(&written.report_html.display().to_string())?;
+        return Ok(Exit::Held);
     };
     if format == Format::View {
-        return follow::each_trial(client, run, |trial, _| {
-            print(&report::view::line(trial));
-            Ok(())
-        })
-        .await
-        .map(|()| Exit::Held);
+        return follow::each_trial(client, run, |trial, _| stdout::write(&report::view::line(trial)))
+            .await
+            .map(|()| Exit::Held);
     }
     // Every format is written by the same hand; what is asked for is then printed.
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let (summary, written) = follow::write(client, run, folder.path()).await?;
-    print(&text(format, &summary, &written, folder.path())?);
+    stdout::write(&text(format, &summary, &written, folder.path())?)?;
     Ok(Exit::Held)
 }
 
@@ -65,10 +63,4 @@ fn text(format: Format, summary: &Summary, written: &Written, folder: &Path) -> 
         Format::View => unreachable!("a view is printed trial by trial"),
     };
     std::fs::read_to_string(folder.join(file)).with_context(|| format!("failed to read {file}"))
-}
-
-/// Whoever reads it may stop early (`| head`); that is no error.
-fn print(text: &str) {
-    use std::io::Write as _;
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

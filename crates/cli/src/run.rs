@@ -17,7 +17,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let plan = plan::build(&args.selection, &read)?;
     let slots = assemble::slots(&read, &args.capacity);
     if args.selection.dry_run {
-        plan::dry_run(&plan, &read, slots);
+        plan::dry_run(&plan, &read, slots)?;
         return Ok(Exit::Held);
     }
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();

@@ -1,8 +1,7 @@
 //! `gabfest schema`: JSON Schemas that editors can use.
 
-use crate::{args::SchemaOf, exit::Exit, settings::Settings};
+use crate::{args::SchemaOf, exit::Exit, settings::Settings, stdout};
 
-#[expect(clippy::print_stdout, reason = "what this command answers")]
 pub(crate) fn print(what: SchemaOf) -> anyhow::Result<Exit> {
     let schema = match what {
         SchemaOf::Scenario => scenario::schema::scenario(),
@@ -11,6 +10,6 @@ pub(crate) fn print(what: SchemaOf) -> anyhow::Result<Exit> {
         SchemaOf::Config => schemars::schema_for!(Settings).to_value(),
         SchemaOf::Report => report::schema::report(),
     };
-    println!("{}", serde_json::to_string_pretty(&schema)?);
+    stdout::line(&serde_json::to_string_pretty(&schema)?)?;
     Ok(Exit::Held)
 }

@@ -11,6 +11,7 @@ use crate::{
     args, clock,
     exit::{Exit, usage},
     signals::Interrupts,
+    stdout,
 };
 
 pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
@@ -27,7 +28,7 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
         .with_context(|| format!("failed to listen on {}", args.listen))
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
-    print(&format!("coordinator at http://{address}, runs in {}", args.data.display()));
+    stdout::line(&format!("coordinator at http://{address}, runs in {}", args.data.display()))?;
     let drain = CancellationToken::new();
     let interrupts = Interrupts::listen();
     let draining = drain.clone();
@@ -45,9 +46,4 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
     let (served, ()) = tokio::join!(served, coordinator.run(drain));
     served.context("failed to serve")?;
     Ok(Exit::Held)
-}
-
-#[expect(clippy::print_stdout, reason = "the address is what this command answers")]
-fn print(text: &str) {
-    println!("{text}");
 }

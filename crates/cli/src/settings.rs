@@ -62,7 +62,8 @@ pub(crate) struct Database {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Gates {
-    /// The least share of judged trials that must pass over the whole run; without it every case must pass.
+    /// The least share that must pass of the trials that were judged or broken off by the agent; without it every case
+    /// must pass.
     pub(crate) pass_rate: Option<f64>,
     /// The largest share of planned trials that may end without a PASS or FAIL.
     pub(crate) max_unjudged: f64,
@@ -130,7 +131,17 @@ impl Settings {
             }
         };
         if let Some(name) = &self.roles.agent {
+            if self.endpoints.contains_key(name) && !agents.contains(&name.as_str()) {
+                return Err(anyhow!(
+                    "roles.agent names {name:?}, which is an endpoint and no agent\nhint: write `agents: {{ {name}: {{ endpoint: {name} }} }}`"
+                ));
+            }
             known("roles.agent", name, &agents)?;
+        }
+        for (name, endpoint) in &self.endpoints {
+            if let Some(fault) = endpoint.mock.fault() {
+                return Err(anyhow!("endpoints.{name}.mock.{fault}"));
+            }
         }
         for (role, name) in [("roles.user_sim", &self.roles.user_sim), ("roles.judge", &self.roles.judge)] {
             if let Some(name) = name {

@@ -13,6 +13,7 @@ use crate::{
     follow::{self, Client, OnInterrupt},
     plan, remote, settings,
     signals::Interrupts,
+    stdout,
 };
 
 pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
@@ -20,14 +21,14 @@ pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
     let plan = plan::build(&args.selection, &read)?;
     if args.selection.dry_run {
         let capacity = crate::args::Capacity { slots: None, allow_exec: None };
-        plan::dry_run(&plan, &read, assemble::slots(&read, &capacity));
+        plan::dry_run(&plan, &read, assemble::slots(&read, &capacity))?;
         return Ok(Exit::Held);
     }
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
     let mut client = follow::client(remote::connect(&args.coordinator).await?);
     hand_over(&mut client, &run, &plan).await?;
     if !args.watch {
-        print(run.as_str());
+        stdout::line(run.as_str())?;
         return Ok(Exit::Held);
     }
     look(client, &run, args.output.out.as_deref(), args.output.quiet).await
@@ -63,7 +64,7 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
         .await
         .map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
     let state = reply.into_inner().state();
-    print(&format!("{} {}", args.run, word(state)));
+    stdout::line(&format!("{} {}", args.run, word(state)))?;
     Ok(Exit::Held)
 }
 
@@ -75,7 +76,7 @@ pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
         .map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
     for line in reply.into_inner().runs {
         let state = word(line.state());
-        print(&format!("{}  {state:<11}  {:>7}/{:<7}  {}", line.run, line.done, line.planned, line.name));
+        stdout::line(&format!("{}  {state:<11}  {:>7}/{:<7}  {}", line.run, line.done, line.planned, line.name))?;
     }
     Ok(Exit::Held)
 }
@@ -83,9 +84,9 @@ pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
 async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     if follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?.is_none() {
-        print(&format!(
+        stdout::line(&format!(
             "run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"
-        ));
+        ))?;
         return Ok(Exit::Interrupted);
     }
     let folder = out.map_or_else(|| Path::new("gabfest-runs").join(run.as_str()), Path::to_path_buf);
@@ -100,9 +101,4 @@ fn word(state: v1::RunState) -> &'static str {
         v1::RunState::Interrupted => "interrupted",
         v1::RunState::Cancelled => "cancelled",
     }
-}
-
-#[expect(clippy::print_stdout, reason = "what these commands answer")]
-fn print(text: &str) {
-    println!("{text}");
 }

@@ -17,7 +17,7 @@ pub enum Error {
     #[error("{endpoint} answered something that is not a chat completion: {message}")]
     Malformed { endpoint: String, message: String, partial: String },
     /// The connection was refused, reset, or the server answered 5xx. `sent`: the request may have been received.
-    #[error("{endpoint} cannot be reached: {message}")]
+    #[error("{}: {message}", unreachable(endpoint, *status))]
     Unreachable { endpoint: String, status: Option<u16>, message: String, sent: bool },
     /// The quota or the credit is used up: nobody should ask again.
     #[error("{endpoint} says that its quota is used up: {message}")]
@@ -33,5 +33,13 @@ impl Error {
             Self::Unreachable { sent, .. } => *sent,
             Self::TimedOut { .. } | Self::Malformed { .. } => true,
         }
+    }
+}
+
+/// A server that answers 500 was reached, but not the model behind it.
+fn unreachable(endpoint: &str, status: Option<u16>) -> String {
+    match status {
+        Some(status) => format!("{endpoint} failed with status {status}"),
+        None => format!("{endpoint} cannot be reached"),
     }
 }

@@ -198,7 +198,7 @@ pub struct CaseSummary {
     pub skipped: u64,
     pub cancelled: u64,
     pub pass_rate: Rate,
-    /// Passed at least once and failed at least once.
+    /// Passed at least once, and at least once failed or was broken off by the agent.
     pub flaky: bool,
     /// Unbiased estimates that k trials in a row all pass, k = 1 to the number of judged trials (at most 10).
     pub pass_hat_k: Vec<f64>,

@@ -204,18 +204,14 @@ fn spend(page: &mut String, summary: &Summary) {
             count(line.calls),
             count(line.tokens.input),
             count(line.tokens.output),
-            if line.calls > 0 && line.unpriced_calls == line.calls {
-                "no price".to_owned()
-            } else {
-                usd(line.cost_usd)
-            },
+            if line.calls > 0 && line.unpriced_calls == line.calls { "unknown".to_owned() } else { usd(line.cost_usd) },
         ));
     }
     let cost = &totals.cost;
     page.push_str(&format!("\nTotal {}", usd(cost.total_usd)));
     if !cost.complete {
         let calls = figures::plural(cost.unpriced_calls, "call has", "calls have");
-        page.push_str(&format!(" (**incomplete**: {calls} no price)"));
+        page.push_str(&format!(" (**incomplete**: {calls} no known cost)"));
     }
     if totals.unsettled_usd > 0.0 {
         page.push_str(&format!(

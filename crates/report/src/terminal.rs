@@ -279,7 +279,7 @@ impl Page {
                 count(line.calls),
                 count(line.tokens.input),
                 count(line.tokens.output),
-                if unpriced { self.paint.dim("no price") } else { usd(line.cost_usd) },
+                if unpriced { self.paint.dim("unknown") } else { usd(line.cost_usd) },
             ]);
         }
         let tokens = |of: fn(&record::Tokens) -> u64| count(totals.models.iter().map(|line| of(&line.tokens)).sum());
@@ -296,7 +296,7 @@ impl Page {
         self.table(&table);
         if !totals.cost.complete {
             let calls = figures::plural(totals.cost.unpriced_calls, "call has", "calls have");
-            let note = self.paint.yellow(&format!("  cost is incomplete: {calls} no price"));
+            let note = self.paint.yellow(&format!("  cost is incomplete: {calls} no known cost"));
             self.line(&note);
         }
         if totals.unsettled_usd > 0.0 {

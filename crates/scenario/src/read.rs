@@ -120,9 +120,8 @@ impl Reader {
                 self.report(fault(&format!("cannot be read: {error}"), help));
             }
             Ok(metadata) if metadata.is_dir() => {
-                let before = self.found.len();
-                self.walk(path, 0);
-                if self.found.len() == before {
+                // What the folder holds may have been found before.
+                if !self.walk(path, 0) {
                     let help = "scenario files end in `.scenario.yaml`, matrix files in `.matrix.yaml`";
                     self.report(fault("the folder holds no scenario, matrix or persona", help));
                 }
@@ -141,13 +140,15 @@ impl Reader {
         }
     }
 
-    fn walk(&mut self, folder: &Path, depth: usize) {
+    /// Whether there was anything to read.
+    fn walk(&mut self, folder: &Path, depth: usize) -> bool {
+        let mut held = false;
         let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
         let mut entries = match entries {
             Ok(entries) => entries,
             Err(error) => {
                 self.report(Diagnostic::error(shown(folder), 0, 0, format!("cannot be read: {error}")));
-                return;
+                return true;
             }
         };
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -158,14 +159,16 @@ impl Reader {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth < MAX_FOLDERS {
-                    self.walk(&path, depth + 1);
+                    held |= self.walk(&path, depth + 1);
                 }
             } else if path.is_file()
                 && let Some(kind) = kind_of(&path)
             {
                 self.add(path, kind, false);
+                held = true;
             }
         }
+        held
     }
 
     fn add(&mut self, path: PathBuf, kind: Kind, named: bool) {

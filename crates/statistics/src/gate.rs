@@ -134,7 +134,9 @@ fn pass_rate(required: f64, cases: &[CaseResult]) -> Gate {
         (RunVerdict::Inconclusive, "no trial was judged".to_owned())
     } else {
         let verdict = if reaches(pass, against, required) { RunVerdict::Pass } else { RunVerdict::Fail };
-        (verdict, format!("{pass} of {judged} passed ({})", percent(pass as f64 / judged as f64)))
+        let broken: u64 = cases.iter().map(|case| case.counts.agent_errors).sum();
+        let of = if broken == 0 { String::new() } else { format!(", {broken} of them broken off by the agent") };
+        (verdict, format!("{pass} of {judged} passed ({}{of})", percent(pass as f64 / judged as f64)))
     };
     Gate { name: "pass_rate".to_owned(), verdict, reason: format!("{found}, required {}", percent(required)) }
 }
@@ -143,6 +145,7 @@ fn enough_evidence(required: Required, cases: &[CaseResult]) -> Gate {
     let planned: u64 = cases.iter().map(|case| case.planned).sum();
     let missing: u64 = cases.iter().map(CaseResult::missing).sum();
     let unplayed: u64 = cases.iter().map(|case| case.planned.saturating_sub(case.counts.ended())).sum();
+    let broken: u64 = cases.iter().map(|case| case.counts.agent_errors).sum();
     let allowed = required.max_unjudged * planned as f64;
     let verdict = if missing >= planned || missing as f64 > allowed + SLACK {
         RunVerdict::Inconclusive
@@ -152,6 +155,9 @@ fn enough_evidence(required: Required, cases: &[CaseResult]) -> Gate {
     let reason = match (planned, missing) {
         (0, _) => "nothing was planned".to_owned(),
         (_, _) if unplayed == planned => format!("none of {planned} trials was played"),
+        (_, 0) if broken > 0 => {
+            format!("all {planned} trials say something about the agent, which broke off {broken} of them")
+        }
         (_, 0) => format!("all {planned} trials were judged"),
         (_, _) => format!(
             "{missing} of {planned} trials say nothing about the agent ({} not judged, {unplayed} not played), allowed {}",

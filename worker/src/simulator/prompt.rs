@@ -38,7 +38,16 @@ pub(super) fn messages(simulator: &Simulator, turns: &[Turn]) -> Vec<Message> {
         messages.push(Message::assistant(cut(&turn.user, LONGEST_MESSAGE)));
         messages.push(Message::user(cut(&heard(turn), LONGEST_MESSAGE)));
     }
+    if let Some(last) = messages.last_mut().filter(|_| !recent.is_empty()) {
+        last.content.push_str(&reminder(simulator));
+    }
     messages
+}
+
+/// Small models forget after some turns that they play the one who asks; what stands last is what they follow.
+fn reminder(simulator: &Simulator) -> String {
+    let objective = one_line(&simulator.objective);
+    format!("\n\n[You are the user, not the assistant. What you want: {objective}. Say only your own next words.]")
 }
 
 fn profile(simulator: &Simulator) -> String {

@@ -145,3 +145,57 @@ fn a_full_disk_stops_the_run_with_a_clear_error_and_loses_nothing() {
     let report: serde_json::Value = serde_json::from_str(&report.unwrap()).unwrap();
     assert_eq!(report["summary"]["trials"]["pass"], 20_000);
 }
+
+#[test]
+fn files_may_share_a_library_of_personas() {
+    let place = Place::new();
+    for name in ["a", "b"] {
+        place.write(&format!("set/{name}.scenario.yaml"), &GOOD.replace("name: good", &format!("name: {name}")));
+    }
+    place.write("set/personas/calm.persona.yaml", "name: calm\npersona: a calm customer\n");
+    place.write("personas/loud.persona.yaml", "name: loud\npersona: a loud customer\n");
+    for args in [
+        vec!["check", "set/a.scenario.yaml", "set/b.scenario.yaml"],
+        vec!["check", "set/a.scenario.yaml", "set/a.scenario.yaml"],
+        vec!["check", "set", "set/b.scenario.yaml"],
+        vec!["check", "set/personas"],
+        vec!["run", "set/a.scenario.yaml", "set/b.scenario.yaml", "--out", "out"],
+    ] {
+        let ended = place.run(&args);
+        assert_eq!(ended.code, 0, "{args:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn answers_that_cannot_be_written_are_errors() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    for args in
+        [vec!["schema", "config"], vec!["check", "a.scenario.yaml"], vec!["run", "a.scenario.yaml", "--dry-run"]]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = place.gabfest(&args).stdout(full).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {stderr}");
+        assert!(stderr.contains("failed to write to stdout"), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_refused() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    for (mock, expected) in [
+        ("pass: [{ probability: 1.7 }]", "pass.probability is 1.7"),
+        ("error_rate: 3", "error_rate is 3"),
+        ("latency: { kind: uniform, min_ms: 9, max_ms: 2 }", "latency.min_ms is 9"),
+    ] {
+        place.write("gabfest.yaml", &format!("endpoints: {{ mock: {{ kind: mock, mock: {{ {mock} }} }} }}\n"));
+        let ended = place.run(&["run", "a.scenario.yaml"]);
+        assert_eq!(ended.code, 2, "{mock}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{mock}: {}", ended.stderr);
+    }
+    place.write("gabfest.yaml", "endpoints: { m: { kind: mock } }\nroles: { agent: m }\n");
+    let ended = place.run(&["run", "a.scenario.yaml"]);
+    assert!(ended.code == 2 && ended.stderr.contains("agents: { m: { endpoint: m } }"), "{}", ended.stderr);
+}

@@ -44,7 +44,8 @@ pub enum Kind {
     Mock,
 }
 
-/// How often a call that failed is tried, where trying again can help.
+/// How often a call that failed is tried, where trying again can help. An agent under test keeps state: it is asked
+/// again only when nothing can have reached it, or when it throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Retries {

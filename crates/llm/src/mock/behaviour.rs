@@ -148,6 +148,35 @@ pub struct RateLimit {
 pub struct Pattern(Regex);
 
 impl Behaviour {
+    /// What cannot be meant: a probability beyond 0 to 1, a shortest time above the longest.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let shares = [
+            ("error_rate", self.error_rate),
+            ("malformed_rate", self.malformed_rate),
+            ("hang_rate", self.hang_rate),
+            ("rate_limit.rate", self.rate_limit.rate),
+            ("judge.sensitivity", self.judge.sensitivity),
+            ("judge.specificity", self.judge.specificity),
+            ("judge.malformed_rate", self.judge.malformed_rate),
+        ];
+        let passes = self.pass.iter().map(|rule| ("pass.probability", rule.probability));
+        if let Some((name, share)) = shares.into_iter().chain(passes).find(|(_, share)| !(0.0..=1.0).contains(share)) {
+            return Some(format!("{name} is {share}, and must be from 0 to 1"));
+        }
+        let delays = [("latency", self.latency), ("ttft", self.ttft), ("inter_token", self.inter_token)];
+        delays.into_iter().find_map(|(name, delay)| {
+            let times = [delay.ms, delay.min_ms, delay.max_ms, delay.sigma];
+            if times.iter().any(|time| !time.is_finite() || *time < 0.0) {
+                Some(format!("{name} has a time that is negative or none"))
+            } else if delay.kind == DelayKind::Uniform && delay.min_ms > delay.max_ms {
+                Some(format!("{name}.min_ms is {}, above max_ms, which is {}", delay.min_ms, delay.max_ms))
+            } else {
+                None
+            }
+        })
+    }
+
     /// The probability that the agent's reply in this turn is a good one.
     #[must_use]
     pub fn pass_probability(&self, scenario: &str, persona: &str, turn: u32) -> f64 {

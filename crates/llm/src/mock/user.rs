@@ -27,6 +27,11 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
     }
 }
 
+/// Instructions in brackets after what was heard are not heard.
+fn words(heard: &str) -> &str {
+    heard.split_once("\n\n[").map_or(heard, |(words, _)| words)
+}
+
 /// What the agent has said to this user.
 #[derive(Debug, Default)]
 struct Heard<'a> {
@@ -57,7 +62,7 @@ impl<'a> Heard<'a> {
                     heard.was_thanked |= words::mentions(&message.content, &["thank"]);
                 }
                 Speaker::User if begun => {
-                    heard.last = Some(&message.content);
+                    heard.last = Some(words(&message.content));
                     heard.helpful += usize::from(!message.content.contains(UNHELPFUL));
                 }
                 _ => {}

@@ -264,7 +264,7 @@ fn figures(summary: &Summary) -> Vec<Figure> {
     let cost = &totals.cost;
     all.push(Figure {
         warning: (!cost.complete).then(|| {
-            format!("incomplete: {} no price", figures::plural(cost.unpriced_calls, "call has", "calls have"))
+            format!("incomplete: {} no known cost", figures::plural(cost.unpriced_calls, "call has", "calls have"))
         }),
         ..figure(
             "cost",

@@ -55,8 +55,9 @@ impl Spend {
             input: sum(|line| line.tokens.input),
             output: sum(|line| line.tokens.output),
             cost: usd(totals.cost.total_usd),
-            incomplete: (!totals.cost.complete)
-                .then(|| figures::plural(totals.cost.unpriced_calls, "call has no price", "calls have no price")),
+            incomplete: (!totals.cost.complete).then(|| {
+                figures::plural(totals.cost.unpriced_calls, "call has no known cost", "calls have no known cost")
+            }),
             unsettled: (totals.unsettled_usd > 0.0).then(|| usd(totals.unsettled_usd)),
             agent_failures: agent.into_iter().map(failure).collect(),
             our_failures: ours.into_iter().map(failure).collect(),

@@ -71,7 +71,8 @@ impl Decoder<'_> {
     fn report<T: JsonSchema>(&mut self, path: Path, message: &str, value: &mut Value, findings: &mut Findings) -> bool {
         if message.starts_with("missing field") {
             self.report_missing::<T>(&path, value, findings);
-            return false;
+            // What lacks a key within is taken out whole, to find what is missing beside it.
+            return !path.0.is_empty() && self.remove(path, value);
         }
         findings.error(self.value_spot(&path), in_plain_words(message));
         if let Some(help) = self.help_for::<T>(&path, message) {
