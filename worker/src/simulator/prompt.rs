@@ -194,7 +194,11 @@ mod tests {
                 ),
                 ("user", "Begin the conversation."),
                 ("assistant", "Hi, I was charged twice."),
-                ("user", "Sorry! Which month?"),
+                (
+                    "user",
+                    "Sorry! Which month?\n\n[You are the user, not the assistant. What you \
+                     want: find out why charged twice. Say only your own next words.]"
+                ),
             ]
         );
     }
@@ -241,7 +245,11 @@ mod tests {
                 ("assistant", "four"),
                 ("user", "4"),
                 ("assistant", "five"),
-                ("user", "(The assistant says nothing.)"),
+                (
+                    "user",
+                    "(The assistant says nothing.)\n\n[You are the user, not the assistant. What you \
+                     want: find out why charged twice. Say only your own next words.]"
+                ),
             ]
         );
     }
@@ -255,7 +263,7 @@ mod tests {
         assert!(earlier.starts_with("(30 earlier turns are left out.)\nTurn 31. You: word"), "{earlier}");
         assert!(earlier.chars().count() < LONGEST_SUMMARY + 50, "{}", earlier.chars().count());
         assert_eq!(messages.len(), 2 + 2 * RECENT_TURNS);
-        assert!(messages[2..].iter().all(|message| message.content.chars().count() <= LONGEST_MESSAGE + 1));
+        assert!(messages[2..].iter().all(|message| message.content.chars().count() <= LONGEST_MESSAGE + 200));
     }
 
     #[test]
