@@ -1,7 +1,7 @@
 //! The system under test: one file per kind of connection.
 //!
 //! An [`Agent`] opens a [`Session`] per conversation; a session takes messages and gives replies.
-//! [`settings`] says which agents there are, [`build`](settings::build) makes them.
+//! [`settings`] says which agents there are, [`build`] makes them.
 
 pub mod agent;
 mod model;

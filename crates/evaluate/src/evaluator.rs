@@ -18,7 +18,7 @@ use crate::{
     user_satisfaction::UserSatisfaction,
 };
 
-/// Made by [`crate::compile`] once a scenario, shared by all its trials.
+/// Made by [`crate::compile()`] once a scenario, shared by all its trials.
 #[derive(Debug)]
 pub struct Evaluator {
     pub(crate) kind: &'static str,

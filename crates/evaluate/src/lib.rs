@@ -1,4 +1,4 @@
-//! How a reply is judged: a check is data, [`compile`] makes it behaviour, an [`Evaluator`] finds.
+//! How a reply is judged: a check is data, [`compile()`] makes it behaviour, an [`Evaluator`] finds.
 //!
 //! An evaluator sees a [`Subject`] and may ask the [`Bench`] of judges; it knows neither worker nor agent,
 //! so a stored transcript can be judged again. One file an evaluator (or small family) beside this map;

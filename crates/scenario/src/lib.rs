@@ -1,7 +1,7 @@
 //! What should happen: scenarios as written, the matrix they are multiplied by, and the plan of a run.
 //!
 //! Everything here is pure data and pure functions; only [`read`] touches the disk.
-//! The way of a file: [`read`] finds it, [`yaml`] opens it, a reader in [`format`] turns it into a
+//! The way of a file: [`read`] finds it, [`yaml`] opens it, a reader in [`mod@format`] turns it into a
 //! [`Scenario`], [`matrix`] and [`persona`] multiply it, and [`plan`] numbers the trials.
 
 pub mod check;

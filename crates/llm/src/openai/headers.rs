@@ -47,7 +47,7 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
     }
 }
 
-/// What [`write`] wrote; what is missing or cannot be read is empty.
+/// What [`write()`] wrote; what is missing or cannot be read is empty.
 #[must_use]
 pub fn read(headers: &HeaderMap) -> Context {
     let text = |name| headers.get(name).map(decode).unwrap_or_default();
