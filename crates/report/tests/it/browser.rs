@@ -144,7 +144,8 @@ fn by_the_list(tab: &mut Tab, page: &Path) {
     tab.click("document.querySelector('#conversations details.conversation > summary')");
     tab.settle();
     let mut clicks = 1;
-    let link = "document.querySelector('#conversations details.conversation [data-testid=to-failing-turn]')";
+    // A conversation that failed only at its end has no failing turn to go to.
+    let link = "[...document.querySelectorAll('#conversations details.conversation[open] [data-testid=to-failing-turn]')].find(one => one.checkVisibility())";
     if tab.truth(&format!("!!{link}")) {
         tab.click(link);
         clicks += 1;
