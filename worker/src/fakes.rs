@@ -96,7 +96,7 @@ struct FakeSession {
 #[async_trait]
 impl agent::Session for FakeSession {
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<agent::Reply, agent::Error> {
-        let said = exchange.message.text();
+        let said = scenario::message::said(exchange.messages);
         self.heard.lock().unwrap().push(said.clone());
         let failed =
             |kind: FailureKind| agent::Error { kind, message: kind.name().to_owned(), spent: agent::Spent::Unknown };

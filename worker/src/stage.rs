@@ -101,7 +101,7 @@ impl Stage {
     pub(crate) async fn say(
         &mut self,
         step: u32,
-        message: &Message,
+        messages: &[Message],
         speaker: Speaker,
         timeout: Duration,
     ) -> Result<(), Failure> {
@@ -115,13 +115,13 @@ impl Stage {
             return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
         };
         let asked = Instant::now();
-        let answer = session.say(Exchange { message, turn: number, timeout }).await;
+        let answer = session.say(Exchange { messages, turn: number, timeout }).await;
         let started_micros = self.log.micros_since_start(asked);
         let mut turn = Turn {
             number,
             step,
             speaker,
-            user: message.text(),
+            user: scenario::message::said(messages),
             agent: None,
             exit_code: None,
             tool_calls: Vec::new(),

@@ -74,8 +74,8 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
         let mut conversation = false;
         let mut transcript = None;
         match &step.action {
-            Action::Say { message, expected, timeout_ms } => {
-                stage.say(number, message, Speaker::Scripted, Duration::from_millis(*timeout_ms)).await?;
+            Action::Say { messages, expected, timeout_ms } => {
+                stage.say(number, messages, Speaker::Scripted, Duration::from_millis(*timeout_ms)).await?;
                 if let (History::Expected, Some(expected)) = (script.scenario.history, expected) {
                     stage.replace_last_answer(expected);
                 }

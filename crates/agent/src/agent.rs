@@ -43,7 +43,8 @@ pub trait Session: Send {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
-    pub message: &'a Message,
+    /// What was said since the last reply, in order; empty: the agent is asked again.
+    pub messages: &'a [Message],
     /// From 1, over the trial.
     pub turn: u32,
     pub timeout: Duration,

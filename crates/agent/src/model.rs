@@ -88,7 +88,7 @@ impl Session for ModelSession {
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
         self.request.timeout = Some(exchange.timeout);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
-        self.request.messages.push(message_of(exchange.message));
+        self.request.messages.extend(exchange.messages.iter().map(message_of));
         let reply = self.model.ask(&self.request).await.map_err(error_of)?;
         if is_empty(&reply) {
             return Err(nothing_said(self.model.endpoint(), reply));

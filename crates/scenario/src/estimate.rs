@@ -3,7 +3,7 @@
 //! Upper figures are what the files allow, typical ones what conversations are usually like. A token is taken for
 //! four characters.
 
-use crate::{Action, Check, Conversation, Plan, Rule, Scenario, check::SatisfactionMethod};
+use crate::{Action, Check, Conversation, Plan, Rule, Scenario, check::SatisfactionMethod, message::said};
 
 /// How many cases of a group are expanded; the rest is taken to be like them.
 const SAMPLE: u64 = 64;
@@ -81,8 +81,8 @@ pub fn trial(scenario: &Scenario) -> Estimate {
     let mut history = Span { typical: opening, upper: opening };
     for step in &scenario.steps {
         match &step.action {
-            Action::Say { message, .. } => {
-                let said = tokens(&message.text());
+            Action::Say { messages, .. } => {
+                let said = tokens(&said(messages));
                 history = history.plus(said, said);
                 size.typical.agent.call(history.typical, REPLY.typical);
                 size.upper.agent.call(history.upper, REPLY.upper);

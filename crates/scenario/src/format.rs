@@ -1,10 +1,45 @@
 //! Which language a scenario file is written in, and its reader.
 
+mod battery;
 pub mod eliza;
+mod line;
+mod qna;
+mod skunit;
 
 use serde_json::Value;
 
-use crate::{Diagnostic, Format, Scenario, schema, yaml::Document};
+use crate::{
+    Diagnostic, Format, Scenario, schema,
+    yaml::{self, Document},
+};
+
+/// The largest file of a format that is plain text: no parser stands before it that a small file could overwhelm.
+const MAX_TEXT_BYTES: usize = 16 << 20;
+
+/// How the names of scenario files end.
+const ENDINGS: &[(&str, Format)] = &[
+    (".scenario.yaml", Format::Eliza),
+    (".scenario.yml", Format::Eliza),
+    (".skunit.md", Format::Skunit),
+    (".qna", Format::Qna),
+    (".qna.json", Format::Qna),
+    (".qna.tsv", Format::Qna),
+    (".conversation.yaml", Format::Line),
+    (".conversation.yml", Format::Line),
+    (".conversation.json", Format::Line),
+    (".battery.yaml", Format::Battery),
+    (".battery.yml", Format::Battery),
+];
+
+/// How the names of files end that are scenarios only where the user names them himself.
+const LOOSE_ENDINGS: &[(&str, Format)] = &[
+    (".yaml", Format::Eliza),
+    (".yml", Format::Eliza),
+    (".md", Format::Skunit),
+    (".lu", Format::Qna),
+    (".tsv", Format::Qna),
+    (".json", Format::Qna),
+];
 
 /// What a scenario file says: the scenario, and what it is multiplied by unless a matrix or the caller says more.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +54,46 @@ impl Format {
     /// The format of a file by its name; `None` for files that are no scenarios.
     #[must_use]
     pub fn of_file(name: &str) -> Option<Self> {
-        [".scenario.yaml", ".scenario.yml"].iter().any(|ending| name.ends_with(ending)).then_some(Self::Eliza)
+        ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format)
+    }
+
+    /// The format of a file that the user names himself, which may have a less telling name.
+    #[must_use]
+    pub fn of_named_file(name: &str) -> Option<Self> {
+        Self::of_file(name)
+            .or_else(|| LOOSE_ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format))
+    }
+
+    /// The name of a file without the ending that tells its format.
+    #[must_use]
+    pub fn without_ending(name: &str) -> &str {
+        let endings = ENDINGS.iter().chain(LOOSE_ENDINGS);
+        endings.map(|(ending, _)| *ending).find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+    }
+
+    /// The largest file that is read, in bytes.
+    #[must_use]
+    pub fn max_bytes(self) -> usize {
+        match self {
+            Self::Eliza | Self::Battery => yaml::MAX_BYTES,
+            Self::Skunit | Self::Qna | Self::Line => MAX_TEXT_BYTES,
+        }
+    }
+
+    /// Opens the text of a file: one document for each scenario in it. A document is what the plan carries, and what
+    /// parameters and `--set` change, before [`Format::read`] makes the scenario of it.
+    #[must_use]
+    pub fn open(self, text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
+        match self {
+            Self::Eliza => match yaml::open(text, path) {
+                Ok(document) => (vec![document], Vec::new()),
+                Err(diagnostic) => (Vec::new(), vec![diagnostic]),
+            },
+            Self::Skunit => skunit::open(text, path),
+            Self::Qna => qna::open(text, path),
+            Self::Line => line::open(text, path),
+            Self::Battery => battery::open(text, path),
+        }
     }
 
     /// Turns a document into a scenario. The findings are in the order of the lines; with an error among them
@@ -28,14 +102,22 @@ impl Format {
     pub fn read(self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
         match self {
             Self::Eliza => eliza::read(document),
+            Self::Skunit => skunit::read(document),
+            Self::Qna => qna::read(document),
+            Self::Line => line::read(document),
+            Self::Battery => battery::read(document),
         }
     }
 
-    /// The JSON Schema of the format's files.
+    /// The JSON Schema of the format's documents.
     #[must_use]
     pub fn schema(self) -> Value {
         match self {
             Self::Eliza => schema::scenario(),
+            Self::Skunit => skunit::schema(),
+            Self::Qna => qna::schema(),
+            Self::Line => line::schema(),
+            Self::Battery => battery::schema(),
         }
     }
 }

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod conversation;
 pub mod diagnostic;
+mod encoding;
 pub mod estimate;
 pub mod format;
 pub mod ids;

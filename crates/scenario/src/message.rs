@@ -18,6 +18,18 @@ pub enum Speaker {
     Tool,
 }
 
+impl Speaker {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -50,4 +62,14 @@ impl Message {
             .collect();
         texts.join("\n")
     }
+}
+
+/// What the messages between two replies say to the agent, one below the other; who is not the user is named.
+#[must_use]
+pub fn said(messages: &[Message]) -> String {
+    let lines = messages.iter().map(|message| match message.speaker {
+        Speaker::User => message.text(),
+        other => format!("[{}] {}", other.name(), message.text()),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

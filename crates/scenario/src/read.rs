@@ -1,20 +1,22 @@
 //! Finds and reads the files that a user names. The only file of this crate that touches the disk.
 //!
-//! A file is known by its name: `*.scenario.yaml`, `*.matrix.yaml`, `*.persona.yaml` (or `.yml`), and any YAML in a
-//! folder called `personas`. Another YAML file is read as a scenario where it is named itself, and left alone where
-//! its folder is. A faulty file is reported and never ends the reading.
+//! A file is known by its name: [`Format::of_file`] knows the scenarios; beside them are `*.matrix.yaml`,
+//! `*.persona.yaml` (or `.yml`), and any YAML in a folder called `personas`. Some files with other names are read as
+//! scenarios where they are named themselves ([`Format::of_named_file`]), and left alone where their folder is.
+//! A faulty file is reported and never ends the reading.
 
 use std::{
     collections::BTreeMap,
     fs,
     io::Read as _,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use serde_json::{Value, json};
 
 use crate::{
-    Diagnostic, Format,
+    Diagnostic, Format, encoding,
     format::Script,
     matrix::{self, Matrix},
     path::{self, Segment},
@@ -36,7 +38,7 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A scenario file without errors.
+/// A scenario without errors, and the document that it was read from; a file may hold several.
 #[derive(Debug)]
 pub struct ScenarioFile {
     pub document: Document,
@@ -61,8 +63,8 @@ impl ScenarioFile {
 #[derive(Debug)]
 pub struct MatrixFile {
     pub matrix: Matrix,
-    /// Index into [`Reading::scenarios`].
-    pub base: usize,
+    /// Indices into [`Reading::scenarios`]: the scenarios of the base file.
+    pub bases: Vec<usize>,
 }
 
 /// Reads files and folders, folders with all that is in them.
@@ -92,8 +94,8 @@ struct Reader {
     found: Vec<(PathBuf, Found)>,
     /// Where in the list above a real path is.
     places: BTreeMap<PathBuf, usize>,
-    /// What became of each scenario file, by its real path: an index into the scenarios, or `None` for a fault.
-    scenarios: BTreeMap<PathBuf, Option<usize>>,
+    /// The scenarios of each file that was read, by its real path; `None` for a file with faults.
+    scenarios: BTreeMap<PathBuf, Option<Range<usize>>>,
     reading: Reading,
 }
 
@@ -134,7 +136,10 @@ impl Reader {
                         self.walk(&folder, 0);
                     }
                 }
-                None => self.report(fault("is not a YAML file", "scenario files end in `.scenario.yaml`")),
+                None => self.report(fault(
+                    "is not a scenario file",
+                    "scenario files end in `.scenario.yaml`, `.skunit.md`, `.qna`, `.conversation.yaml` or `.battery.yaml`",
+                )),
             },
             Ok(_) => self.report(fault("is neither a file nor a folder", "name scenario files or folders")),
         }
@@ -188,32 +193,39 @@ impl Reader {
         }
     }
 
-    fn scenario(&mut self, real: &Path, file: &Found) -> Option<usize> {
+    fn scenario(&mut self, real: &Path, file: &Found) -> Option<Range<usize>> {
         let Kind::Scenario(format) = file.kind else { return None };
         if let Some(known) = self.scenarios.get(real) {
-            return *known;
+            return known.clone();
         }
-        let index = self.read_scenario(file, format);
-        self.scenarios.insert(real.to_path_buf(), index);
-        index
+        let range = self.read_scenarios(file, format);
+        self.scenarios.insert(real.to_path_buf(), range.clone());
+        range
     }
 
-    fn read_scenario(&mut self, file: &Found, format: Format) -> Option<usize> {
-        let mut document = self.open(&file.path)?;
-        let read = self.put_sql_in(&mut document, &file.path);
-        let (script, diagnostics) = format.read(&document);
+    /// All scenarios of a file; `None` where one of them has errors.
+    fn read_scenarios(&mut self, file: &Found, format: Format) -> Option<Range<usize>> {
+        let text = self.text(&file.path, format.max_bytes())?;
+        let (documents, diagnostics) = format.open(&text, &shown(&file.path));
+        let mut sound = !diagnostics.iter().any(Diagnostic::is_error);
         self.reading.diagnostics.extend(diagnostics);
-        if !read {
-            return None;
+        let first = self.reading.scenarios.len();
+        for mut document in documents {
+            let complete = self.put_sql_in(&mut document, &file.path);
+            let (script, diagnostics) = format.read(&document);
+            self.reading.diagnostics.extend(diagnostics);
+            match script.filter(|_| complete) {
+                Some(script) => self.reading.scenarios.push(ScenarioFile {
+                    document,
+                    format,
+                    script,
+                    named: file.named,
+                    is_base: false,
+                }),
+                None => sound = false,
+            }
         }
-        self.reading.scenarios.push(ScenarioFile {
-            document,
-            format,
-            script: script?,
-            named: file.named,
-            is_base: false,
-        });
-        Some(self.reading.scenarios.len() - 1)
+        sound.then_some(first..self.reading.scenarios.len())
     }
 
     fn matrix(&mut self, file: &Found) {
@@ -235,17 +247,19 @@ impl Reader {
             return;
         };
         let base_file = Found { path, kind, named: false };
-        let Some(base) = self.scenario(&real(&base_file.path), &base_file) else {
+        let Some(bases) = self.scenario(&real(&base_file.path), &base_file) else {
             self.report(fault(format!("the base scenario `{}` has errors", shown(&base_file.path))));
             return;
         };
-        let scenario = &mut self.reading.scenarios[base];
-        scenario.is_base = true;
-        let diagnostics = matrix::check(&matrix, &scenario.document, scenario.format);
-        let sound = !diagnostics.iter().any(Diagnostic::is_error);
-        self.reading.diagnostics.extend(diagnostics);
+        let mut sound = true;
+        for scenario in &mut self.reading.scenarios[bases.clone()] {
+            scenario.is_base = true;
+            let diagnostics = matrix::check(&matrix, &scenario.document, scenario.format);
+            sound &= !diagnostics.iter().any(Diagnostic::is_error);
+            self.reading.diagnostics.extend(diagnostics);
+        }
         if sound {
-            self.reading.matrices.push(MatrixFile { matrix, base });
+            self.reading.matrices.push(MatrixFile { matrix, bases: bases.collect() });
         }
     }
 
@@ -281,8 +295,22 @@ impl Reader {
     }
 
     fn open(&mut self, path: &Path) -> Option<Document> {
-        match text_of(path).and_then(|text| yaml::open(&text, &shown(path))) {
+        let text = self.text(path, yaml::MAX_BYTES)?;
+        match yaml::open(&text, &shown(path)) {
             Ok(document) => Some(document),
+            Err(diagnostic) => {
+                self.report(diagnostic);
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, path: &Path, max_bytes: usize) -> Option<String> {
+        match text_of(path, max_bytes) {
+            Ok((text, warning)) => {
+                self.reading.diagnostics.extend(warning);
+                Some(text)
+            }
             Err(diagnostic) => {
                 self.report(diagnostic);
                 None
@@ -318,33 +346,30 @@ fn kind_of(path: &Path) -> Option<Kind> {
     (ends("persona") || (in_library && is_yaml(path))).then_some(Kind::Persona)
 }
 
-/// A YAML file with any name, for one who names it himself.
+/// A file with any name, for one who names it himself.
 fn as_scenario(path: &Path) -> Option<Kind> {
-    is_yaml(path).then_some(Kind::Scenario(Format::Eliza))
+    Format::of_named_file(path.file_name()?.to_str()?).map(Kind::Scenario)
 }
 
 fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
-/// The text of a file that is no larger than what is read.
-fn text_of(path: &Path) -> Result<String, Diagnostic> {
-    let fault = |line: u32, message: String| Diagnostic::error(shown(path), line, 0, message);
-    let unreadable = |error: std::io::Error| fault(0, format!("cannot be read: {error}"));
+/// The text of a file that is no larger than what is read, and a warning where it is not UTF-8.
+fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>), Diagnostic> {
+    let unreadable = |error: std::io::Error| Diagnostic::error(shown(path), 0, 0, format!("cannot be read: {error}"));
     let file = fs::File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
-    if size > yaml::MAX_BYTES as u64 {
-        return Err(yaml::too_large(size, &shown(path)));
-    }
     let mut bytes = Vec::new();
-    // The file may grow while it is read.
-    file.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + sound.iter().filter(|byte| **byte == b'\n').count();
-        fault(u32::try_from(line).unwrap_or(u32::MAX), "the file is not UTF-8 from here on".to_owned())
-            .with_help("save it as UTF-8")
-    })
+    if size <= max_bytes as u64 {
+        // The file may grow while it is read.
+        file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    let size = size.max(bytes.len() as u64);
+    if size > max_bytes as u64 {
+        return Err(yaml::too_large(size, max_bytes, &shown(path)));
+    }
+    encoding::decode(bytes, &shown(path))
 }
 
 /// The text of an SQL file beside or below the scenario. The error is a fragment that fits behind its name.
@@ -355,5 +380,5 @@ fn sql(scenario: &Path, name: &str) -> Result<String, String> {
     if !path.starts_with(&folder) {
         return Err("is not in the scenario's folder".to_owned());
     }
-    text_of(&path).map_err(|diagnostic| diagnostic.message)
+    text_of(&path, yaml::MAX_BYTES).map(|(text, _)| text).map_err(|diagnostic| diagnostic.message)
 }

@@ -50,6 +50,14 @@ pub struct Source {
 pub enum Format {
     /// ElizaOS `*.scenario.yaml`.
     Eliza,
+    /// skUnit Markdown.
+    Skunit,
+    /// Bot Framework `.qna`, QnA Maker's JSON and its batch tester's TSV.
+    Qna,
+    /// Line-style expected conversations.
+    Line,
+    /// Emely's quality battery.
+    Battery,
 }
 
 impl Format {
@@ -57,6 +65,10 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Eliza => "eliza",
+            Self::Skunit => "skunit",
+            Self::Qna => "qna",
+            Self::Line => "line",
+            Self::Battery => "battery",
         }
     }
 }
@@ -75,9 +87,10 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// One message to the agent and its reply.
+    /// Messages to the agent and its reply.
     Say {
-        message: Message,
+        /// What stands between the last reply and this one, in order; empty: the agent is asked again.
+        messages: Vec<Message>,
         /// What the agent should have said; formats that keep the expected answer put it into the history.
         expected: Option<Message>,
         timeout_ms: u64,

@@ -10,6 +10,8 @@ mod json;
 mod part;
 mod place;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -43,7 +45,7 @@ pub struct Document {
 /// The text is too large, is not YAML, or holds what a document may not hold.
 pub fn open(text: &str, path: &str) -> Result<Document, Diagnostic> {
     if text.len() > MAX_BYTES {
-        return Err(too_large(text.len() as u64, path));
+        return Err(too_large(text.len() as u64, MAX_BYTES, path));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let places = guard::survey(text).map_err(|fault| fault.into_diagnostic(path))?;
@@ -65,6 +67,12 @@ pub fn read<T: DeserializeOwned + JsonSchema>(text: &str, path: &str) -> (Option
 }
 
 impl Document {
+    /// What a file of another language than YAML says, as its format lays it out.
+    #[must_use]
+    pub fn of_text(path: &str, value: Value, lines: &BTreeMap<String, u32>) -> Self {
+        Self { path: path.to_owned(), value, places: Places::from_lines(lines) }
+    }
+
     #[must_use]
     pub fn root(&self) -> Part<'_> {
         Part::root(&self.value, &self.places)
@@ -73,8 +81,8 @@ impl Document {
 
 /// The finding for a file that is not even opened.
 #[must_use]
-pub fn too_large(bytes: u64, path: &str) -> Diagnostic {
-    Diagnostic::error(path, 0, 0, format!("the file is {bytes} bytes; at most {MAX_BYTES} are read"))
+pub fn too_large(bytes: u64, max_bytes: usize, path: &str) -> Diagnostic {
+    Diagnostic::error(path, 0, 0, format!("the file is {bytes} bytes; at most {max_bytes} are read"))
         .with_help("split it into several scenario files")
 }
 

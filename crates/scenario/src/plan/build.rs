@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Axis, Gates, Group, Plan, VERSION, select};
 use crate::{
-    Action, Diagnostic, Digest,
+    Action, Diagnostic, Digest, Format,
     matrix::Matrix,
     path::{Miss, Path, Segment},
     persona::{self, Library},
@@ -69,8 +69,9 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
     let personas = builder.chosen_personas();
     let set = builder.chosen_set();
     let alone = reading.scenarios.iter().filter(|file| file.plays_alone()).map(|file| (file, None));
-    let multiplied =
-        reading.matrices.iter().filter_map(|file| Some((reading.scenarios.get(file.base)?, Some(&file.matrix))));
+    let multiplied = reading.matrices.iter().flat_map(|file| {
+        file.bases.iter().filter_map(|base| Some((reading.scenarios.get(*base)?, Some(&file.matrix))))
+    });
     let groups =
         alone.chain(multiplied).filter_map(|(file, matrix)| builder.group(file, matrix, &personas, &set)).collect();
     builder.refuse_unused(&set);
@@ -280,8 +281,8 @@ fn resolve(written: &[String], library: &Library) -> Result<Vec<String>, (String
 /// The file's name without folder and endings.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let name = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or(name);
-    name.strip_suffix(".scenario").or_else(|| name.strip_suffix(".matrix")).unwrap_or(name)
+    let name = Format::without_ending(name);
+    name.strip_suffix(".matrix").unwrap_or(name)
 }
 
 /// Groups with one key get the digest of their content behind it, whichever comes first; a number where even the

@@ -67,7 +67,9 @@ fn a_faulty_file_is_reported_and_the_others_are_read() {
     let found = findings(&reading);
     let expected = [
         "1.scenario.yaml:",
-        "2.scenario.yaml:2: error: the file is not UTF-8 from here on",
+        "2.scenario.yaml:2: warning: the file is not UTF-8 here; it is read as Windows-1252",
+        "2.scenario.yaml:1:1: error: missing key `judgment`",
+        "2.scenario.yaml:1:1: error: missing key `run`",
         "3.scenario.yaml: error: the file is 1048577 bytes; at most 1048576 are read",
         "4.scenario.yaml:1:1: error: missing key `description`",
         "4.scenario.yaml:1:1: error: missing key `judgment`",
@@ -95,7 +97,7 @@ fn paths_that_hold_nothing_are_errors_with_hints() {
     for (name, message) in [
         ("gone.scenario.yaml", "cannot be read: "),
         ("empty", "the folder holds no scenario, matrix or persona"),
-        ("x.txt", "is not a YAML file"),
+        ("x.txt", "is not a scenario file"),
     ] {
         let reading = read::read(&[folder.path().join(name)]);
         assert_eq!(reading.diagnostics.len(), 1);

@@ -54,7 +54,7 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
             Action::Converse(Box::new(conversation))
         }
         (None, Some(input), _) => {
-            Action::Say { message: Message::user(input), expected: None, timeout_ms: INPUT_TIMEOUT_MS }
+            Action::Say { messages: vec![Message::user(input)], expected: None, timeout_ms: INPUT_TIMEOUT_MS }
         }
         (None, None, Some(code)) => {
             Action::Execute { language: written.lang.unwrap_or_else(|| "bash".to_owned()), code }
