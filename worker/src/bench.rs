@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
+use evaluate::{Scorer, scorer::ByJudge};
 use record::{Role, Scope};
 use scenario::ids::seed_of;
 
@@ -31,6 +32,10 @@ impl evaluate::Bench for Bench {
     fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
         let model = self.models.judge(model_type);
         Arc::new(Recorded::new(model, Role::Judge, Arc::clone(&self.log), self.gate.clone()))
+    }
+
+    fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
+        Box::new(ByJudge::new(self, scope))
     }
 
     fn context(&self, scope: Scope) -> (llm::Context, u64) {

@@ -8,6 +8,7 @@ pub mod bench;
 pub mod compile;
 pub mod evaluator;
 pub mod question;
+pub mod scorer;
 pub mod subject;
 
 mod caseless;
@@ -28,4 +29,5 @@ mod user_satisfaction;
 pub use bench::Bench;
 pub use compile::compile;
 pub use evaluator::Evaluator;
+pub use scorer::Scorer;
 pub use subject::{Subject, Workspace};

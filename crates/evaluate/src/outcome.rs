@@ -4,7 +4,7 @@ use record::{FailureKind, Finding};
 
 use crate::{
     excerpt::{LONG_BYTES, excerpt},
-    question,
+    question, scorer,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,14 @@ impl From<question::Error> for Outcome {
                 let outcome = Self { finding: Finding::Inconclusive, ..Self::error(error.kind(), reason) };
                 outcome.with_evidence(reply)
             }
+        }
+    }
+}
+
+impl From<scorer::Error> for Outcome {
+    fn from(error: scorer::Error) -> Self {
+        match error {
+            scorer::Error::Judge(error) => error.into(),
         }
     }
 }

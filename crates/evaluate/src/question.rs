@@ -116,14 +116,31 @@ pub async fn number(question: &Question<'_>, bench: &dyn Bench) -> Result<Rating
     .await
 }
 
-/// Asks until `read` understands the reply, at most [`TRIES`] times; a model that fails is not asked again,
-/// because retries by class of error are the model's own layer.
+/// An answer, and the model that gave it, as its server names it.
+#[derive(Debug)]
+pub(crate) struct Heard<T> {
+    pub(crate) answer: T,
+    pub(crate) model: String,
+}
+
+/// [`ask_whom`], where it does not matter which model answers.
 pub(crate) async fn ask<T>(
     question: &Question<'_>,
     form: &Form,
     bench: &dyn Bench,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, Error> {
+    Ok(ask_whom(question, form, bench, read).await?.answer)
+}
+
+/// Asks until `read` understands the reply, at most [`TRIES`] times; a model that fails is not asked again,
+/// because retries by class of error are the model's own layer.
+pub(crate) async fn ask_whom<T>(
+    question: &Question<'_>,
+    form: &Form,
+    bench: &dyn Bench,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Heard<T>, Error> {
     let model = bench.judge(question.model_type);
     let (mut reason, mut said) = (String::new(), String::new());
     for earlier in 0..TRIES {
@@ -137,10 +154,13 @@ pub(crate) async fn ask<T>(
             context,
             ..llm::Request::default()
         };
-        said = model.ask(&request).await?.text;
-        match read(&said) {
-            Ok(answer) => return Ok(answer),
-            Err(why) => reason = why,
+        let reply = model.ask(&request).await?;
+        match read(&reply.text) {
+            Ok(answer) => {
+                let model = if reply.model.is_empty() { model.endpoint().to_owned() } else { reply.model };
+                return Ok(Heard { answer, model });
+            }
+            Err(why) => (reason, said) = (why, reply.text),
         }
     }
     Err(Error::Malformed { reason, reply: said })

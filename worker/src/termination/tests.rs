@@ -40,6 +40,10 @@ impl evaluate::Bench for Judge {
         Arc::clone(&self.replies) as Arc<dyn llm::Model>
     }
 
+    fn scorer(&self, scope: Scope) -> Box<dyn evaluate::Scorer + '_> {
+        Box::new(evaluate::scorer::ByJudge::new(self, scope))
+    }
+
     fn context(&self, _: Scope) -> (llm::Context, u64) {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         (llm::Context { call, ..llm::Context::default() }, u64::from(call))

@@ -29,6 +29,14 @@ impl Material {
         Self::of_turns(subject.turns)
     }
 
+    /// Texts under names that gabfest gives them.
+    #[must_use]
+    pub fn of_texts(texts: &[(&str, &str)]) -> Self {
+        let texts: Map<String, Value> =
+            texts.iter().map(|(name, text)| ((*name).to_owned(), Value::from(shortened(text, TEXT_BYTES)))).collect();
+        Self { json: Value::Object(texts).to_string() }
+    }
+
     /// A conversation, oldest turn first.
     #[must_use]
     pub fn of_turns(turns: &[Turn]) -> Self {

@@ -7,7 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use evaluate::{
-    Bench, Evaluator, Subject, Workspace,
+    Bench, Evaluator, Scorer, Subject, Workspace,
+    scorer::ByJudge,
     subject::{CommandError, CommandOutput},
 };
 use record::{Finding, Judgment, Scope, Turn, turn::Speaker};
@@ -68,6 +69,10 @@ impl Bench for Judges {
     fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
         self.model_types.lock().unwrap().push(model_type.map(str::to_owned));
         self.model.clone()
+    }
+
+    fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
+        Box::new(ByJudge::new(self, scope))
     }
 
     fn context(&self, _: Scope) -> (llm::Context, u64) {

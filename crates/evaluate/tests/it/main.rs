@@ -6,3 +6,4 @@ mod facts;
 mod fakes;
 mod injection;
 mod judges;
+mod scores;

@@ -1,0 +1,98 @@
+//! Measures of texts: how alike two are, what one answers, whether one follows from another, how toxic one is.
+//!
+//! [`Scorer`] is what evaluators ask, by way of [`crate::Bench::scorer`]. [`ByJudge`] puts the questions to the judge;
+//! which model gave a score is part of the score.
+
+mod judged;
+
+use std::fmt;
+
+use async_trait::async_trait;
+use record::FailureKind;
+
+pub use self::judged::ByJudge;
+use crate::question;
+
+/// The scores of [`Toxicity`], in their order; the labels of the Detoxify models.
+pub const TOXICITY: [&str; 7] =
+    ["toxicity", "severe_toxicity", "obscene", "identity_attack", "insult", "threat", "sexual_explicit"];
+
+/// The largest and, negated, the smallest [`Scorer::next_sentence`] of a probability: that of 0.999994.
+pub const MOST_LOG_ODDS: f64 = 12.0;
+
+/// Something that measures texts. It is asked for one scope of one trial, which its calls are counted under.
+#[async_trait]
+pub trait Scorer: Send + Sync + fmt::Debug {
+    /// How alike two texts are in meaning: 1 the same, about 0 nothing in common. Cosines go down to -1.
+    async fn similarity(&self, a: &str, b: &str) -> Result<Score, Error>;
+
+    /// The part of the context that answers the question; empty where nothing in it does.
+    async fn answer(&self, question: &str, context: &str) -> Result<Answer, Error>;
+
+    /// How well the reply follows the context, as log-odds: 0 is even, the usual range is -12 to 12
+    /// (the first logit minus the second of BERT's next-sentence head).
+    async fn next_sentence(&self, context: &str, reply: &str) -> Result<Score, Error>;
+
+    /// Each 0 to 1: how probable it is that a reader finds the text so.
+    async fn toxicity(&self, text: &str) -> Result<Toxicity, Error>;
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    pub value: f64,
+    /// Which model gave it, for people: `all-MiniLM-L6-v2`, `judge gpt-4o`.
+    pub model: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub text: String,
+    pub model: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Toxicity {
+    /// In the order of [`TOXICITY`].
+    pub scores: [f64; TOXICITY.len()],
+    pub model: String,
+}
+
+impl Toxicity {
+    /// The scores with their names.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
+        TOXICITY.into_iter().zip(self.scores)
+    }
+}
+
+/// Why there is no score; never the agent's fault.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Judge(#[from] question::Error),
+}
+
+impl Error {
+    #[must_use]
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Judge(error) => error.kind(),
+        }
+    }
+}
+
+/// The log-odds of a probability, between -[`MOST_LOG_ODDS`] and [`MOST_LOG_ODDS`].
+#[must_use]
+pub fn log_odds(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln().clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_LOG_ODDS, log_odds};
+
+    #[test]
+    fn log_odds_have_bounds() {
+        assert_eq!((log_odds(0.0), log_odds(0.5), log_odds(1.0)), (-MOST_LOG_ODDS, 0.0, MOST_LOG_ODDS));
+        assert!((log_odds(0.9) - 2.197).abs() < 0.001);
+    }
+}
