@@ -14,7 +14,7 @@ pub enum Error {
     #[error("{endpoint} did not answer within {} ms", limit.as_millis())]
     TimedOut { endpoint: String, limit: Duration },
     /// An answer that is not what the protocol says, or that breaks off. `partial` is what had come.
-    #[error("{endpoint} answered something that is not a chat completion: {message}")]
+    #[error("{endpoint} answered something that is no reply: {message}")]
     Malformed { endpoint: String, message: String, partial: String },
     /// The connection was refused, reset, or the server answered 5xx. `sent`: the request may have been received.
     #[error("{}: {message}", unreachable(endpoint, *status))]

@@ -1,12 +1,13 @@
 //! Everything that asks a language model: clients, limits, retries, and the mock model.
 //!
-//! One small trait, [`Model`]; [`openai`] speaks to servers, [`mock`] answers by itself; [`limit`] and
+//! One small trait, [`Model`]; [`openai`] speaks to servers over [`http`], [`mock`] answers by itself; [`limit`] and
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
 //! named by its place, a [`price`] turns tokens into money, and an `estimate` stands for tokens not yet counted.
 
 pub mod endpoint;
 pub mod error;
 mod estimate;
+pub mod http;
 pub mod key;
 pub mod limit;
 pub mod mock;

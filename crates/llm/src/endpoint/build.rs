@@ -12,7 +12,9 @@ use reqwest::{Url, header::AUTHORIZATION};
 use secrecy::ExposeSecret;
 
 use crate::{
-    Model, key,
+    Model,
+    http::{self, written},
+    key,
     limit::{Limit, Limited},
     mock::Mock,
     openai,
@@ -21,7 +23,7 @@ use crate::{
     time_limit::TimeLimit,
 };
 
-use super::{Kind, Retries, Settings, headers};
+use super::{Kind, Retries, Settings};
 
 /// A server that is there accepts at once; the rest of the call's time is for the answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -45,8 +47,8 @@ pub enum Error {
     Key { endpoint: String, source: key::Error },
     #[error("the key of endpoint {endpoint} is not printable ASCII")]
     KeyText { endpoint: String },
-    #[error("endpoint {endpoint} may not have the header {name}: {reason}")]
-    Header { endpoint: String, name: String, reason: &'static str },
+    #[error("the headers of endpoint {endpoint} cannot be sent")]
+    Header { endpoint: String, source: written::Error },
     #[error("the timeout of endpoint {endpoint} is 0, in which nothing can be answered")]
     Timeout { endpoint: String },
     #[error("the price of endpoint {endpoint} is not an amount of money")]
@@ -105,10 +107,11 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
     }
     let url = settings.url.as_deref().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
     let url = completions(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
-    let (mut headers, mut keys) = headers::resolve(name, &settings.headers)?;
+    let (mut headers, mut keys) =
+        written::resolve(&settings.headers).map_err(|source| Error::Header { endpoint: endpoint(), source })?;
     if let Some(reference) = &settings.key {
         let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint(), source })?;
-        let bearer = headers::secret(&format!("Bearer {}", key.expose_secret()))
+        let bearer = written::secret(&format!("Bearer {}", key.expose_secret()))
             .ok_or_else(|| Error::KeyText { endpoint: endpoint() })?;
         headers.insert(AUTHORIZATION, bearer);
         keys.push(key);
@@ -126,14 +129,7 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
 
 /// The address of chat completions below the address that is written; its query is kept.
 fn completions(written: &str) -> Result<Url, &'static str> {
-    let mut url = Url::parse(written.trim()).map_err(|_| "cannot be read: it looks like https://host/v1")?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err("is neither http:// nor https://");
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("has a name or a password in it: a key is never written in the file");
-    }
-    url.set_fragment(None);
+    let mut url = http::address(written)?;
     let path = url.path().trim_end_matches('/').to_owned();
     if path.ends_with("/chat/completions") {
         url.set_path(&path);

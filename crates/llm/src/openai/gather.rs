@@ -2,12 +2,9 @@
 
 use tokio::time::Instant;
 
-use crate::{Reply, Request, Timing, Usage, estimate, model::ToolCall};
+use crate::{Reply, Request, Timing, Usage, estimate, http::rejection::Fault, model::ToolCall};
 
-use super::{
-    rejection::Fault,
-    reply::{CallPiece, Completion, Content, Count, Said},
-};
+use super::reply::{CallPiece, Completion, Content, Count, Said};
 
 /// Of what is kept of a reply, in bytes. The pieces of a stream are mostly wrapping, so this and not the
 /// stream's own length is what a megabyte of body compares with.

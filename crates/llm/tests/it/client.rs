@@ -74,7 +74,7 @@ async fn a_whole_reply() {
         calls[0].body,
         json!({ "model": "asked", "messages": [{ "role": "user", "content": "hello" }], "max_tokens": 50, "seed": 7 })
     );
-    assert_eq!(llm::openai::headers::read(&calls[0].headers), request().context);
+    assert_eq!(llm::http::headers::read(&calls[0].headers), request().context);
     assert_eq!(calls[0].headers["x-team"], "qa");
     assert_eq!(calls[0].headers["content-type"], "application/json");
     assert!(calls[0].headers["user-agent"].to_str().expect("text").starts_with("gabfest/"));
@@ -301,7 +301,7 @@ async fn a_fault_that_passes_is_tried_again() {
     // The 500 and the page, which nobody knows the price of.
     assert_eq!(reply.lost_tries, 2);
     let calls = server.calls.lock().unwrap();
-    let tries: Vec<u32> = calls.iter().map(|call| llm::openai::headers::read(&call.headers).try_number).collect();
+    let tries: Vec<u32> = calls.iter().map(|call| llm::http::headers::read(&call.headers).try_number).collect();
     assert_eq!(tries, [0, 1, 2, 3]);
     assert!(calls.iter().all(|call| call.headers["idempotency-key"] == "r1/t1/2/1"));
     // Latency is that of the last try.

@@ -13,12 +13,12 @@ use futures_util::stream;
 use tokio::time::Instant;
 
 use crate::{
+    http::headers,
     mock::{
         answer::Answer,
         model::{Outcome, until},
         weather::{Pace, Trouble},
     },
-    openai::headers,
 };
 
 use super::{

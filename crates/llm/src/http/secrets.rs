@@ -5,14 +5,14 @@ use secrecy::{ExposeSecret, SecretString};
 const HIDDEN: &str = "[key]";
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Secrets(Vec<SecretString>);
+pub(crate) struct Secrets(Vec<SecretString>);
 
 impl Secrets {
-    pub(super) fn new(keys: Vec<SecretString>) -> Self {
+    pub(crate) fn new(keys: Vec<SecretString>) -> Self {
         Self(keys)
     }
 
-    pub(super) fn hide(&self, text: String) -> String {
+    pub(crate) fn hide(&self, text: String) -> String {
         self.0
             .iter()
             .map(ExposeSecret::expose_secret)

@@ -19,7 +19,7 @@ tokio::task_local! {
 ///
 /// hyper connects inside the call that needs a connection. Where another one falls free first, that one is used
 /// and connecting goes on in a task of its own, which is not watched.
-pub(super) async fn watch<F: Future>(call: F) -> (F::Output, Option<Instant>) {
+pub(crate) async fn watch<F: Future>(call: F) -> (F::Output, Option<Instant>) {
     CONNECTED_AT
         .scope(Cell::new(None), async {
             let outcome = call.await;
@@ -30,10 +30,10 @@ pub(super) async fn watch<F: Future>(call: F) -> (F::Output, Option<Instant>) {
 
 /// The layer round reqwest's connector that notes when it is done.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Note;
+pub(crate) struct Note;
 
 #[derive(Debug, Clone)]
-pub(super) struct Noted<S>(S);
+pub(crate) struct Noted<S>(S);
 
 impl<S> Layer<S> for Note {
     type Service = Noted<S>;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use sha2::{Digest as _, Sha256};
 
 use crate::Context;
 
@@ -18,11 +19,14 @@ pub const CALL: HeaderName = HeaderName::from_static("x-gabfest-call");
 /// From 0, and not sent with the first one.
 pub const TRY: HeaderName = HeaderName::from_static("x-gabfest-try");
 
+/// W3C Trace Context: by it an agent's own traces can be found.
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// Of a name, in bytes before encoding: servers refuse calls whose headers are long.
 const MOST_BYTES: usize = 512;
 
 /// The most headers that [`write`] adds.
-const MOST: usize = 9;
+const MOST: usize = 10;
 
 /// Adds the headers of a call; what is empty is not sent.
 pub fn write(context: &Context, headers: &mut HeaderMap) {
@@ -45,6 +49,39 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
     if context.try_number > 0 {
         headers.insert(TRY, context.try_number.into());
     }
+    if !context.conversation.is_empty() {
+        let value = HeaderValue::from_str(&traceparent(context)).expect("hexadecimal digits are a header");
+        headers.insert(TRACEPARENT, value);
+    }
+}
+
+/// The trace of a call: one trace for a conversation of a run, one span for each try of a call in it.
+///
+/// A function of the names alone, so that a trace can be found again from a report; sampled, as the calls of a test
+/// are those that somebody will want to look at.
+#[must_use]
+pub fn traceparent(context: &Context) -> String {
+    let trace = digest(&[&context.run, &context.conversation]);
+    let call = format!("{}/{}/{}", context.turn, context.call, context.try_number);
+    let span = digest(&[&context.run, &context.conversation, &context.role, &call]);
+    // All zeros would mean that there is none; one bit keeps that from happening.
+    format!("00-{:032x}-{:016x}-01", trace | 1, (span as u64) | 1)
+}
+
+/// Whether gabfest writes this header itself.
+pub(super) fn is_ours(name: &HeaderName) -> bool {
+    *name == IDEMPOTENCY_KEY || *name == TRACEPARENT || name.as_str().starts_with("x-gabfest-")
+}
+
+fn digest(parts: &[&str]) -> u128 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        // The length keeps ("ab", "c") and ("a", "bc") apart.
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let digest = hasher.finalize();
+    u128::from_be_bytes(digest[..16].try_into().expect("SHA-256 has 32 bytes"))
 }
 
 /// What [`write()`] wrote; what is missing or cannot be read is empty.
@@ -131,6 +168,19 @@ mod tests {
             assert!(headers.values().all(|value| value.to_str().is_ok()), "{headers:?}");
             assert_eq!(read(&headers), context(text));
         }
+    }
+
+    #[test]
+    fn a_conversation_is_one_trace() {
+        let first = context("a");
+        let again = Context { try_number: 3, ..first.clone() };
+        let other = Context { conversation: "d".into(), ..first.clone() };
+        let [one, two, three] = [&first, &again, &other].map(traceparent);
+        assert_eq!((one.len(), &one[..3], &one[52..]), (55, "00-", "-01"), "{one}");
+        assert_eq!(one, traceparent(&first));
+        assert_eq!(one[3..35], two[3..35]);
+        assert_ne!(one[36..52], two[36..52]);
+        assert_ne!(one[3..35], three[3..35]);
     }
 
     #[test]

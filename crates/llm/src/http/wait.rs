@@ -7,7 +7,7 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 /// `retry-after-ms`, then `Retry-After`, then the later of `x-ratelimit-reset-requests` and `-tokens`.
 ///
 /// A date is read against the server's own `Date`: its clock may differ from ours, and a wait is what it means.
-pub(super) fn asked(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     text("retry-after-ms")
         .and_then(|text| number(text, 0.001))

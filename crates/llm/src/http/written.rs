@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::{key::KeyRef, openai};
+use crate::key::{self, KeyRef};
 
-use super::Error;
+use super::headers;
 
 /// They frame the message; another value would send something else than was meant.
 const FRAMING: [HeaderName; 7] = [
@@ -23,25 +23,27 @@ const FRAMING: [HeaderName; 7] = [
 /// Parts of the names of headers that carry keys.
 const KEYS: [&str; 7] = ["auth", "cookie", "credential", "key", "password", "secret", "token"];
 
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the header {name} has no value")]
+    Key { name: String, source: key::Error },
+    #[error("there may be no header {name}: {reason}")]
+    Header { name: String, reason: &'static str },
+}
+
 /// The headers with their values, and the keys among these.
-pub(super) fn resolve(
-    endpoint: &str,
-    written: &BTreeMap<String, String>,
-) -> Result<(HeaderMap, Vec<SecretString>), Error> {
+pub fn resolve(written: &BTreeMap<String, String>) -> Result<(HeaderMap, Vec<SecretString>), Error> {
     let mut headers = HeaderMap::with_capacity(written.len() + 16);
     let mut keys = Vec::new();
     for (name, value) in written {
-        let fault = |reason: &'static str| Error::Header { endpoint: endpoint.into(), name: name.clone(), reason };
+        let fault = |reason: &'static str| Error::Header { name: name.clone(), reason };
         let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| fault("that is no name of a header"))?;
-        if FRAMING.contains(&known)
-            || known == openai::headers::IDEMPOTENCY_KEY
-            || known.as_str().starts_with("x-gabfest-")
-        {
+        if FRAMING.contains(&known) || headers::is_ours(&known) {
             return Err(fault("gabfest writes it itself"));
         }
         let value = match KeyRef::parse(value) {
             Ok(reference) => {
-                let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint.into(), source })?;
+                let key = reference.resolve().map_err(|source| Error::Key { name: name.clone(), source })?;
                 let value = secret(key.expose_secret());
                 keys.push(key);
                 value
@@ -57,7 +59,8 @@ pub(super) fn resolve(
 }
 
 /// A value that is not shown, not even to debuggers of headers.
-pub(super) fn secret(text: &str) -> Option<HeaderValue> {
+#[must_use]
+pub fn secret(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)

@@ -1,16 +1,16 @@
 //! Server-sent events: bytes in as they come, the data of whole events out (WHATWG HTML, section 9.2).
 
 /// A line, and the data of an event of many lines: far above what a chat completion sends at once.
-pub(super) const LONGEST_BYTES: usize = 256 * 1024;
+pub(crate) const LONGEST_BYTES: usize = 256 * 1024;
 
 /// A line or an event above [`LONGEST_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stream has a line of more than {LONGEST_BYTES} bytes")]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 /// Cuts a stream into events. What it gives does not depend on how the bytes were split on their way.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     buffer: Vec<u8>,
     /// Where the unread part of the buffer begins.
     start: usize,
@@ -20,12 +20,21 @@ pub(super) struct Reader {
     after_cr: bool,
     past_first_line: bool,
     data: Vec<u8>,
+    name: Vec<u8>,
     has_data: bool,
     given: bool,
 }
 
+/// A whole event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Named<'a> {
+    /// Empty where the server gives none.
+    pub(crate) name: &'a [u8],
+    pub(crate) data: &'a [u8],
+}
+
 impl Reader {
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.start);
         self.scanned -= self.start;
         self.start = 0;
@@ -33,22 +42,30 @@ impl Reader {
     }
 
     /// The stream is over. Many servers leave out the empty line after the last event.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.feed(b"\n\n");
     }
 
     /// The data of the next whole event, if there is one yet.
-    pub(super) fn next_event(&mut self) -> Result<Option<&[u8]>, TooLong> {
+    pub(crate) fn next_event(&mut self) -> Result<Option<&[u8]>, TooLong> {
+        Ok(self.next_named()?.map(|event| event.data))
+    }
+
+    /// The next whole event with its name, if there is one yet.
+    pub(crate) fn next_named(&mut self) -> Result<Option<Named<'_>>, TooLong> {
         if std::mem::take(&mut self.given) {
             self.data.clear();
+            self.name.clear();
             self.has_data = false;
         }
         while let Some((from, to)) = self.next_line()? {
             if from == to {
                 if self.has_data {
                     self.given = true;
-                    return Ok(Some(&self.data));
+                    return Ok(Some(Named { name: &self.name, data: &self.data }));
                 }
+                // A name without data is no event.
+                self.name.clear();
             } else {
                 self.take_line(from, to)?;
             }
@@ -83,14 +100,15 @@ impl Reader {
         Ok(Some((if mark { from + 3 } else { from }, end)))
     }
 
-    /// Only `data` matters to a chat completion; comments, names and ids of events do not.
+    /// Only `data` and `event` matter; comments and ids of events do not.
     fn take_line(&mut self, from: usize, to: usize) -> Result<(), TooLong> {
         let line = &self.buffer[from..to];
-        let value = match line.strip_prefix(b"data") {
-            Some([]) => &[],
-            Some([b':', b' ', value @ ..] | [b':', value @ ..]) => value,
-            _ => return Ok(()),
-        };
+        if let Some(name) = field(line, b"event") {
+            self.name.clear();
+            self.name.extend_from_slice(name);
+            return Ok(());
+        }
+        let Some(value) = field(line, b"data") else { return Ok(()) };
         if self.data.len() + value.len() > LONGEST_BYTES {
             return Err(TooLong);
         }
@@ -100,6 +118,15 @@ impl Reader {
         self.data.extend_from_slice(value);
         self.has_data = true;
         Ok(())
+    }
+}
+
+/// The value of a line, if it is one of this field.
+fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    match line.strip_prefix(name)? {
+        [] => Some(&[]),
+        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+        _ => None,
     }
 }
 
@@ -148,6 +175,18 @@ mod tests {
             let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
             assert_eq!(events(&bytes).expect("short"), expected, "{text:?} byte by byte");
         }
+    }
+
+    #[test]
+    fn events_have_names() {
+        let mut reader = Reader::default();
+        reader.feed(b"event: lost\n\nevent: chunk\ndata: a\n\ndata: b\nevent:done\n\ndata: c\n\n");
+        let mut seen = Vec::new();
+        while let Some(event) = reader.next_named().expect("short") {
+            seen.push((event.name.to_vec(), event.data.to_vec()));
+        }
+        let named = |name: &str, data: &str| (name.as_bytes().to_vec(), data.as_bytes().to_vec());
+        assert_eq!(seen, [named("chunk", "a"), named("done", "b"), named("", "c")]);
     }
 
     #[test]

@@ -15,14 +15,14 @@ const NO_MONEY: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached",
 
 /// What a server says of an error.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) message: String,
-    pub(super) no_money: bool,
+pub(crate) struct Fault {
+    pub(crate) message: String,
+    pub(crate) no_money: bool,
 }
 
 impl Fault {
     /// From the `error` of a body, or from a body that is one.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let message = value
             .as_str()
@@ -34,7 +34,7 @@ impl Fault {
     }
 
     /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or no JSON at all.
-    pub(super) fn of_body(body: &[u8]) -> Self {
+    pub(crate) fn of_body(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
             Ok(Value::Array(list)) if !list.is_empty() => Self::of(list[0].get("error").unwrap_or(&list[0])),
             Ok(value) => Self::of(value.get("error").unwrap_or(&value)),
@@ -44,7 +44,7 @@ impl Fault {
 }
 
 /// The error for an answer whose status is not success.
-pub(super) fn error(endpoint: &str, status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Error {
+pub(crate) fn error(endpoint: &str, status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Error {
     let endpoint = endpoint.to_owned();
     let Fault { message, no_money } = Fault::of_body(body);
     let message = short(secrets.hide(message), status);

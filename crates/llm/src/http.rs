@@ -1,0 +1,26 @@
+//! One call over HTTP, whatever is asked: what the client for chat completions and every agent behind HTTP share.
+//!
+//! [`Sender`] sends a [`Call`] and gives the [`Answer`]'s head, its body or its events, or a classified error;
+//! [`headers`] say what a call is for and [`written`] reads those of the settings. Inside, `connect` keeps connecting
+//! out of the latency, `sse` cuts a stream into events, `rejection` and `wait` say what an answer means that is none,
+//! and `secrets` keeps keys out of messages.
+
+mod address;
+pub(crate) mod answer;
+mod connect;
+pub mod headers;
+pub(crate) mod rejection;
+mod secrets;
+pub(crate) mod sender;
+pub(crate) mod sse;
+mod wait;
+pub mod written;
+
+pub use reqwest::{
+    Method, StatusCode, Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+pub use address::address;
+pub use answer::{Answer, Event, Events};
+pub use sender::{Call, Sender};

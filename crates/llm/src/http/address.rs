@@ -1,0 +1,19 @@
+//! The address of a server, as people write it.
+
+use reqwest::Url;
+
+/// Checks an address of the settings. Its fragment is dropped, which no server ever sees.
+///
+/// # Errors
+/// What is wrong with it, to be said after "the url".
+pub fn address(written: &str) -> Result<Url, &'static str> {
+    let mut url = Url::parse(written.trim()).map_err(|_| "cannot be read: it looks like https://host/path")?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err("is neither http:// nor https://");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("has a name or a password in it: a key is never written in the file");
+    }
+    url.set_fragment(None);
+    Ok(url)
+}

@@ -1,0 +1,196 @@
+//! An answer as it comes in: its head, then its body at once or event by event, each with the time of its coming.
+
+use std::time::Duration;
+
+use reqwest::{
+    Response, StatusCode,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap},
+};
+use tokio::time::{Instant, timeout};
+
+use crate::Error;
+
+use super::{
+    Sender,
+    sender::chain,
+    sse::{self, Reader},
+};
+
+/// A body that is not streamed.
+pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
+/// A stream, wrapping and all: the pieces of a long reply are some three hundred bytes for one token.
+pub(crate) const MOST_STREAM_BYTES: usize = 64 << 20;
+/// For the end of a stream after its last word, so that the connection can be used again.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// The head of an answer, and when the call that it answers was on a warm connection.
+#[derive(Debug)]
+pub struct Answer {
+    response: Response,
+    sent: Instant,
+    connect: Option<Duration>,
+}
+
+/// A stream of server-sent events.
+#[derive(Debug)]
+pub struct Events<'a> {
+    sender: &'a Sender,
+    answer: &'a mut Answer,
+    reader: Reader,
+    bytes: usize,
+    ended: bool,
+    came: Instant,
+}
+
+/// One event of a stream.
+#[derive(Debug)]
+pub struct Event {
+    /// Empty where the server gives none.
+    pub name: String,
+    pub data: Vec<u8>,
+    /// When its last byte came.
+    pub came: Instant,
+}
+
+/// How a body ends.
+pub(crate) enum Ending {
+    Whole,
+    TooLong,
+    Broken(reqwest::Error),
+}
+
+impl Answer {
+    pub(crate) fn new(response: Response, sent: Instant, connect: Option<Duration>) -> Self {
+        Self { response, sent, connect }
+    }
+
+    /// When the call was handed to a warm connection.
+    #[must_use]
+    pub fn sent(&self) -> Instant {
+        self.sent
+    }
+
+    /// How long a connection took to make; `None` where one was there already.
+    #[must_use]
+    pub fn connect(&self) -> Option<Duration> {
+        self.connect
+    }
+
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.response.status().is_success()
+    }
+
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The media type in small letters, without parameters; `None` where the server does not say.
+    #[must_use]
+    pub fn media_type(&self) -> Option<String> {
+        let value = self.response.headers().get(CONTENT_TYPE)?;
+        let text = value.to_str().unwrap_or("not text");
+        Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+    }
+
+    /// A compression, which no call of ours asks for: what it would expand to is nobody's wish to know.
+    #[must_use]
+    pub fn encoding(&self) -> Option<String> {
+        let value = self.response.headers().get(CONTENT_ENCODING)?;
+        let text = value.to_str().unwrap_or("not text").trim().to_ascii_lowercase();
+        (!text.is_empty() && text != "identity").then_some(text)
+    }
+
+    /// Reads the body as server-sent events; `sender` is the one that sent the call.
+    pub fn events<'a>(&'a mut self, sender: &'a Sender) -> Events<'a> {
+        let came = self.sent;
+        Events { sender, answer: self, reader: Reader::default(), bytes: 0, ended: false, came }
+    }
+
+    pub(crate) fn response(&mut self) -> &mut Response {
+        &mut self.response
+    }
+
+    /// What comes of a body, up to `most` bytes, and how it ends.
+    pub(crate) async fn body(&mut self, most: usize) -> (Vec<u8>, Ending) {
+        let expected = self.response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let mut body = Vec::with_capacity(expected.min(most));
+        loop {
+            match self.response.chunk().await {
+                Ok(Some(chunk)) => {
+                    body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
+                    if body.len() == most {
+                        return (body, Ending::TooLong);
+                    }
+                }
+                Ok(None) => return (body, Ending::Whole),
+                Err(error) => return (body, Ending::Broken(error)),
+            }
+        }
+    }
+
+    /// Reads on for a moment after the last word of a stream: unread, its end would cost the connection.
+    pub(crate) async fn linger(&mut self) {
+        let _ = timeout(LINGER, self.response.chunk()).await;
+    }
+}
+
+impl Events<'_> {
+    /// The next event that is not empty; `None` at the end of the stream.
+    pub async fn next(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            if let Some(event) = self.ready()? {
+                return Ok(Some(event));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let chunk = match self.answer.response.chunk().await {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    return Err(self.sender.malformed(format!("the stream breaks off: {}", chain(error)), b""));
+                }
+            };
+            self.came = Instant::now();
+            match chunk {
+                Some(chunk) => {
+                    self.bytes += chunk.len();
+                    self.reader.feed(&chunk);
+                }
+                None => {
+                    self.ended = true;
+                    self.reader.end();
+                }
+            }
+            if self.bytes > MOST_STREAM_BYTES {
+                let message = format!("a stream of more than {MOST_STREAM_BYTES} bytes");
+                return Err(self.sender.malformed(message, b""));
+            }
+        }
+    }
+
+    /// No more events are wanted.
+    pub async fn finish(self) {
+        if !self.ended {
+            self.answer.linger().await;
+        }
+    }
+
+    fn ready(&mut self) -> Result<Option<Event>, Error> {
+        let long = |error: sse::TooLong| self.sender.malformed(error.to_string(), b"");
+        let came = self.came;
+        while let Some(event) = self.reader.next_named().map_err(long)? {
+            if !event.data.trim_ascii().is_empty() {
+                let name = String::from_utf8_lossy(event.name).into_owned();
+                return Ok(Some(Event { name, data: event.data.to_vec(), came }));
+            }
+        }
+        Ok(None)
+    }
+}
