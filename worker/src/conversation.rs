@@ -58,7 +58,7 @@ async fn turns(
     for turn in 1..=written.max_turns {
         let left = clock.left(stage)?;
         let whole = Duration::from_millis(written.turn_timeout_ms);
-        if let Err(failure) = stage.say(step, std::slice::from_ref(&line), speaker, whole.min(left)).await {
+        if let Err(failure) = stage.say(step, std::slice::from_ref(&line), speaker, whole.min(left), None).await {
             // An agent that had less than its turn's time, because others had used it up, did not time out.
             let cut_short = failure.kind == FailureKind::AgentTimeout && left < whole;
             return Err(if cut_short { clock.over(stage) } else { failure });

@@ -10,6 +10,7 @@ pub mod termination;
 
 mod bench;
 mod conversation;
+mod cue;
 mod executor;
 #[cfg(test)]
 mod fakes;

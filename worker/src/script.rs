@@ -9,6 +9,8 @@ use evaluate::Evaluator;
 use record::{Failure, FailureKind};
 use scenario::{Action, Case, Check, Plan, Scenario};
 
+use crate::cue;
+
 /// Scripts kept at hand; a plan's cases are played in order, so the oldest is the least likely to be needed.
 const KEPT: usize = 512;
 
@@ -17,6 +19,8 @@ pub(crate) struct Script {
     pub(crate) case: Case,
     pub(crate) scenario: Scenario,
     pub(crate) steps: Vec<StepChecks>,
+    /// One for each step.
+    pub(crate) cues: Vec<Option<Arc<llm::Cue>>>,
 }
 
 /// The compiled checks of one step, in the order of the scenario.
@@ -77,7 +81,8 @@ impl Scripts {
                 })
             })
             .collect::<Result<_, Failure>>()?;
-        Ok(Script { case, scenario, steps })
+        let cues = scenario.steps.iter().map(cue::of_step).collect();
+        Ok(Script { case, scenario, steps, cues })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Script>>> {

@@ -104,6 +104,7 @@ impl Stage {
         messages: &[Message],
         speaker: Speaker,
         timeout: Duration,
+        cue: Option<&Arc<llm::Cue>>,
     ) -> Result<(), Failure> {
         let number = self.next_number();
         let agent = self.agent()?;
@@ -115,7 +116,7 @@ impl Stage {
             return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
         };
         let asked = Instant::now();
-        let answer = session.say(Exchange { messages, turn: number, timeout }).await;
+        let answer = session.say(Exchange { messages, turn: number, timeout, cue }).await;
         let started_micros = self.log.micros_since_start(asked);
         let mut turn = Turn {
             number,

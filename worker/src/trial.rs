@@ -75,7 +75,8 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
         let mut transcript = None;
         match &step.action {
             Action::Say { messages, expected, timeout_ms } => {
-                stage.say(number, messages, Speaker::Scripted, Duration::from_millis(*timeout_ms)).await?;
+                let timeout = Duration::from_millis(*timeout_ms);
+                stage.say(number, messages, Speaker::Scripted, timeout, script.cues[index].as_ref()).await?;
                 if let (History::Expected, Some(expected)) = (script.scenario.history, expected) {
                     stage.replace_last_answer(expected);
                 }

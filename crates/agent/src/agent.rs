@@ -1,6 +1,6 @@
 //! The two traits of this crate: an agent, and a conversation with it.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use record::turn::ToolCall;
@@ -48,6 +48,8 @@ pub struct Exchange<'a> {
     /// From 1, over the trial.
     pub turn: u32,
     pub timeout: Duration,
+    /// For the mock agent; real agents must never see it.
+    pub cue: Option<&'a Arc<llm::Cue>>,
 }
 
 #[derive(Debug, Clone, Default)]

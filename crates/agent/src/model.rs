@@ -85,6 +85,7 @@ impl Session for ModelSession {
         let context = &mut self.request.context;
         context.turn = exchange.turn;
         context.call = 0;
+        context.cue = exchange.cue.cloned();
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
         self.request.timeout = Some(exchange.timeout);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));

@@ -9,6 +9,7 @@ mod agent;
 mod answer;
 mod behaviour;
 mod chance;
+mod cue;
 mod echo;
 mod feeling;
 mod judge;

@@ -63,6 +63,17 @@ pub struct Context {
     pub idempotency_key: String,
     /// Which try of this call, from 0; counted by the retry layer.
     pub try_number: u32,
+    /// For the mock model in this process only: no server ever sees it.
+    pub cue: Option<Arc<Cue>>,
+}
+
+/// What an agent that does as the scenario expects would answer. The mock agent answers so where it is drawn to
+/// pass, so that scripted scenarios can be played without a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cue {
+    pub text: String,
+    /// Made before the text is said; without ids.
+    pub tool_calls: Vec<ToolCall>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -99,6 +99,7 @@ pub fn read(headers: &HeaderMap) -> Context {
         call: number(CALL),
         idempotency_key: text(IDEMPOTENCY_KEY),
         try_number: number(TRY),
+        cue: None,
     }
 }
 
@@ -157,6 +158,7 @@ mod tests {
             call: 1,
             idempotency_key: "r1/c/3/1".into(),
             try_number: 2,
+            cue: None,
         }
     }
 

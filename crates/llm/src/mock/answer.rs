@@ -6,7 +6,7 @@ use super::{
     UNHELPFUL, agent,
     behaviour::{Behaviour, Role, Rule},
     chance::Key,
-    judge, user, words,
+    cue, judge, user, words,
 };
 
 /// All that the mock answers to a request.
@@ -62,7 +62,11 @@ fn played(behaviour: &Behaviour, request: &Request, key: Key) -> agent::Turn {
     let context = &request.context;
     let probability = behaviour.pass_probability(&context.scenario, &context.persona, context.turn);
     let drawn = seed_of(request).text("pass").number(u64::from(context.turn));
-    let mut turn = if drawn.happens(probability) { agent::speak(request, key) } else { say(UNHELPFUL.to_owned()) };
+    let mut turn = match &context.cue {
+        _ if !drawn.happens(probability) => say(UNHELPFUL.to_owned()),
+        Some(cue) => cue::follow(cue, request, key),
+        None => agent::speak(request, key),
+    };
     if let Some(lengths) = behaviour.tokens {
         lengthen(&mut turn.text, u64::from(lengths.draw(key.text("length"))), key);
     }

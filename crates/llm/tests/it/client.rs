@@ -30,6 +30,7 @@ fn request() -> Request {
         call: 1,
         idempotency_key: "r1/t1/2/1".into(),
         try_number: 0,
+        cue: None,
     };
     Request {
         messages: vec![Message::user("hello")],

@@ -1,0 +1,55 @@
+//! The mock as the agent that a scripted scenario expects: it does what its cue says.
+
+use crate::{
+    Cue, Request,
+    model::{Speaker, ToolCall},
+};
+
+use super::{
+    agent::{self, Turn},
+    chance::Key,
+};
+
+/// Tools are called once: where their results are there already, only the text is left to say.
+pub(crate) fn follow(cue: &Cue, request: &Request, key: Key) -> Turn {
+    let called = request.messages.iter().rev().take_while(|message| message.role == Speaker::Tool);
+    let has_results = called.into_iter().any(|message| message.tool_call_id.is_some());
+    let tool_calls: Vec<ToolCall> = if has_results { &[][..] } else { &cue.tool_calls }
+        .iter()
+        .zip(0..)
+        .map(|(call, index)| ToolCall {
+            id: format!("call_{:016x}", key.text(&call.name).number(index).value()),
+            ..call.clone()
+        })
+        .collect();
+    if cue.text.trim().is_empty() && tool_calls.is_empty() {
+        return agent::speak(request, key);
+    }
+    Turn { text: cue.text.clone(), tool_calls, actions: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Message;
+
+    #[test]
+    fn the_cue_is_followed_and_its_tools_are_called_once() {
+        let call = ToolCall { name: "get_menu".to_owned(), arguments: "{}".to_owned(), ..ToolCall::default() };
+        let cue = Cue { text: "Pizza".to_owned(), tool_calls: vec![call] };
+        let mut request = Request { messages: vec![Message::user("What is on the menu?")], ..Request::default() };
+        let first = follow(&cue, &request, Key::new(1));
+        assert_eq!((first.text.as_str(), first.tool_calls[0].name.as_str()), ("Pizza", "get_menu"));
+        let mut result = Message::new(Speaker::Tool, "Pizza, Pasta");
+        result.tool_call_id = Some(first.tool_calls[0].id.clone());
+        request.messages.push(result);
+        let second = follow(&cue, &request, Key::new(1));
+        assert_eq!((second.text.as_str(), second.tool_calls.len()), ("Pizza", 0));
+    }
+
+    #[test]
+    fn an_empty_cue_leaves_the_words_to_the_mock() {
+        let request = Request { messages: vec![Message::user("Where is my order 7?")], ..Request::default() };
+        assert!(!follow(&Cue::default(), &request, Key::new(1)).text.is_empty());
+    }
+}
