@@ -2,7 +2,7 @@
 
 mod chat;
 
-use record::{Blame, Summary, Verdict};
+use record::{Blame, Failure, Summary, Verdict};
 use serde::Serialize;
 
 use self::chat::{Finding, Turn};
@@ -44,6 +44,8 @@ pub(super) struct Conversation {
     blame: Option<&'static str>,
     repeat: u32,
     pub(super) failing_turn: Option<u32>,
+    /// Whether one of `after` is what it failed of.
+    at_the_end: bool,
     /// With its `#`.
     pub(super) failing_anchor: String,
     facts: Vec<Fact>,
@@ -111,8 +113,13 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conv
     let anchor = format!("t{}", trial.number);
     let failing_turn =
         failure.and_then(|failure| failure.turn).filter(|turn| selected.turns.iter().any(|of| of.number == *turn));
+    let mut after = chat::after(selected);
+    let at_the_end = failing_turn.is_none() && failure.is_some_and(|failure| mark_decisive(&mut after, failure));
+    // Each lies inside the conversation: a browser opens it to get there, without any script.
     let failing_anchor = match failing_turn {
         Some(turn) => format!("#{anchor}-turn-{turn}"),
+        None if at_the_end => format!("#{anchor}-end"),
+        None if failure.is_some() => format!("#{anchor}-reason"),
         None => format!("#{anchor}"),
     };
     let (row, column) = case.and_then(|case| matrix.place(case)).unzip();
@@ -136,12 +143,19 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conv
             Fact { name: "seed", value: trial.seed.to_string() },
         ],
         turns: chat::turns(selected, &anchor, failing_turn),
-        after: chat::after(selected),
+        at_the_end,
+        after,
         row,
         column,
         case: trial.case,
         anchor,
     }
+}
+
+/// Marks the finding that a failure was made of: `check: reason`, both perhaps cut.
+fn mark_decisive(after: &mut [Finding], failure: &Failure) -> bool {
+    let decisive = after.iter_mut().find(|finding| finding.is_told_by(&failure.message));
+    decisive.map(|finding| finding.decisive = true).is_some()
 }
 
 fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {

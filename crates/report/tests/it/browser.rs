@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use record::Verdict;
 use report::Page;
 
 use self::chromium::{Chromium, Tab};
@@ -53,6 +54,32 @@ fn from_the_failing_verdict_to_the_failing_turn() {
     assert!(without_script.truth("!document.documentElement.classList.contains('scripted')"), "no script ran");
     by_the_banner(&mut without_script);
     without_script.assert_quiet();
+}
+
+#[test]
+fn the_banner_leads_to_a_failure_of_each_kind() {
+    let Some(chromium) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    for (number, spot) in [(3, "failing-turn"), (5, "failing-judgment"), (7, "failing-judgment"), (8, "reason")] {
+        let mut sample = sample::small();
+        sample.trials.retain(|(trial, _)| trial.verdict == Verdict::Pass || trial.number == number);
+        if spot == "reason" {
+            // As where a connection breaks before anything is said.
+            sample.trials.iter_mut().for_each(|(_, turns)| turns.clear());
+        }
+        let page = write(&sample, dir.path());
+        for scripted in [true, false] {
+            let mut tab = chromium.open(&page, scripted);
+            let way = format!("the banner, scripted: {scripted}, to the {spot}");
+            assert!(
+                tab.truth(&format!("!!document.querySelector('#conversations #t{number} [data-testid={spot}]')")),
+                "{way}"
+            );
+            by_the_banner(&mut tab);
+            assert!(tab.truth(&format!("document.querySelector(location.hash).dataset.testid === '{spot}'")), "{way}");
+            tab.assert_quiet();
+        }
+    }
 }
 
 #[test]
@@ -131,7 +158,7 @@ fn by_the_table(tab: &mut Tab, page: &Path) {
     tab.click(FAILING_CELL);
     tab.settle();
     let mut clicks = 1;
-    let link = "[...document.querySelectorAll('details.conversation[open] [data-testid=to-failing-turn]')].find(one => one.checkVisibility())";
+    let link = "[...document.querySelectorAll('details.conversation[open] [data-testid=to-failure]')].find(one => one.checkVisibility())";
     if tab.truth(&format!("!!{link}")) {
         tab.click(link);
         clicks += 1;
@@ -144,8 +171,7 @@ fn by_the_list(tab: &mut Tab, page: &Path) {
     tab.click("document.querySelector('#conversations details.conversation > summary')");
     tab.settle();
     let mut clicks = 1;
-    // A conversation that failed only at its end has no failing turn to go to.
-    let link = "[...document.querySelectorAll('#conversations details.conversation[open] [data-testid=to-failing-turn]')].find(one => one.checkVisibility())";
+    let link = "[...document.querySelectorAll('#conversations details.conversation[open] [data-testid=to-failure]')].find(one => one.checkVisibility())";
     if tab.truth(&format!("!!{link}")) {
         tab.click(link);
         clicks += 1;
@@ -176,15 +202,17 @@ fn filters_narrow(tab: &mut Tab, page: &Path) {
     );
 }
 
-/// The failing turn, or for a failure of the whole conversation its reason, is open and within the window.
+/// What a conversation that did not pass failed of is open and within the window: its failing turn, else the judgment
+/// at its end, else, where nothing was judged, the reason.
 fn assert_at_failure(tab: &mut Tab, clicks: u32, way: &str) {
     assert!(clicks <= MOST_CLICKS, "{clicks} clicks by {way}");
-    let within = "[...document.querySelectorAll('[data-testid=failing-turn], [data-testid=reason]')].some(one => {
-        if (one.matches('[data-testid=reason]') && one.closest('details').querySelector('[data-testid=failing-turn]')) return false;
-        const box = one.getBoundingClientRect();
-        return one.checkVisibility() && box.height > 0 && box.bottom > 40 && box.top < innerHeight - 40;
+    let within = "[...document.querySelectorAll('#conversations details.conversation')].some(conversation => {
+        const spot = ['failing-turn', 'failing-judgment', 'reason']
+            .map(id => conversation.querySelector(`[data-testid=${id}]`)).find(spot => spot);
+        const box = spot.getBoundingClientRect();
+        return spot.checkVisibility() && box.height > 0 && box.bottom > 40 && box.top < innerHeight - 40;
     })";
-    assert!(tab.becomes_true(within), "no failing turn in sight after {clicks} clicks by {way}");
+    assert!(tab.becomes_true(within), "no failure in sight after {clicks} clicks by {way}");
 }
 
 fn write(sample: &Sample, dir: &Path) -> PathBuf {

@@ -71,6 +71,18 @@ pub(super) struct Finding {
     reason: String,
     evidence: Option<String>,
     line: Option<u32>,
+    /// What the whole trial failed of, where that was not a turn.
+    pub(super) decisive: bool,
+}
+
+impl Finding {
+    /// Whether a failure's message, `check: reason`, is about it. Long texts are cut, the two at different places.
+    pub(super) fn is_told_by(&self, message: &str) -> bool {
+        const TELLING_CHARS: usize = 1_000;
+        let reason = message.strip_prefix(&self.check).and_then(|rest| rest.strip_prefix(": "));
+        self.class != "pass"
+            && reason.is_some_and(|of| of.chars().take(TELLING_CHARS).eq(self.reason.chars().take(TELLING_CHARS)))
+    }
 }
 
 pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>) -> Vec<Turn> {
@@ -145,6 +157,7 @@ fn findings(selected: &Selected, about: impl Fn(Scope) -> bool) -> Vec<Finding> 
                 reason: judgment.reason.clone(),
                 evidence: judgment.evidence.clone().filter(|text| !text.is_empty()),
                 line: (judgment.line > 0).then_some(judgment.line),
+                decisive: false,
             }
         })
         .collect()

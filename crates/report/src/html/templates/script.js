@@ -12,7 +12,9 @@
       if (node.tagName === "DETAILS") node.open = true;
       if (node.classList.contains("conversation")) node.hidden = false;
     }
-    element.scrollIntoView({ block: element.matches(".turn") ? "center" : "start", behavior: calm ? "auto" : "smooth" });
+    // Of a turn that is taller than the window its end is shown, where its judgments stand.
+    const block = element.matches("details") ? "start" : element.offsetHeight > innerHeight - 80 ? "end" : "center";
+    element.scrollIntoView({ block, behavior: calm ? "auto" : "smooth" });
     if (focus) (element.matches("details") ? element.querySelector("summary") : element).focus({ preventScroll: true });
   };
   const followHash = () => {
