@@ -133,6 +133,8 @@ fn judgment_to_wire(judgment: Judgment) -> v1::Judgment {
         evidence: judgment.evidence,
         failure: judgment.failure.map(|kind| names::kind::word(kind).to_owned()),
         line: judgment.line,
+        informational: !judgment.required,
+        weight: Some(judgment.weight),
     }
 }
 
@@ -153,6 +155,8 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         evidence: judgment.evidence,
         failure: judgment.failure.as_deref().map(names::kind::read).transpose()?,
         line: judgment.line,
+        required: !judgment.informational,
+        weight: judgment.weight.unwrap_or(1.0),
     })
 }
 
@@ -184,6 +188,8 @@ mod tests {
                 evidence: None,
                 failure: Some(FailureKind::JudgeMalformed),
                 line: 12,
+                required: verdict != Verdict::Pass,
+                weight: 2.5,
             };
             let trial = Trial {
                 number: 9,

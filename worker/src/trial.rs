@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use record::{
-    Failure, FailureKind, Finding, Scope, Trial, Turn, Verdict,
+    Failure, FailureKind, Judgment, Scope, Trial, Turn, Verdict,
     turn::Speaker,
     verdict::{conclude, invert},
 };
@@ -102,7 +102,7 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
             duration_ms: duration,
         };
         stage.judge(&checks.of_the_step, what).await;
-        let failed = stage.judgments[judged_before..].iter().any(|judgment| judgment.finding == Finding::Fail);
+        let failed = stage.judgments[judged_before..].iter().any(Judgment::is_required_fail);
         if failed && script.scenario.on_failure == OnFailure::Stop {
             break;
         }

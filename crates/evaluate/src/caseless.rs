@@ -2,7 +2,10 @@
 
 use regex::Regex;
 
-use crate::compile::{self, pattern};
+use crate::{
+    compile::{self, pattern},
+    needle::Place,
+};
 
 /// Longer texts are refused: each character becomes the class of its cases, which takes time and room to compile.
 const LONGEST_BYTES: usize = 32 << 10;
@@ -18,10 +21,18 @@ pub(crate) struct Caseless {
 impl Caseless {
     /// `field` names the text in the error.
     pub(crate) fn new(text: &str, field: &'static str) -> Result<Self, compile::Error> {
+        Self::placed(text, Place::Anywhere, field)
+    }
+
+    /// The same, but it must stand there.
+    pub(crate) fn placed(text: &str, place: Place, field: &'static str) -> Result<Self, compile::Error> {
         if text.len() > LONGEST_BYTES {
             return Err(compile::Error::TooLong { field, bytes: text.len() });
         }
-        Ok(Self { regex: pattern(&regex::escape(text), COMPILED_BYTES)? })
+        let start = if matches!(place, Place::Start | Place::Whole) { r"\A" } else { "" };
+        let end = if matches!(place, Place::End | Place::Whole) { r"\z" } else { "" };
+        let text = format!("{start}{}{end}", regex::escape(text));
+        Ok(Self { regex: pattern(&text, false, COMPILED_BYTES)? })
     }
 
     pub(crate) fn is_in(&self, text: &str) -> bool {

@@ -6,14 +6,18 @@ use scenario::{Check, check::Rule};
 use crate::{
     Evaluator,
     command_exit_code::CommandExitCode,
+    contains::Contains,
     context_retention::ContextRetention,
     conversation_flow::ConversationFlow,
     conversation_length::ConversationLength,
+    edges::Edges,
     evaluator::Behaviour,
     execution_time::ExecutionTime,
     files::{FileContains, FileExists},
     llm_judge::LlmJudge,
+    needle::Place,
     regex_match::RegexMatch,
+    semantic::{SemanticCondition, SemanticSimilar},
     string_contains::StringContains,
     trajectory::Trajectory,
     user_satisfaction::UserSatisfaction,
@@ -33,6 +37,12 @@ pub enum Error {
     /// A check that nothing can fail would always pass.
     #[error("judge by an empty `{field}`")]
     Empty { field: &'static str },
+    #[error("find a group `{name}` in the pattern")]
+    Group { name: String },
+    #[error("judge a part of the text by `{kind}` in `{field}`: it is not about a text")]
+    NotAboutText { kind: &'static str, field: &'static str },
+    #[error("find an evaluator for `{kind}`")]
+    Unknown { kind: &'static str },
 }
 
 /// Makes an evaluator of a check.
@@ -44,7 +54,14 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::StringContains { value, case_sensitive } => {
             Behaviour::StringContains(StringContains::new(value, *case_sensitive)?)
         }
-        Rule::RegexMatch { pattern } => Behaviour::RegexMatch(RegexMatch::new(pattern)?),
+        Rule::Contains { values, any, ignore_case } => Behaviour::Contains(Contains::new(values, *any, *ignore_case)?),
+        Rule::StartsWith { values, ignore_case } => Behaviour::Edges(Edges::new(values, Place::Start, *ignore_case)?),
+        Rule::EndsWith { values, ignore_case } => Behaviour::Edges(Edges::new(values, Place::End, *ignore_case)?),
+        Rule::Equals { values, ignore_case } => Behaviour::Edges(Edges::new(values, Place::Whole, *ignore_case)?),
+        Rule::Empty => Behaviour::Empty,
+        Rule::RegexMatch { pattern, case_sensitive, captures } => {
+            Behaviour::RegexMatch(Box::new(RegexMatch::new(pattern, *case_sensitive, captures)?))
+        }
         Rule::FileExists { path } => Behaviour::FileExists(FileExists { path: path.clone() }),
         Rule::FileContains { path, value } => {
             Behaviour::FileContains(FileContains { path: path.clone(), value: value.clone() })
@@ -53,6 +70,21 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
             Behaviour::CommandExitCode(CommandExitCode { command: command.clone(), expected_code: *expected_code })
         }
         Rule::TrajectoryContainsAction { action } => Behaviour::Trajectory(Trajectory { action: action.clone() }),
+        Rule::SemanticCondition { condition } => Behaviour::SemanticCondition(SemanticCondition::new(condition)?),
+        Rule::SemanticSimilar { expected, threshold } => {
+            Behaviour::SemanticSimilar(SemanticSimilar::new(expected, *threshold)?)
+        }
+        Rule::ToolCalls(_)
+        | Rule::JsonCheck { .. }
+        | Rule::JsonSchema { .. }
+        | Rule::JsonPath { .. }
+        | Rule::Number { .. }
+        | Rule::Length { .. }
+        | Rule::Refusal { .. }
+        | Rule::Language { .. }
+        | Rule::Rubric(_)
+        | Rule::Latency { .. }
+        | Rule::Spend { .. } => return Err(Error::Unknown { kind: check.rule.kind() }),
         Rule::LlmJudge(rule) => Behaviour::LlmJudge(Box::new(LlmJudge::new(rule)?)),
         Rule::ExecutionTime { max_duration_ms, min_duration_ms, target_duration_ms } => {
             Behaviour::ExecutionTime(ExecutionTime {
@@ -81,13 +113,21 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
             Behaviour::ContextRetention(check)
         }
     };
-    Ok(Evaluator { kind: check.rule.kind(), description: check.description.clone(), line: check.line, behaviour })
+    Ok(Evaluator {
+        kind: check.rule.kind(),
+        description: check.description.clone(),
+        line: check.line,
+        negated: check.negated,
+        required: check.required,
+        weight: check.weight,
+        behaviour,
+    })
 }
 
-/// A pattern without regard to case, at most `max_bytes` when compiled.
-pub(crate) fn pattern(text: &str, max_bytes: usize) -> Result<Regex, Error> {
+/// A pattern, at most `max_bytes` when compiled.
+pub(crate) fn pattern(text: &str, case_sensitive: bool, max_bytes: usize) -> Result<Regex, Error> {
     RegexBuilder::new(text)
-        .case_insensitive(true)
+        .case_insensitive(!case_sensitive)
         .size_limit(max_bytes)
         .build()
         .map_err(|error| Error::Pattern { message: error.to_string() })

@@ -5,14 +5,18 @@ use record::Judgment;
 use crate::{
     Bench, Subject,
     command_exit_code::CommandExitCode,
+    contains::Contains,
     context_retention::ContextRetention,
     conversation_flow::ConversationFlow,
     conversation_length::ConversationLength,
+    edges::Edges,
+    empty,
     execution_time::ExecutionTime,
     files::{FileContains, FileExists},
     llm_judge::LlmJudge,
     outcome::Outcome,
     regex_match::RegexMatch,
+    semantic::{SemanticCondition, SemanticSimilar},
     string_contains::StringContains,
     trajectory::Trajectory,
     user_satisfaction::UserSatisfaction,
@@ -24,13 +28,19 @@ pub struct Evaluator {
     pub(crate) kind: &'static str,
     pub(crate) description: Option<String>,
     pub(crate) line: u32,
+    pub(crate) negated: bool,
+    pub(crate) required: bool,
+    pub(crate) weight: f64,
     pub(crate) behaviour: Behaviour,
 }
 
 #[derive(Debug)]
 pub(crate) enum Behaviour {
     StringContains(StringContains),
-    RegexMatch(RegexMatch),
+    Contains(Contains),
+    Edges(Edges),
+    Empty,
+    RegexMatch(Box<RegexMatch>),
     FileExists(FileExists),
     FileContains(FileContains),
     CommandExitCode(CommandExitCode),
@@ -40,13 +50,15 @@ pub(crate) enum Behaviour {
     ConversationFlow(ConversationFlow),
     UserSatisfaction(UserSatisfaction),
     ContextRetention(ContextRetention),
+    SemanticCondition(SemanticCondition),
+    SemanticSimilar(SemanticSimilar),
     LlmJudge(Box<LlmJudge>),
 }
 
 impl Evaluator {
     /// Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
     pub async fn judge(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Judgment {
-        let Outcome { finding, score, reason, evidence, failure } = self.find(subject, bench).await;
+        let Outcome { finding, score, reason, evidence, failure } = self.outcome(subject, bench).await;
         Judgment {
             check: self.kind.to_owned(),
             description: self.description.clone(),
@@ -57,6 +69,8 @@ impl Evaluator {
             evidence,
             failure,
             line: self.line,
+            required: self.required,
+            weight: self.weight,
         }
     }
 
@@ -64,10 +78,21 @@ impl Evaluator {
     #[must_use]
     pub fn asks_a_model(&self) -> bool {
         match &self.behaviour {
-            Behaviour::LlmJudge(_) | Behaviour::ConversationFlow(_) | Behaviour::ContextRetention(_) => true,
+            Behaviour::LlmJudge(_)
+            | Behaviour::SemanticCondition(_)
+            | Behaviour::SemanticSimilar(_)
+            | Behaviour::ConversationFlow(_)
+            | Behaviour::ContextRetention(_) => true,
             Behaviour::UserSatisfaction(check) => check.asks_a_model(),
+            Behaviour::RegexMatch(check) => check.asks_a_model(),
             _ => false,
         }
+    }
+
+    /// What was found, after negation: what could not be judged stays so.
+    pub(crate) async fn outcome(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        let outcome = self.find(subject, bench).await;
+        if self.negated { outcome.negated() } else { outcome }
     }
 
     async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
@@ -75,7 +100,10 @@ impl Evaluator {
         // so that the others do not carry their size.
         match &self.behaviour {
             Behaviour::StringContains(check) => check.find(subject),
-            Behaviour::RegexMatch(check) => check.find(subject),
+            Behaviour::Contains(check) => check.find(subject),
+            Behaviour::Edges(check) => check.find(subject),
+            Behaviour::Empty => empty::find(subject),
+            Behaviour::RegexMatch(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::FileExists(check) => check.find(subject).await,
             Behaviour::FileContains(check) => check.find(subject).await,
             Behaviour::CommandExitCode(check) => check.find(subject).await,
@@ -85,6 +113,8 @@ impl Evaluator {
             Behaviour::ConversationFlow(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::UserSatisfaction(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::ContextRetention(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::SemanticCondition(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::SemanticSimilar(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::LlmJudge(check) => Box::pin(check.find(subject, bench)).await,
         }
     }

@@ -35,6 +35,16 @@ impl Outcome {
         Self { finding: Finding::Error, score: None, reason: reason.into(), evidence: None, failure: Some(failure) }
     }
 
+    /// Pass and fail exchanged; the score is still what was measured.
+    pub(crate) fn negated(self) -> Self {
+        let finding = match self.finding {
+            Finding::Pass => Finding::Fail,
+            Finding::Fail => Finding::Pass,
+            other => return Self { finding: other, ..self },
+        };
+        Self { finding, reason: format!("must not hold: {}", self.reason), ..self }
+    }
+
     pub(crate) fn with_score(mut self, score: f64) -> Self {
         self.score = Some(score);
         self

@@ -22,6 +22,28 @@ pub struct Judgment {
     pub failure: Option<FailureKind>,
     /// The check's line in the scenario file; 0 where there is none.
     pub line: u32,
+    /// Otherwise it informs, and is no part of the verdict.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// How much it counts beside the trial's other judgments, where the trial's score is what is asked for.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+impl Judgment {
+    /// Whether it makes a trial fail under `all_pass`.
+    #[must_use]
+    pub fn is_required_fail(&self) -> bool {
+        self.required && self.finding == Finding::Fail
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// What was judged. Steps and turns count from 1; turns count over the whole trial.

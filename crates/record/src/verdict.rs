@@ -44,14 +44,19 @@ impl Verdict {
 ///
 /// all_pass: any FAIL gives FAIL; else any ERROR or INCONCLUSIVE gives that; else PASS.
 /// any_pass: any PASS gives PASS; else any ERROR or INCONCLUSIVE gives that; else FAIL.
-/// Nothing to judge gives INCONCLUSIVE.
+/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform are passed over.
 #[must_use]
 pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
-    if judgments.is_empty() {
-        let failure = Failure::new(FailureKind::NothingJudged, "no check applied to this trial");
-        return (Verdict::Inconclusive, Some(failure));
+    let required = || judgments.iter().filter(|judgment| judgment.required);
+    if required().next().is_none() {
+        let message = if judgments.is_empty() {
+            "no check applied to this trial"
+        } else {
+            "every check that applied to this trial only informs (required: false)"
+        };
+        return (Verdict::Inconclusive, Some(Failure::new(FailureKind::NothingJudged, message)));
     }
-    let first = |finding: Finding| judgments.iter().find(|judgment| judgment.finding == finding);
+    let first = |finding: Finding| required().find(|judgment| judgment.finding == finding);
     let decisive = match strategy {
         Strategy::AllPass => first(Finding::Fail),
         Strategy::AnyPass if first(Finding::Pass).is_some() => return (Verdict::Pass, None),
@@ -85,7 +90,7 @@ pub fn conclude(strategy: Strategy, judgments: &[Judgment], broken: Option<Failu
     let Some(failure) = broken else {
         return fold(strategy, judgments);
     };
-    let failed = strategy == Strategy::AllPass && judgments.iter().any(|judgment| judgment.finding == Finding::Fail);
+    let failed = strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
     match failure.kind {
         FailureKind::ExecutionNotAllowed => (Verdict::Skipped, Some(failure)),
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
@@ -137,6 +142,8 @@ mod tests {
                 evidence: None,
                 failure: None,
                 line: 1,
+                required: true,
+                weight: 1.0,
             })
             .collect()
     }
@@ -168,6 +175,28 @@ mod tests {
             assert_eq!(verdict, expected, "{strategy:?} over {findings:?}");
             assert_eq!(failure.is_none(), verdict == Verdict::Pass, "only a PASS needs no reason: {findings:?}");
         }
+    }
+
+    #[test]
+    fn what_only_informs_is_passed_over() {
+        use Finding::{Error as E, Fail as F, Pass as P};
+        // The first judgment only informs.
+        let rows: [(Strategy, &[Finding], Verdict); 5] = [
+            (Strategy::AllPass, &[F, P], Verdict::Pass),
+            (Strategy::AllPass, &[E, P], Verdict::Pass),
+            (Strategy::AllPass, &[P, F], Verdict::Fail),
+            (Strategy::AnyPass, &[P, F], Verdict::Fail),
+            (Strategy::AnyPass, &[P], Verdict::Inconclusive),
+        ];
+        for (strategy, findings, expected) in rows {
+            let mut judgments = judgments(findings);
+            judgments[0].required = false;
+            assert_eq!(fold(strategy, &judgments).0, expected, "{strategy:?} over {findings:?}");
+        }
+        let mut judgments = judgments(&[F]);
+        judgments[0].required = false;
+        let broken = Failure::new(FailureKind::AgentTimeout, "no reply");
+        assert_eq!(conclude(Strategy::AllPass, &judgments, Some(broken)).0, Verdict::Error);
     }
 
     #[test]

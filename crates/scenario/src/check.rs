@@ -1,6 +1,21 @@
 //! What a reply, a step or a conversation must satisfy, as data. `evaluate` makes it behaviour.
 
+mod conversation;
+mod judge;
+mod rubric;
+mod text;
+mod tools;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use self::{
+    conversation::{FlowPattern, SatisfactionMethod},
+    judge::{Expected, JudgeRule},
+    rubric::{Criterion, RubricRule},
+    text::{LengthUnit, RefusalMethod},
+    tools::{ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
@@ -8,8 +23,41 @@ pub struct Check {
     pub rule: Rule,
     /// 1-based line in the source; 0 where there is none.
     pub line: u32,
+    /// Whether pass and fail are exchanged.
+    #[serde(default)]
+    pub negated: bool,
+    /// How much it counts beside the other checks of the trial, where the trial's score is what is asked for.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// Otherwise it informs: it is kept and shown, and no part of the verdict.
+    #[serde(default = "yes")]
+    pub required: bool,
 }
 
+impl Check {
+    /// A check that must hold, like any other.
+    #[must_use]
+    pub fn new(rule: Rule, line: u32) -> Self {
+        Self { description: None, rule, line, negated: false, weight: 1.0, required: true }
+    }
+
+    /// The same, but what passed fails and what failed passes.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self { negated: !self.negated, ..self }
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The text of a rule is the agent's reply (of a conversation: its transcript; of a program: what it printed), or
+/// where the rule stands within another one, the value that this one took out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -17,8 +65,36 @@ pub enum Rule {
         value: String,
         case_sensitive: bool,
     },
+    /// All values stand in the text, or any of them.
+    Contains {
+        values: Vec<String>,
+        any: bool,
+        ignore_case: bool,
+    },
+    /// The text begins with one of the values.
+    StartsWith {
+        values: Vec<String>,
+        ignore_case: bool,
+    },
+    /// The text ends with one of the values.
+    EndsWith {
+        values: Vec<String>,
+        ignore_case: bool,
+    },
+    /// The text is one of the values, but for white space around them and the kind of line ends.
+    Equals {
+        values: Vec<String>,
+        ignore_case: bool,
+    },
+    /// There is no text, or nothing but white space.
+    Empty,
     RegexMatch {
         pattern: String,
+        #[serde(default)]
+        case_sensitive: bool,
+        /// What the named groups of the first match must satisfy.
+        #[serde(default)]
+        captures: Vec<(String, Vec<Check>)>,
     },
     FileExists {
         path: String,
@@ -34,11 +110,68 @@ pub enum Rule {
     TrajectoryContainsAction {
         action: String,
     },
+    ToolCalls(ToolCallsRule),
+    /// The text is a JSON object, perhaps in a fence or between words; the values at these paths satisfy their checks.
+    JsonCheck {
+        fields: Vec<(String, Vec<Check>)>,
+    },
+    /// The text is JSON that satisfies a JSON Schema.
+    JsonSchema {
+        schema: Value,
+    },
+    /// Every value that an RFC 9535 path selects in the text's JSON satisfies the checks, and there is at least one.
+    JsonPath {
+        path: String,
+        checks: Vec<Check>,
+    },
+    /// The only number of the text, or the one that a JSON path selects, lies in the range, both ends included.
+    Number {
+        min: Option<f64>,
+        max: Option<f64>,
+        path: Option<String>,
+    },
+    /// Both ends included.
+    Length {
+        unit: LengthUnit,
+        min: Option<u64>,
+        max: Option<u64>,
+    },
+    /// The agent declined to do what it was asked for.
+    Refusal {
+        method: RefusalMethod,
+    },
+    /// The text is written in a language, by its ISO 639 code.
+    Language {
+        code: String,
+    },
+    /// A judge finds that the text meets a condition.
+    SemanticCondition {
+        condition: String,
+    },
+    /// A judge finds that the text means the same as one of these.
+    SemanticSimilar {
+        expected: Vec<String>,
+        /// 0 to 1: how sure the judge must be; `None`: its yes or no decides.
+        threshold: Option<f64>,
+    },
     LlmJudge(JudgeRule),
+    Rubric(RubricRule),
     ExecutionTime {
         max_duration_ms: u64,
         min_duration_ms: Option<u64>,
         target_duration_ms: Option<u64>,
+    },
+    /// No reply of the agent took longer, without waits for permits.
+    Latency {
+        max_total_ms: Option<u64>,
+        /// To the first token of a streamed reply.
+        max_ttft_ms: Option<u64>,
+    },
+    /// The agent's calls together cost no more, retries of lost ones not counted.
+    Spend {
+        max_usd: Option<f64>,
+        /// Input and output together.
+        max_tokens: Option<u64>,
     },
     ConversationLength {
         min_turns: Option<u32>,
@@ -69,65 +202,72 @@ impl Rule {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::StringContains { .. } => "string_contains",
+            Self::Contains { .. } => "contains",
+            Self::StartsWith { .. } => "starts_with",
+            Self::EndsWith { .. } => "ends_with",
+            Self::Equals { .. } => "equals",
+            Self::Empty => "empty",
             Self::RegexMatch { .. } => "regex_match",
             Self::FileExists { .. } => "file_exists",
             Self::FileContains { .. } => "file_contains",
             Self::CommandExitCodeIs { .. } => "command_exit_code_is",
             Self::TrajectoryContainsAction { .. } => "trajectory_contains_action",
+            Self::ToolCalls(_) => "tool_calls",
+            Self::JsonCheck { .. } => "json_check",
+            Self::JsonSchema { .. } => "json_schema",
+            Self::JsonPath { .. } => "json_path",
+            Self::Number { .. } => "number",
+            Self::Length { .. } => "length",
+            Self::Refusal { .. } => "refusal",
+            Self::Language { .. } => "language",
+            Self::SemanticCondition { .. } => "semantic_condition",
+            Self::SemanticSimilar { .. } => "semantic_similar",
             Self::LlmJudge(_) => "llm_judge",
+            Self::Rubric(_) => "rubric",
             Self::ExecutionTime { .. } => "execution_time",
+            Self::Latency { .. } => "latency",
+            Self::Spend { .. } => "spend",
             Self::ConversationLength { .. } => "conversation_length",
             Self::ConversationFlow { .. } => "conversation_flow",
             Self::UserSatisfaction { .. } => "user_satisfaction",
             Self::ContextRetention { .. } => "context_retention",
         }
     }
-}
 
-/// A question to a language model about the agent's work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JudgeRule {
-    pub prompt: String,
-    pub expected: Expected,
-    pub model_type: Option<String>,
-    pub temperature: Option<f64>,
-    /// A JSON Schema that the judge's reply must satisfy.
-    pub json_schema: Option<serde_json::Value>,
-    /// What the reply must show, each judged by itself; empty: none asked for.
-    pub capabilities: Vec<String>,
-}
-
-/// What the judge should find.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expected {
-    Yes,
-    No,
-    /// `0.8+`: confidence at least this.
-    AtLeast(f64),
-    /// `0.3-`: confidence at most this.
-    AtMost(f64),
-    /// `0.4-0.6`: confidence within, both ends included.
-    Between(f64, f64),
-    /// Any other word: the judgment must contain it.
-    Says(String),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FlowPattern {
-    QuestionThenAnswer,
-    ProblemThenSolution,
-    ClarificationCycle,
-    EmpathyThenSolution,
-    EscalationPattern,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SatisfactionMethod {
-    SentimentAnalysis,
-    KeywordAnalysis,
-    #[default]
-    LlmJudge,
+    /// Whether it looks at a text alone, so that it can stand within another rule.
+    #[must_use]
+    pub fn is_about_text(&self) -> bool {
+        match self {
+            Self::StringContains { .. }
+            | Self::Contains { .. }
+            | Self::StartsWith { .. }
+            | Self::EndsWith { .. }
+            | Self::Equals { .. }
+            | Self::Empty
+            | Self::RegexMatch { .. }
+            | Self::JsonCheck { .. }
+            | Self::JsonSchema { .. }
+            | Self::JsonPath { .. }
+            | Self::Number { .. }
+            | Self::Length { .. }
+            | Self::Language { .. }
+            | Self::SemanticCondition { .. }
+            | Self::SemanticSimilar { .. } => true,
+            Self::FileExists { .. }
+            | Self::FileContains { .. }
+            | Self::CommandExitCodeIs { .. }
+            | Self::TrajectoryContainsAction { .. }
+            | Self::ToolCalls(_)
+            | Self::Refusal { .. }
+            | Self::LlmJudge(_)
+            | Self::Rubric(_)
+            | Self::ExecutionTime { .. }
+            | Self::Latency { .. }
+            | Self::Spend { .. }
+            | Self::ConversationLength { .. }
+            | Self::ConversationFlow { .. }
+            | Self::UserSatisfaction { .. }
+            | Self::ContextRetention { .. } => false,
+        }
+    }
 }

@@ -3,7 +3,11 @@
 //! Upper figures are what the files allow, typical ones what conversations are usually like. A token is taken for
 //! four characters.
 
-use crate::{Action, Check, Conversation, Plan, Rule, Scenario, check::SatisfactionMethod, message::said};
+use crate::{
+    Action, Check, Conversation, Plan, Rule, Scenario,
+    check::{ArgumentRule, ExpectedCall, RefusalMethod, SatisfactionMethod},
+    message::said,
+};
 
 /// How many cases of a group are expanded; the rest is taken to be like them.
 const SAMPLE: u64 = 64;
@@ -141,7 +145,7 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
 }
 
 fn judge_all(checks: &[Check], history: &Span, typically: u64, size: &mut Estimate) {
-    for _ in 0..checks.iter().map(|check| questions(&check.rule)).sum::<u64>() {
+    for _ in 0..questions_of(checks) {
         judge(history, typically, size);
     }
 }
@@ -156,21 +160,48 @@ fn judge(history: &Span, typically: u64, size: &mut Estimate) {
 /// How often a check asks a language model.
 fn questions(rule: &Rule) -> u64 {
     match rule {
-        Rule::LlmJudge(_) => 1,
+        Rule::LlmJudge(_) | Rule::SemanticCondition { .. } | Rule::SemanticSimilar { .. } => 1,
+        Rule::Refusal { method } => u64::from(*method == RefusalMethod::LlmJudge),
+        Rule::Rubric(rule) => rule.ballots(),
         Rule::ConversationFlow { required_patterns, .. } => required_patterns.len() as u64,
         Rule::UserSatisfaction { method, .. } => u64::from(*method != SatisfactionMethod::KeywordAnalysis),
         Rule::ContextRetention { test_memory_of, retention_turns, .. } => {
             (test_memory_of.len() as u64).saturating_mul(u64::from(*retention_turns).min(20))
         }
+        Rule::JsonPath { checks, .. } => questions_of(checks),
+        Rule::JsonCheck { fields } | Rule::RegexMatch { captures: fields, .. } => {
+            fields.iter().map(|(_, checks)| questions_of(checks)).sum()
+        }
+        Rule::ToolCalls(rule) => rule.calls.iter().map(questions_of_call).sum(),
         Rule::StringContains { .. }
-        | Rule::RegexMatch { .. }
+        | Rule::Contains { .. }
+        | Rule::StartsWith { .. }
+        | Rule::EndsWith { .. }
+        | Rule::Equals { .. }
+        | Rule::Empty
         | Rule::FileExists { .. }
         | Rule::FileContains { .. }
         | Rule::CommandExitCodeIs { .. }
         | Rule::TrajectoryContainsAction { .. }
+        | Rule::JsonSchema { .. }
+        | Rule::Number { .. }
+        | Rule::Length { .. }
+        | Rule::Language { .. }
         | Rule::ExecutionTime { .. }
+        | Rule::Latency { .. }
+        | Rule::Spend { .. }
         | Rule::ConversationLength { .. } => 0,
     }
+}
+
+fn questions_of(checks: &[Check]) -> u64 {
+    checks.iter().map(|check| questions(&check.rule)).sum()
+}
+
+fn questions_of_call(call: &ExpectedCall) -> u64 {
+    let arguments = call.arguments.iter().flatten().map(|(_, rule)| rule);
+    let rules = arguments.chain(&call.result);
+    rules.map(|rule| if let ArgumentRule::Checks(checks) = rule { questions_of(checks) } else { 0 }).sum()
 }
 
 fn tokens(text: &str) -> u64 {

@@ -471,6 +471,12 @@ pub struct Judgment {
     pub failure: ::core::option::Option<::prost::alloc::string::String>,
     #[prost(uint32, tag = "11")]
     pub line: u32,
+    /// No part of the verdict.
+    #[prost(bool, tag = "12")]
+    pub informational: bool,
+    /// Absent: 1.
+    #[prost(double, optional, tag = "13")]
+    pub weight: ::core::option::Option<f64>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Turn {

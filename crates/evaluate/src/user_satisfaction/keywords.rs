@@ -89,7 +89,7 @@ impl Keywords {
         }
         // Half boundaries, because a keyword may begin or end with a sign such as `:)`.
         let text = format!(r"\b{{start-half}}(?:{})\b{{end-half}}", groups.join("|"));
-        Ok(Self { regex: Some(pattern(&text, PATTERN_BYTES)?) })
+        Ok(Self { regex: Some(pattern(&text, false, PATTERN_BYTES)?) })
     }
 
     /// Only what the user said counts: an agent's apology is not the user's anger.

@@ -158,7 +158,7 @@ pub(crate) fn compiled(rule: Rule) -> Evaluator {
 }
 
 pub(crate) fn check(rule: Rule) -> Check {
-    Check { description: Some("as written".to_owned()), rule, line: 7 }
+    Check { description: Some("as written".to_owned()), ..Check::new(rule, 7) }
 }
 
 pub(crate) fn turn(user: &str, agent: &str) -> Turn {
@@ -183,7 +183,7 @@ pub(crate) fn contains(value: &str) -> Rule {
 }
 
 pub(crate) fn matches(pattern: &str) -> Rule {
-    Rule::RegexMatch { pattern: pattern.to_owned() }
+    Rule::RegexMatch { pattern: pattern.to_owned(), case_sensitive: false, captures: Vec::new() }
 }
 
 pub(crate) fn asks(prompt: &str, expected: Expected) -> JudgeRule {

@@ -157,6 +157,8 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 ),
                 failure: None,
                 line: 31,
+                required: true,
+                weight: 1.0,
             });
             let message = "llm_judge: the agent asks for the order number in turn 1 and again in turn 4";
             (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message)))
@@ -177,6 +179,8 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 evidence: Some("I would say that this is fine!".to_owned()),
                 failure: Some(FailureKind::JudgeMalformed),
                 line: 31,
+                required: true,
+                weight: 1.0,
             });
             let message = "llm_judge: the judge answered three times without a score";
             (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message)))
@@ -238,6 +242,8 @@ fn passing(turn: u32) -> Judgment {
         evidence: None,
         failure: None,
         line: 18,
+        required: true,
+        weight: 1.0,
     }
 }
 

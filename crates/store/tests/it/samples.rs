@@ -65,6 +65,8 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
             evidence: Some("merci".into()),
             failure: None,
             line: 12,
+            required: true,
+            weight: 1.0,
         }],
         keep_transcript: false,
     }

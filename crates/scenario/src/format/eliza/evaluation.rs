@@ -60,7 +60,7 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
         }
     };
     let (description, rule) = rule(kind, part, findings)?;
-    Some(Check { description, rule, line: part.line() })
+    Some(Check { description, ..Check::new(rule, part.line()) })
 }
 
 /// Decodes the fields of one kind. The fields see neither `type`, which chose them, nor each other's kinds.
@@ -74,7 +74,8 @@ fn rule(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<
         "regex_match" => {
             let written: doc::RegexMatch = fields(part, findings)?;
             check_pattern(&written.pattern, part, findings);
-            (written.description, Rule::RegexMatch { pattern: written.pattern })
+            let rule = Rule::RegexMatch { pattern: written.pattern, case_sensitive: false, captures: Vec::new() };
+            (written.description, rule)
         }
         "file_exists" => {
             let written: doc::FileExists = fields(part, findings)?;

@@ -1,0 +1,32 @@
+//! `contains`: all of the values stand in the text, or any of them.
+
+use crate::{
+    Subject, compile,
+    needle::{Needle, Place, listed},
+    outcome::Outcome,
+};
+
+#[derive(Debug)]
+pub(crate) struct Contains {
+    needles: Vec<Needle>,
+    any: bool,
+}
+
+impl Contains {
+    pub(crate) fn new(values: &[String], any: bool, ignore_case: bool) -> Result<Self, compile::Error> {
+        Ok(Self { needles: Needle::all(values, Place::Anywhere, ignore_case, "values")?, any })
+    }
+
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+        if self.any {
+            return match self.needles.iter().find(|needle| needle.is_in(subject.reply)) {
+                Some(found) => Outcome::pass(format!("the text contains {}", found.shown())),
+                None => Outcome::fail(format!("the text contains none of {}", listed(&self.needles))),
+            };
+        }
+        match self.needles.iter().find(|needle| !needle.is_in(subject.reply)) {
+            Some(missing) => Outcome::fail(format!("the text does not contain {}", missing.shown())),
+            None => Outcome::pass(format!("the text contains {}", listed(&self.needles))),
+        }
+    }
+}

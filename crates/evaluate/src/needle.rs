@@ -1,0 +1,90 @@
+//! A text to look for in another: anywhere, at one end, or as the whole of it; with or without regard to case.
+
+use crate::{
+    caseless::Caseless,
+    compile,
+    excerpt::{SHORT_BYTES, excerpt},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Anywhere,
+    Start,
+    End,
+    Whole,
+}
+
+#[derive(Debug)]
+pub(crate) struct Needle {
+    value: String,
+    place: Place,
+    /// `None`: the case matters.
+    caseless: Option<Caseless>,
+}
+
+impl Needle {
+    /// `field` names the text in the error. A needle for an end or the whole is trimmed: white space there says nothing.
+    pub(crate) fn new(
+        value: &str,
+        place: Place,
+        ignore_case: bool,
+        field: &'static str,
+    ) -> Result<Self, compile::Error> {
+        let value = if place == Place::Anywhere { value.to_owned() } else { unix(value).trim().to_owned() };
+        if value.is_empty() && place != Place::Whole {
+            return Err(compile::Error::Empty { field });
+        }
+        let caseless = if ignore_case { Some(Caseless::placed(&value, place, field)?) } else { None };
+        Ok(Self { value, place, caseless })
+    }
+
+    /// One for each value; there must be one.
+    pub(crate) fn all(
+        values: &[String],
+        place: Place,
+        ignore_case: bool,
+        field: &'static str,
+    ) -> Result<Vec<Self>, compile::Error> {
+        if values.is_empty() {
+            return Err(compile::Error::Empty { field });
+        }
+        values.iter().map(|value| Self::new(value, place, ignore_case, field)).collect()
+    }
+
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        let normal;
+        let text = if self.place == Place::Anywhere {
+            text
+        } else {
+            normal = unix(text);
+            normal.trim()
+        };
+        match (&self.caseless, self.place) {
+            (Some(caseless), _) => caseless.is_in(text),
+            (None, Place::Anywhere) => text.contains(&self.value),
+            (None, Place::Start) => text.starts_with(&self.value),
+            (None, Place::End) => text.ends_with(&self.value),
+            (None, Place::Whole) => text == self.value,
+        }
+    }
+
+    /// For a reason.
+    pub(crate) fn shown(&self) -> String {
+        format!("{:?}", excerpt(&self.value, SHORT_BYTES))
+    }
+}
+
+/// Several needles for a reason.
+pub(crate) fn listed(needles: &[Needle]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = needles.iter().take(SHOWN).map(Needle::shown).collect::<Vec<_>>().join(", ");
+    if needles.len() > SHOWN {
+        text.push_str(&format!(" and {} more", needles.len() - SHOWN));
+    }
+    text
+}
+
+/// Lines that end as on Unix.
+fn unix(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() }
+}

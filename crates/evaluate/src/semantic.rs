@@ -1,0 +1,104 @@
+//! `semantic_condition` and `semantic_similar`: a judge reads the text alone and says yes or no.
+
+use crate::{
+    Bench, Subject, compile,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+    question::{Answer, Material, Question, yes_or_no},
+};
+
+#[derive(Debug)]
+pub(crate) struct SemanticCondition {
+    question: String,
+}
+
+impl SemanticCondition {
+    pub(crate) fn new(condition: &str) -> Result<Self, compile::Error> {
+        let condition = condition.trim();
+        if condition.is_empty() {
+            return Err(compile::Error::Empty { field: "condition" });
+        }
+        let question = format!(
+            "Does `text` meet this condition, by its meaning and not by its exact words? The condition: {condition}"
+        );
+        Ok(Self { question })
+    }
+
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        match ask(&self.question, subject, bench).await {
+            Ok(answer) => {
+                let verb = if answer.yes { "meets" } else { "does not meet" };
+                decide(answer.yes, format!("the text {verb} the condition"), &answer)
+            }
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct SemanticSimilar {
+    question: String,
+    /// What is there word for word needs no judge.
+    literal: Vec<String>,
+    threshold: Option<f64>,
+}
+
+impl SemanticSimilar {
+    pub(crate) fn new(expected: &[String], threshold: Option<f64>) -> Result<Self, compile::Error> {
+        if expected.is_empty() || expected.iter().any(|text| text.trim().is_empty()) {
+            return Err(compile::Error::Empty { field: "expected" });
+        }
+        let literal = expected.iter().map(|text| text.trim().to_lowercase()).collect();
+        let question = match expected {
+            [one] => format!(
+                "Does `text` have the same or a very similar meaning as the expected text below? Other words, another \
+                 order and fillers do not count; another fact does. The expected text: {}",
+                one.trim()
+            ),
+            several => {
+                let mut question =
+                    "Does `text` have the same or a very similar meaning as at least one of the expected \
+                     texts below? Other words, another order and fillers do not count; another fact does."
+                        .to_owned();
+                for (index, text) in several.iter().enumerate() {
+                    question.push_str(&format!("\nExpected text {}: {}", index + 1, text.trim()));
+                }
+                question
+            }
+        };
+        Ok(Self { question, literal, threshold })
+    }
+
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        if self.literal.contains(&subject.reply.trim().to_lowercase()) {
+            return Outcome::pass("the text is the expected one, word for word").with_score(1.0);
+        }
+        match ask(&self.question, subject, bench).await {
+            Ok(answer) => {
+                let holds = self.threshold.map_or(answer.yes, |threshold| answer.holds(threshold));
+                let verb = if answer.yes { "means" } else { "does not mean" };
+                let mut what = format!("the text {verb} the same as expected");
+                if let Some(threshold) = self.threshold {
+                    what.push_str(&format!(" (confidence {}, required {threshold})", answer.confidence));
+                }
+                decide(holds, what, &answer)
+            }
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+async fn ask(text: &str, subject: &Subject<'_>, bench: &dyn Bench) -> Result<Answer, Outcome> {
+    let material = Material::of_texts(&[("text", subject.reply)]);
+    let question = Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
+    yes_or_no(&question, bench).await.map_err(Outcome::from)
+}
+
+fn decide(holds: bool, what: String, answer: &Answer) -> Outcome {
+    let mut reason = format!("the judge finds that {what}");
+    if !answer.reasoning.is_empty() {
+        reason.push_str(": ");
+        reason.push_str(&excerpt(&answer.reasoning, 8 * SHORT_BYTES));
+    }
+    Outcome::decided(holds, reason).with_score(answer.confidence)
+}
