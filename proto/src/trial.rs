@@ -40,6 +40,7 @@ pub fn to_wire(trial: Trial, first_sequence: u64, last_sequence: u64) -> v1::Tri
             .into_iter()
             .map(|latency| v1::TurnLatency { total_micros: latency.total_micros, ttft_micros: latency.ttft_micros })
             .collect(),
+        unanswered: trial.unanswered,
         spend: spend_to_wire(trial.spend),
         judgments: trial.judgments.into_iter().map(judgment_to_wire).collect(),
         keep_transcript: trial.keep_transcript,
@@ -69,6 +70,7 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
             .into_iter()
             .map(|latency| TurnLatency { total_micros: latency.total_micros, ttft_micros: latency.ttft_micros })
             .collect(),
+        unanswered: trial.unanswered,
         spend: spend_from_wire(trial.spend)?,
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
         keep_transcript: trial.keep_transcript,
@@ -207,6 +209,7 @@ mod tests {
                 conversations: 1,
                 duration_ms: 77,
                 latencies: vec![TurnLatency { total_micros: 5, ttft_micros: None }],
+                unanswered: 2,
                 spend: spend.clone(),
                 judgments: vec![judgment],
                 keep_transcript: true,

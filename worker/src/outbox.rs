@@ -293,6 +293,7 @@ mod tests {
             conversations: 0,
             duration_ms: 0,
             latencies: vec![],
+            unanswered: 0,
             spend: Spend::default(),
             judgments: vec![],
             keep_transcript: true,

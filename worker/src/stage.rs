@@ -41,6 +41,8 @@ pub(crate) struct Stage {
     pub(crate) turns: Vec<Turn>,
     pub(crate) judgments: Vec<Judgment>,
     pub(crate) latencies: Vec<TurnLatency>,
+    /// Turns in which the agent was asked and gave no answer.
+    pub(crate) unanswered: u32,
     pub(crate) spend: Spend,
     pub(crate) conversations: u32,
     pub(crate) termination_reason: Option<String>,
@@ -85,6 +87,7 @@ impl Stage {
             turns: Vec::new(),
             judgments: Vec::new(),
             latencies: Vec::new(),
+            unanswered: 0,
             spend: Spend::default(),
             conversations: 0,
             termination_reason: None,
@@ -147,6 +150,7 @@ impl Stage {
                 None
             }
             Err(error) => {
+                self.unanswered += 1;
                 let mut took = asked.elapsed();
                 if error.kind == FailureKind::AgentTimeout {
                     // The agent had its time and no more; what is left of it was spent in line for a permit.

@@ -157,6 +157,7 @@ fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
         verdict,
         failure: failure.clone(),
         latencies: stage.latencies.clone(),
+        unanswered: stage.unanswered,
         spend: stage.spend.clone(),
         judgments: stage.judgments.clone(),
         ..unplayed(&stage.ticket, verdict, Failure::new(FailureKind::Panicked, ""))

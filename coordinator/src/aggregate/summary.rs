@@ -75,7 +75,11 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         pass_rate: interval(total.pass, total.judged()),
         weighted_pass_rate: None,
         flaky_cases: 0,
-        latency: Latencies { turn: tally.turn_latency.quantiles(), ttft: tally.ttft.quantiles() },
+        latency: Latencies {
+            turn: tally.turn_latency.quantiles(),
+            ttft: tally.ttft.quantiles(),
+            unanswered_turns: tally.unanswered,
+        },
         tokens: by_role(|role| spend.of(role).tokens),
         cost: Cost {
             total_usd: spend.cost().dollars(),

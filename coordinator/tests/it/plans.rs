@@ -99,6 +99,7 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         conversations: 0,
         duration_ms: 4,
         latencies: turns.iter().map(|_| TurnLatency { total_micros: 2_000, ttft_micros: None }).collect(),
+        unanswered: 0,
         spend: spend(turns),
         judgments: Vec::new(),
         keep_transcript: true,

@@ -141,6 +141,10 @@ pub struct Latencies {
     pub turn: Quantiles,
     /// To the first byte of content of streamed replies.
     pub ttft: Quantiles,
+    /// Turns in which the agent gave no answer (a timeout, an error, a broken connection): they have no latency, so
+    /// no percentile has them in it, however long somebody waited.
+    #[serde(default)]
+    pub unanswered_turns: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

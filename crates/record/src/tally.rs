@@ -18,6 +18,8 @@ pub struct Tally {
     pub turn_latency: Latency,
     /// Agent replies, to the first byte of content.
     pub ttft: Latency,
+    /// Turns without an answer of the agent, which have no latency.
+    pub unanswered: u64,
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
 }
 
@@ -91,6 +93,7 @@ impl Tally {
         self.total.add_verdict(trial.verdict, blame);
         self.conversations += u64::from(trial.conversations);
         self.turns += u64::from(trial.turns);
+        self.unanswered += u64::from(trial.unanswered);
         for latency in &trial.latencies {
             self.turn_latency.record(latency.total_micros);
             if let Some(ttft) = latency.ttft_micros {
@@ -111,6 +114,7 @@ impl Tally {
         self.turns += other.turns;
         self.turn_latency.merge(&other.turn_latency);
         self.ttft.merge(&other.ttft);
+        self.unanswered += other.unanswered;
         for (key, count) in &other.failures {
             *self.failures.entry(*key).or_default() += count;
         }

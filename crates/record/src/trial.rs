@@ -29,6 +29,9 @@ pub struct Trial {
     pub duration_ms: u64,
     /// One entry a turn that the agent answered.
     pub latencies: Vec<TurnLatency>,
+    /// Turns in which the agent was asked and gave no answer.
+    #[serde(default)]
+    pub unanswered: u32,
     pub spend: Spend,
     pub judgments: Vec<Judgment>,
     /// Keep every word of it, also when it passed.
@@ -55,6 +58,7 @@ impl Trial {
             conversations: 0,
             duration_ms: 0,
             latencies: Vec::new(),
+            unanswered: 0,
             spend: Spend::default(),
             judgments: Vec::new(),
             keep_transcript: true,

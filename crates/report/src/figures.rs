@@ -1,6 +1,9 @@
 //! Numbers as people read them: shares, times, counts and money.
 
-use record::{Usd, summary::Rate};
+use record::{
+    Usd,
+    summary::{Latencies, Rate},
+};
 
 /// `83.3%`; whole percents without a decimal.
 pub(crate) fn percent(share: f64) -> String {
@@ -45,6 +48,13 @@ pub(crate) fn micros(micros: u64) -> String {
     millis(micros as f64 / 1_000.0)
 }
 
+/// What the percentiles leave out: `2 turns without an answer are not in it`.
+pub(crate) fn unanswered(latency: &Latencies) -> Option<String> {
+    let turns = latency.unanswered_turns;
+    let are = if turns == 1 { "is" } else { "are" };
+    (turns > 0).then(|| format!("{} without an answer {are} not in it", plural(turns, "turn", "turns")))
+}
+
 /// `12,345`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -84,6 +94,8 @@ pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use record::latency::Quantiles;
+
     use super::*;
 
     #[test]
@@ -121,6 +133,15 @@ mod tests {
         ] {
             assert_eq!(span(started, ended), text);
         }
+    }
+
+    #[test]
+    fn turns_without_an_answer_are_told_where_there_are_any() {
+        let latency =
+            |unanswered_turns| Latencies { turn: Quantiles::default(), ttft: Quantiles::default(), unanswered_turns };
+        assert_eq!(unanswered(&latency(0)), None);
+        assert_eq!(unanswered(&latency(1)).unwrap(), "1 turn without an answer is not in it");
+        assert_eq!(unanswered(&latency(1_200)).unwrap(), "1,200 turns without an answer are not in it");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use record::Summary;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::Selection;
+use crate::{Selection, figures};
 
 const STYLE: &str = include_str!("html/templates/style.css");
 const SCRIPT: &str = include_str!("html/templates/script.js");
@@ -53,6 +53,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
         matrix: table::MatrixTable::of(summary, &conversations),
         cases: table::CaseTable::of(summary, &conversations),
         latency: chart::LatencyChart::of(&summary.summary.latency),
+        unanswered: figures::unanswered(&summary.summary.latency),
         spend: spend::Spend::of(summary),
         conversations,
     };
@@ -68,6 +69,7 @@ struct Page {
     matrix: table::MatrixTable,
     cases: table::CaseTable,
     latency: Option<chart::LatencyChart>,
+    unanswered: Option<String>,
     spend: spend::Spend,
     conversations: conversation::Conversations,
 }

@@ -173,10 +173,18 @@ fn conversation(page: &mut String, selected: &Selected, summary: &Summary) {
 
 fn latency(page: &mut String, summary: &Summary) {
     let latency = &summary.summary.latency;
+    let unanswered = figures::unanswered(latency);
+    if latency.turn.count == 0 && unanswered.is_none() {
+        return;
+    }
+    page.push_str("## Latency of the agent\n\n");
+    if let Some(unanswered) = unanswered {
+        page.push_str(&format!("**{unanswered}.**\n\n"));
+    }
     if latency.turn.count == 0 {
         return;
     }
-    page.push_str("## Latency of the agent\n\n| | n | p50 | p90 | p95 | p99 | p99.9 | max |\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    page.push_str("| | n | p50 | p90 | p95 | p99 | p99.9 | max |\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
     for (name, of) in [("whole reply", &latency.turn), ("first token", &latency.ttft)] {
         if of.count > 0 {
             page.push_str(&quantiles(name, of));

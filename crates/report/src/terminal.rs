@@ -249,10 +249,18 @@ impl Page {
 
     fn latency(&mut self, summary: &Summary) {
         let latency = &summary.summary.latency;
-        if latency.turn.count == 0 {
+        let unanswered = figures::unanswered(latency);
+        if latency.turn.count == 0 && unanswered.is_none() {
             return;
         }
         self.heading("Latency of the agent");
+        if let Some(unanswered) = unanswered {
+            let unanswered = self.paint.yellow(&format!("  {unanswered}"));
+            self.line(&unanswered);
+        }
+        if latency.turn.count == 0 {
+            return;
+        }
         let mut table = Table::new("lrrrrrr", &[]);
         table.row(["", "n", "p50", "p90", "p95", "p99", "max"].map(|word| self.paint.dim(word)));
         for (name, of) in [("whole reply", &latency.turn), ("first token", &latency.ttft)] {

@@ -410,6 +410,9 @@ pub struct Trial {
     pub first_sequence: u64,
     #[prost(uint64, tag = "20")]
     pub last_sequence: u64,
+    /// Turns in which the agent was asked and gave no answer.
+    #[prost(uint32, tag = "21")]
+    pub unanswered: u32,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TurnLatency {

@@ -35,6 +35,7 @@ fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
         conversations: 0,
         duration_ms: 0,
         latencies: Vec::new(),
+        unanswered: 0,
         spend: Spend::default(),
         judgments: Vec::new(),
         keep_transcript: false,

@@ -161,13 +161,20 @@ mod tests {
             max_ms: 410.0,
             mean_ms: 120.0,
         };
-        let chart = LatencyChart::of(&Latencies { turn, ttft: Quantiles::default() }).unwrap();
+        let chart = LatencyChart::of(&Latencies { turn, ttft: Quantiles::default(), unanswered_turns: 0 }).unwrap();
         assert_eq!(chart.curves.len(), 1);
         let supported: Vec<bool> = chart.curves[0].points.iter().map(|point| point.supported).collect();
         assert_eq!(supported, [true, true, true, true, false]);
         assert_eq!(chart.curves[0].solid.split(' ').count(), 4);
         assert_eq!(chart.curves[0].dashed.split(' ').count(), 2);
         assert!(chart.thin);
-        assert!(LatencyChart::of(&Latencies { turn: Quantiles::default(), ttft: Quantiles::default() }).is_none());
+        assert!(
+            LatencyChart::of(&Latencies {
+                turn: Quantiles::default(),
+                ttft: Quantiles::default(),
+                unanswered_turns: 3
+            })
+            .is_none()
+        );
     }
 }

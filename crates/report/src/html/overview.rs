@@ -250,7 +250,10 @@ fn figures(summary: &Summary) -> Vec<Figure> {
     let turn = &totals.latency.turn;
     if turn.count > 0 {
         let details = vec![format!("p95 {}", millis(turn.p95_ms)), format!("p99 {}", millis(turn.p99_ms))];
-        all.push(figure("latency", "Reply, median", millis(turn.p50_ms), details));
+        all.push(Figure {
+            warning: figures::unanswered(&totals.latency),
+            ..figure("latency", "Reply, median", millis(turn.p50_ms), details)
+        });
     }
     let ttft = &totals.latency.ttft;
     if ttft.count > 0 {

@@ -1,5 +1,6 @@
 //! Every page of the small run as a snapshot, and what each must hold beyond its look.
 
+use record::latency::Quantiles;
 use report::{Page, terminal, transcripts_jsonl, trials_jsonl};
 use serde_json::Value;
 
@@ -118,6 +119,7 @@ fn the_schema_names_the_fields_of_the_report() {
         "/summary/completed_rate",
         "/summary/pass_rate/method",
         "/summary/latency/ttft/p999_ms",
+        "/summary/latency/unanswered_turns",
         "/summary/tokens/agent/output",
         "/summary/cost/complete",
         "/summary/attempts/lost",
@@ -129,6 +131,27 @@ fn the_schema_names_the_fields_of_the_report() {
     }
     let back: record::Summary = serde_json::from_value(page).unwrap();
     assert_eq!(back, sample.summary);
+}
+
+/// A percentile without the turns that nobody answered looks better than the agent was.
+#[test]
+fn every_page_says_how_many_turns_its_latency_leaves_out() {
+    let mut answered = sample::small();
+    let mut silent = sample::small();
+    silent.summary.summary.latency.turn = Quantiles::default();
+    silent.summary.summary.latency.ttft = Quantiles::default();
+    for sample in [&answered, &silent] {
+        let said = "2 turns without an answer are not in it";
+        assert_eq!(sample.summary.summary.latency.unanswered_turns, 2);
+        for page in [Page::Markdown, Page::Html] {
+            assert!(page.render(&sample.summary, &sample.selection()).unwrap().contains(said), "{}", page.name());
+        }
+        assert!(terminal::summary_text(&sample.summary, &[], false, 80).contains(said));
+    }
+    answered.summary.summary.latency.unanswered_turns = 0;
+    for page in Page::ALL {
+        assert!(!page.render(&answered.summary, &answered.selection()).unwrap().contains("without an answer"));
+    }
 }
 
 #[test]

@@ -224,6 +224,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         conversations: u32::from(cell.persona.is_some() && !turns.is_empty()),
         duration_ms: turns.iter().map(|turn| turn.duration_micros / 1_000).sum(),
         latencies,
+        unanswered: turns.iter().filter(|turn| turn.agent.is_none()).count() as u32,
         spend,
         judgments,
         keep_transcript: repeat == 0,
@@ -357,7 +358,11 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             pass_rate: rate(total.pass, total.judged()),
             weighted_pass_rate: None,
             flaky_cases: cases.iter().filter(|case| case.flaky).count() as u64,
-            latency: Latencies { turn: tally.turn_latency.quantiles(), ttft: tally.ttft.quantiles() },
+            latency: Latencies {
+                turn: tally.turn_latency.quantiles(),
+                ttft: tally.ttft.quantiles(),
+                unanswered_turns: tally.unanswered,
+            },
             tokens: Role::ALL
                 .map(by_role)
                 .into_iter()

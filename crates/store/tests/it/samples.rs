@@ -54,6 +54,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         conversations: 1,
         duration_ms: 12_345,
         latencies: vec![TurnLatency { total_micros: 812_345, ttft_micros: Some(91_000) }],
+        unanswered: 1,
         spend: spend(Role::Agent, "a", 3),
         judgments: vec![Judgment {
             check: "string_contains".into(),

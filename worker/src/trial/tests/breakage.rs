@@ -33,6 +33,7 @@ async fn an_agent_that_hangs_has_its_turns_time_and_no_more() {
         assert_eq!((call.wait_micros, call.total_micros), (wait.as_micros() as u64, 4_000_000));
         assert_eq!((call.cost, call.error.is_some()), (None, true), "nobody knows what it cost");
         assert_eq!(played.trial.latencies.len(), 1, "a turn without an answer has no latency");
+        assert_eq!(played.trial.unanswered, 1, "and is counted beside them");
     }
 }
 
