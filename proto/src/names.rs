@@ -55,6 +55,7 @@ words!(role, Role, "role", [
     Role::Agent => "agent",
     Role::UserSim => "user_sim",
     Role::Judge => "judge",
+    Role::Scorer => "scorer",
 ]);
 words!(strategy, Strategy, "strategy", [
     Strategy::AllPass => "all_pass",

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use evaluate::{Scorer, scorer::ByJudge};
+use evaluate::{
+    Scorer,
+    scorer::{self, Chosen},
+};
 use record::{Role, Scope};
 use scenario::ids::seed_of;
 
@@ -35,7 +38,19 @@ impl evaluate::Bench for Bench {
     }
 
     fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
-        Box::new(ByJudge::new(self, scope))
+        let recorded = |model: &Option<Arc<dyn llm::Model>>| {
+            let model = Arc::clone(model.as_ref()?);
+            let recorded = Recorded::new(model, Role::Scorer, Arc::clone(&self.log), self.gate.clone());
+            Some(Arc::new(recorded) as Arc<dyn llm::Model>)
+        };
+        let scorer::Models { similarity, answer, next_sentence, toxicity } = &self.models.scores;
+        let models = scorer::Models {
+            similarity: recorded(similarity),
+            answer: recorded(answer),
+            next_sentence: recorded(next_sentence),
+            toxicity: recorded(toxicity),
+        };
+        Box::new(Chosen::new(self, scope, models))
     }
 
     fn context(&self, scope: Scope) -> (llm::Context, u64) {

@@ -231,6 +231,7 @@ impl Cast {
             user_sim: Arc::clone(&self.user_sim) as _,
             judge: Arc::clone(&self.judge) as _,
             by_type: BTreeMap::new(),
+            scores: Default::default(),
         };
         Arc::new(resources(agent, models, self.execution.clone()))
     }

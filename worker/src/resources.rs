@@ -26,6 +26,8 @@ pub struct Models {
     pub judge: Arc<dyn llm::Model>,
     /// By model type, such as `TEXT_LARGE`; a type that is not here means the role's own model.
     pub by_type: BTreeMap<String, Arc<dyn llm::Model>>,
+    /// What measures texts; the judge does what is not here.
+    pub scores: evaluate::scorer::Models,
 }
 
 impl Models {

@@ -246,7 +246,7 @@ mod tests {
         let totals = summary.summary;
         assert_eq!((totals.trials.not_started, totals.completed_rate, totals.weighted_pass_rate), (8, 0.0, None));
         assert_eq!((totals.pass_rate.estimate, totals.attempts.total), (None, 0));
-        assert!(totals.cost.complete && totals.tokens.len() == 3);
+        assert!(totals.cost.complete && totals.tokens.len() == Role::ALL.len());
         assert_eq!(summary.cases.iter().map(|case| case.trials).sum::<u64>(), 8);
     }
 

@@ -19,6 +19,7 @@ mod resume;
 mod run;
 mod run_folder;
 mod schema;
+mod scores;
 mod serve;
 mod settings;
 mod signals;

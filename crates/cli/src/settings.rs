@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{args::Config, diagnostics, exit::usage};
+use crate::{args::Config, diagnostics, exit::usage, scores};
 
 /// Read if `--config` is not given and it exists.
 const USUAL: &str = "gabfest.yaml";
@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) roles: Roles,
     /// Endpoints of the model types that scenarios name. Simulators that name none have the type TEXT_LARGE.
     pub(crate) models: BTreeMap<String, String>,
+    /// Which models measure texts, for checks that compare with a threshold.
+    pub(crate) scores: scores::Settings,
     /// Databases that scenarios may seed, by name.
     pub(crate) databases: BTreeMap<String, Database>,
     /// HTTP hooks that decide whether a conversation is over, by name.
@@ -150,6 +152,9 @@ impl Settings {
         }
         for (model_type, name) in &self.models {
             known(&format!("models.{model_type}"), name, &endpoints)?;
+        }
+        for (measure, name) in self.scores.endpoints()? {
+            known(&format!("scores.{measure}.endpoint"), name, &endpoints)?;
         }
         for (name, settings) in &self.agents {
             if let Some(endpoint) = &settings.endpoint {

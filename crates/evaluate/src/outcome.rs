@@ -78,6 +78,7 @@ impl From<scorer::Error> for Outcome {
     fn from(error: scorer::Error) -> Self {
         match error {
             scorer::Error::Judge(error) => error.into(),
+            other => Self::error(other.kind(), format!("failed to {other}")),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Measures of texts: how alike two are, what one answers, whether one follows from another, how toxic one is.
 //!
 //! [`Scorer`] is what evaluators ask, by way of [`crate::Bench::scorer`]. [`ByJudge`] puts the questions to the judge;
-//! which model gave a score is part of the score.
+//! [`Chosen`] asks the models that the settings chose, and the judge for the rest. Which model gave a score is part of
+//! the score.
 
+mod chosen;
 mod judged;
 
 use std::fmt;
@@ -10,7 +12,10 @@ use std::fmt;
 use async_trait::async_trait;
 use record::FailureKind;
 
-pub use self::judged::ByJudge;
+pub use self::{
+    chosen::{Chosen, Models},
+    judged::ByJudge,
+};
 use crate::question;
 
 /// The scores of [`Toxicity`], in their order; the labels of the Detoxify models.
@@ -69,6 +74,11 @@ impl Toxicity {
 pub enum Error {
     #[error("{0}")]
     Judge(#[from] question::Error),
+    #[error("ask for a score: {0}")]
+    Failed(#[from] llm::Error),
+    /// The model answered, but not with what makes a score.
+    #[error("take a score from {model}: {reason}")]
+    Malformed { model: String, reason: String },
 }
 
 impl Error {
@@ -76,6 +86,9 @@ impl Error {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Judge(error) => error.kind(),
+            Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
+            Self::Failed(_) => FailureKind::JudgeFailed,
+            Self::Malformed { .. } => FailureKind::JudgeMalformed,
         }
     }
 }

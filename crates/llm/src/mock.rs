@@ -13,6 +13,7 @@ mod cue;
 mod echo;
 mod feeling;
 mod judge;
+mod measure;
 mod model;
 mod schema;
 pub mod server;

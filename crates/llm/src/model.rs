@@ -29,6 +29,7 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
+    pub task: Task,
     pub messages: Vec<Message>,
     pub temperature: Option<f64>,
     pub max_tokens: Option<u32>,
@@ -45,10 +46,35 @@ pub struct Request {
     pub context: Context,
 }
 
+/// What is wanted of the messages. Models do not all know each of them; one that is not known is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Task {
+    /// What comes next in the conversation.
+    #[default]
+    Complete,
+    /// A vector for each message: near ones mean alike.
+    Embed,
+    /// How far the first message falls into each category of harm, 0 to 1, as labels of the reply.
+    Moderate,
+    /// The part of the second message that answers the first, as the reply's text; empty where none does.
+    Extract,
+    /// How well the second message follows the first, as log-odds under the label `follows`.
+    Follow,
+}
+
+impl Request {
+    /// Asks for something else than words, which no `max_tokens` of output are set aside for.
+    #[must_use]
+    pub fn measure(task: Task, texts: &[&str]) -> Self {
+        let messages = texts.iter().map(|text| Message::user(*text)).collect();
+        Self { task, messages, max_tokens: Some(0), ..Self::default() }
+    }
+}
+
 /// What the call is for: never part of the prompt. The mock model answers by it, servers get it as headers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Context {
-    /// `agent`, `user_sim` or `judge`.
+    /// `agent`, `user_sim`, `judge` or `scorer`.
     pub role: String,
     pub run: String,
     pub scenario: String,
@@ -145,6 +171,10 @@ pub struct Reply {
     pub tool_calls: Vec<ToolCall>,
     /// Actions that an agent reports besides tool calls (`message.actions`).
     pub actions: Vec<String>,
+    /// One for each message of [`Task::Embed`], all of one length.
+    pub vectors: Vec<Vec<f32>>,
+    /// Named numbers, of [`Task::Moderate`] and [`Task::Follow`].
+    pub labels: Vec<(String, f64)>,
     /// As the server names it: `stop`, `length`, `tool_calls`, `content_filter`, …
     pub finish_reason: Option<String>,
     pub usage: Usage,

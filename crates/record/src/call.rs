@@ -14,10 +14,12 @@ pub enum Role {
     Agent,
     UserSim,
     Judge,
+    /// A model that gives numbers for texts: embeddings, moderation.
+    Scorer,
 }
 
 impl Role {
-    pub const ALL: [Self; 3] = [Self::Agent, Self::UserSim, Self::Judge];
+    pub const ALL: [Self; 4] = [Self::Agent, Self::UserSim, Self::Judge, Self::Scorer];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Role {
             Self::Agent => "agent",
             Self::UserSim => "user_sim",
             Self::Judge => "judge",
+            Self::Scorer => "scorer",
         }
     }
 }

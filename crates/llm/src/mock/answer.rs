@@ -1,20 +1,22 @@
 //! From a request to what the mock says: a pure function of the seed, the role, the turn and the messages.
 
-use crate::{Request, Usage, model::ToolCall};
+use crate::{Request, Task, Usage, model::ToolCall};
 
 use super::{
     UNHELPFUL, agent,
     behaviour::{Behaviour, Role, Rule},
     chance::Key,
-    cue, judge, user, words,
+    cue, judge, measure, user, words,
 };
 
 /// All that the mock answers to a request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) actions: Vec<String>,
+    pub(crate) vectors: Vec<Vec<f32>>,
+    pub(crate) labels: Vec<(String, f64)>,
     pub(crate) finish_reason: &'static str,
     pub(crate) usage: Usage,
 }
@@ -22,6 +24,7 @@ pub(crate) struct Answer {
 /// Whom the mock plays: as the context says, else as the model's name suggests (`mock-user`), else the agent.
 pub(crate) fn role_of(request: &Request, model: &str) -> Role {
     match request.context.role.as_str() {
+        _ if request.task != Task::Complete => Role::Scorer,
         "agent" => Role::Agent,
         "user_sim" => Role::UserSim,
         "judge" => Role::Judge,
@@ -39,6 +42,10 @@ pub(crate) fn key_of(request: &Request, role: Role) -> Key {
 }
 
 pub(crate) fn answer(behaviour: &Behaviour, request: &Request, role: Role, key: Key) -> Answer {
+    if request.task != Task::Complete {
+        let usage = Usage { input_tokens: input_tokens(request), ..Usage::default() };
+        return Answer { usage, finish_reason: "stop", ..measure::answer(request) };
+    }
     let context = &request.context;
     let last = request.messages.last().map_or("", |message| message.content.as_str());
     let turn = if let Some(rule) = behaviour.rule_for(role, &context.scenario, last) {
@@ -47,7 +54,7 @@ pub(crate) fn answer(behaviour: &Behaviour, request: &Request, role: Role, key: 
         match role {
             Role::Agent => played(behaviour, request, key),
             Role::UserSim => say(user::speak(request, key)),
-            Role::Judge => say(judge::speak(request, behaviour.judge, key)),
+            Role::Judge | Role::Scorer => say(judge::speak(request, behaviour.judge, key)),
         }
     };
     finish(turn, request)
@@ -116,11 +123,14 @@ fn finish(turn: agent::Turn, request: &Request) -> Answer {
         text.truncate(end);
         finish_reason = "length";
     }
-    // Three tokens a message stand for its role and its marks.
-    let input_tokens = request.messages.iter().map(|message| tokens(&message.content) + 3).sum();
     let called: u64 = tool_calls.iter().map(|call| tokens(&call.name) + tokens(&call.arguments)).sum();
-    let usage = Usage { input_tokens, output_tokens: tokens(&text) + called, estimated: false };
-    Answer { text, tool_calls, actions, finish_reason, usage }
+    let usage = Usage { input_tokens: input_tokens(request), output_tokens: tokens(&text) + called, estimated: false };
+    Answer { text, tool_calls, actions, finish_reason, usage, ..Answer::default() }
+}
+
+/// Three tokens a message stand for its role and its marks.
+fn input_tokens(request: &Request) -> u64 {
+    request.messages.iter().map(|message| tokens(&message.content) + 3).sum()
 }
 
 pub(crate) fn seed_of(request: &Request) -> Key {

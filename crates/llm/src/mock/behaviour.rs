@@ -85,6 +85,9 @@ pub enum Role {
     Agent,
     UserSim,
     Judge,
+    /// Asked for numbers, which no rule can script.
+    #[serde(skip)]
+    Scorer,
 }
 
 /// How good the mock judge is at what it does.
@@ -227,6 +230,7 @@ impl Role {
             Self::Agent => "agent",
             Self::UserSim => "user_sim",
             Self::Judge => "judge",
+            Self::Scorer => "scorer",
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     UNHELPFUL,
     behaviour::JudgeSkill,
     chance::Key,
+    measure,
     schema::{self, Finding},
     words,
 };
@@ -15,6 +16,9 @@ pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> String {
     if key.text("malformed").happens(skill.malformed_rate) {
         return "Well, that is hard to tell: there are arguments on either side, and I would rather not commit."
             .to_owned();
+    }
+    if let Some(scores) = request.schema.as_ref().and_then(|schema| measure::scores(schema, &request.messages)) {
+        return scores.to_string();
     }
     let bad = request.messages.iter().any(|message| message.content.contains(UNHELPFUL));
     let found_right = key.text("skill").happens(if bad { skill.sensitivity } else { skill.specificity });

@@ -102,9 +102,10 @@ impl Model for Mock {
                 total,
                 ..Timing::default()
             },
+            vectors: answer.vectors,
+            labels: answer.labels,
             tries: 1,
-            lost_tries: 0,
-            cost_nanos: None,
+            ..Reply::default()
         })
     }
 }

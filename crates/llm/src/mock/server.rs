@@ -2,6 +2,7 @@
 
 mod body;
 mod complete;
+mod measure;
 mod reply;
 mod stats;
 
@@ -44,6 +45,8 @@ pub async fn serve(
     let served = Arc::new(Served { mock: Mock::new("mock", behaviour), stats: Arc::new(Stats::default()) });
     let routes = Router::new()
         .route("/v1/chat/completions", post(complete::complete))
+        .route("/v1/embeddings", post(measure::embeddings))
+        .route("/v1/moderations", post(measure::moderations))
         .route("/v1/models", get(models))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/stats", get(stats_page))

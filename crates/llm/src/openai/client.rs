@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 
 use crate::{
-    Error, Model, Reply, Request,
+    Error, Model, Reply, Request, Task, Timing,
     http::{
         Answer, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
@@ -23,6 +23,7 @@ use crate::{
 
 use super::{
     gather::{Gather, Trouble},
+    measure,
     reply::Completion,
     request::{self, Manner, SchemaMode},
 };
@@ -30,7 +31,7 @@ use super::{
 /// What a client needs to know, resolved.
 #[derive(Debug)]
 pub struct Settings {
-    /// Where completions are asked for, path and query included.
+    /// Where completions are asked for, path and query included; embeddings and moderations are asked for beside it.
     pub url: Url,
     /// Empty for servers that have but one.
     pub model: String,
@@ -72,11 +73,15 @@ impl Client {
     }
 
     async fn hear(&self, request: &Request) -> Result<Reply, Error> {
+        if matches!(request.task, Task::Extract | Task::Follow) {
+            let message = "servers of chat completions have no such task".to_owned();
+            return Err(Error::Refused { endpoint: self.sender.name().to_owned(), status: 501, message });
+        }
         let mut answer = self.sender.execute(|| self.call(request)).await?;
         if !answer.is_success() {
             return Err(self.sender.rejection(&mut answer).await);
         }
-        let mut reply = match Kind::of(&answer, self.stream) {
+        let mut reply = match Kind::of(&answer, self.stream && request.task == Task::Complete) {
             Kind::Json => self.hear_whole(&mut answer, request).await?,
             Kind::Events => self.hear_stream(&mut answer, request).await?,
             Kind::Other(kind) => {
@@ -89,14 +94,22 @@ impl Client {
     }
 
     fn call(&self, request: &Request) -> reqwest::Request {
-        let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
         let mut headers = self.headers.clone();
         headers::write(&request.context, &mut headers);
         // Not by way of a builder, which would copy the headers one by one.
-        let mut call = reqwest::Request::new(Method::POST, self.url.clone());
+        let mut call = reqwest::Request::new(Method::POST, measure::address(&self.url, request.task));
         *call.headers_mut() = headers;
-        *call.body_mut() = Some(request::body(request, manner).into());
+        *call.body_mut() = Some(self.body_of(request).into());
         call
+    }
+
+    fn body_of(&self, request: &Request) -> Vec<u8> {
+        if request.task == Task::Complete {
+            let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
+            request::body(request, manner)
+        } else {
+            measure::body(request, &self.model)
+        }
     }
 
     async fn hear_whole(&self, answer: &mut Answer, request: &Request) -> Result<Reply, Error> {
@@ -104,6 +117,10 @@ impl Client {
         let ended = Instant::now();
         if body.is_empty() {
             return Err(self.sender.malformed("the body is empty".to_owned(), &body));
+        }
+        if request.task != Task::Complete {
+            let reply = measure::read(request, &self.model, &body).map_err(|trouble| self.trouble(trouble, &body))?;
+            return Ok(Reply { timing: Timing { total: ended - answer.sent(), ..Timing::default() }, ..reply });
         }
         let completion = Completion::read(&body).map_err(|error| self.sender.malformed(error.to_string(), &body))?;
         let mut gather = Gather::default();

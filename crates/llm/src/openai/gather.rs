@@ -98,8 +98,7 @@ impl Gather {
             model: if self.model.is_empty() { model.to_owned() } else { self.model },
             timing,
             tries: 1,
-            lost_tries: 0,
-            cost_nanos: None,
+            ..Reply::default()
         })
     }
 

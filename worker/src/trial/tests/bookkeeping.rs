@@ -123,7 +123,7 @@ fn mock() -> Arc<Resources> {
     let endpoint = Endpoint::open("mock", &settings).unwrap();
     let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
     let model = || endpoint.model(Policy::model());
-    let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new() };
+    let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new(), scores: Default::default() };
     Arc::new(crate::fakes::resources(agent, models, Execution::Off))
 }
 

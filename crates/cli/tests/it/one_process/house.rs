@@ -56,7 +56,7 @@ impl House {
         let endpoint = Arc::new(Endpoint::open("mock", endpoint).unwrap());
         let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
         let model = || endpoint.model(Policy::model());
-        let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new() };
+        let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new(), scores: Default::default() };
         let resources = Resources {
             agents: BTreeMap::from([("mock".to_owned(), agent)]),
             models,

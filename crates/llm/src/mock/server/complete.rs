@@ -29,7 +29,7 @@ use super::{
 };
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const HTML: HeaderValue = HeaderValue::from_static("text/html");
 
@@ -104,7 +104,7 @@ fn streamed(
     answer_with(StatusCode::OK, EVENTS, ResponseBody::from_stream(pieces))
 }
 
-fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: Call) -> Response {
+pub(super) fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: Call) -> Response {
     match trouble {
         Trouble::Throttled { after } => {
             call.failed(StatusCode::TOO_MANY_REQUESTS);
@@ -117,13 +117,8 @@ fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: Call) -> Re
         }
         Trouble::Malformed if stream => {
             call.malformed();
-            let half = Answer {
-                text: "This reply breaks off in the".to_owned(),
-                tool_calls: Vec::new(),
-                actions: Vec::new(),
-                finish_reason: "stop",
-                usage: crate::Usage::default(),
-            };
+            let half =
+                Answer { text: "This reply breaks off in the".to_owned(), finish_reason: "stop", ..Answer::default() };
             let first = reply::events(heading, &half, false).into_iter().next().unwrap_or_default();
             answer_with(
                 StatusCode::OK,
@@ -145,7 +140,7 @@ fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: Call) -> Re
     }
 }
 
-fn answer_with(status: StatusCode, content_type: HeaderValue, body: impl Into<ResponseBody>) -> Response {
+pub(super) fn answer_with(status: StatusCode, content_type: HeaderValue, body: impl Into<ResponseBody>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{ask, request};
 use crate::{
-    Error, Message, Model, Request,
+    Error, Message, Model, Request, Task,
     endpoint::{self, Kind},
     mock::{Behaviour, Delay, RateLimit, UNHELPFUL, server},
     retry::Policy,
@@ -221,4 +221,27 @@ async fn the_small_pages() {
     assert_eq!(reply["choices"][0]["message"]["content"], "yes");
     assert_eq!(reply["model"], "mock-judge");
     assert_eq!(server.stats().await["requests"], json!({ "judge": { "200": 1 } }));
+}
+
+#[tokio::test]
+async fn measures_over_the_wire_are_those_in_the_process() {
+    let server = Server::start(Behaviour::default()).await;
+    let (served, own) = (server.client(true), crate::mock::Mock::new("mock", Behaviour::default()));
+    let texts = ["cancel my order", "cancelled orders", "what a day, you idiot"];
+    for request in [Request::measure(Task::Embed, &texts), Request::measure(Task::Moderate, &texts[2..])] {
+        let (far, near) = (served.ask(&request).await.expect("answers"), own.ask(&request).await.expect("answers"));
+        assert_eq!((&far.vectors, &far.labels), (&near.vectors, &near.labels));
+        assert_eq!(far.vectors.len() + far.labels.len(), if request.task == Task::Embed { 3 } else { 6 });
+        // A moderation says nothing of tokens.
+        assert_eq!(far.usage.estimated, request.task == Task::Moderate);
+        assert!(far.usage.estimated || far.usage == near.usage, "{:?}", far.usage);
+    }
+    for task in [Task::Extract, Task::Follow] {
+        let error = served.ask(&Request::measure(task, &["a", "b"])).await.expect_err("no server has such a task");
+        assert!(matches!(error, Error::Refused { status: 501, .. }), "{error}");
+    }
+    let two = served.ask(&Request::measure(Task::Moderate, &texts)).await.expect_err("one text a call");
+    assert!(matches!(two, Error::Refused { status: 400, .. }), "{two}");
+    let stats = server.stats().await;
+    assert_eq!(stats["roles"]["scorer"]["statuses"]["200"], 2, "{stats}");
 }

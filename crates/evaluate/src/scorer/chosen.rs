@@ -1,0 +1,173 @@
+//! Scores by models that give numbers, each for what it was chosen for; the judge for what none was.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use llm::{Request, Task};
+use record::{Role, Scope};
+
+use super::{Answer, ByJudge, Error, MOST_LOG_ODDS, Score, Scorer, TOXICITY, Toxicity};
+use crate::{Bench, excerpt::boundary};
+
+/// Of one text, in bytes: a token may be a byte, and the usual window of an embedding model is 8,192 tokens. Models
+/// with smaller windows cut for themselves.
+const TEXT_BYTES: usize = 8_000;
+
+/// The models that the settings chose; `None`: the judge.
+#[derive(Debug, Clone, Default)]
+pub struct Models {
+    pub similarity: Option<Arc<dyn llm::Model>>,
+    pub answer: Option<Arc<dyn llm::Model>>,
+    pub next_sentence: Option<Arc<dyn llm::Model>>,
+    pub toxicity: Option<Arc<dyn llm::Model>>,
+}
+
+#[derive(Debug)]
+pub struct Chosen<'a> {
+    bench: &'a dyn Bench,
+    scope: Scope,
+    models: Models,
+}
+
+impl<'a> Chosen<'a> {
+    #[must_use]
+    pub fn new(bench: &'a dyn Bench, scope: Scope, models: Models) -> Self {
+        Self { bench, scope, models }
+    }
+
+    fn judge(&self) -> ByJudge<'a> {
+        ByJudge::new(self.bench, self.scope)
+    }
+
+    async fn ask(&self, model: &dyn llm::Model, task: Task, texts: [&str; 2]) -> Result<llm::Reply, Error> {
+        let texts = texts.map(|text| &text[..boundary(text, TEXT_BYTES)]);
+        let (mut context, seed) = self.bench.context(self.scope);
+        context.role = Role::Scorer.name().to_owned();
+        let texts = if task == Task::Moderate { &texts[..1] } else { &texts[..] };
+        let request = Request { seed: Some(seed), context, ..Request::measure(task, texts) };
+        let mut reply = model.ask(&request).await?;
+        if reply.model.is_empty() {
+            reply.model = model.endpoint().to_owned();
+        }
+        Ok(reply)
+    }
+}
+
+#[async_trait]
+impl Scorer for Chosen<'_> {
+    async fn similarity(&self, a: &str, b: &str) -> Result<Score, Error> {
+        let Some(model) = &self.models.similarity else { return self.judge().similarity(a, b).await };
+        // Servers refuse texts without words, which are alike to each other and to nothing else.
+        if a.trim().is_empty() || b.trim().is_empty() {
+            let alike = a.trim() == b.trim();
+            return Ok(Score { value: if alike { 1.0 } else { 0.0 }, model: model.endpoint().to_owned() });
+        }
+        let reply = self.ask(model, Task::Embed, [a, b]).await?;
+        match reply.vectors.as_slice() {
+            [a, b] if a.len() == b.len() => Ok(Score { value: cosine(a, b), model: reply.model }),
+            vectors => Err(malformed(reply.model, format!("{} vectors for two texts", vectors.len()))),
+        }
+    }
+
+    async fn answer(&self, question: &str, context: &str) -> Result<Answer, Error> {
+        let Some(model) = &self.models.answer else { return self.judge().answer(question, context).await };
+        let reply = self.ask(model, Task::Extract, [question, context]).await?;
+        Ok(Answer { text: reply.text, model: reply.model })
+    }
+
+    async fn next_sentence(&self, context: &str, reply: &str) -> Result<Score, Error> {
+        let Some(model) = &self.models.next_sentence else {
+            return self.judge().next_sentence(context, reply).await;
+        };
+        let heard = self.ask(model, Task::Follow, [context, reply]).await?;
+        match heard.labels.as_slice() {
+            [(_, odds)] if odds.is_finite() => {
+                Ok(Score { value: odds.clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS), model: heard.model })
+            }
+            _ => Err(malformed(heard.model, "no log-odds".to_owned())),
+        }
+    }
+
+    async fn toxicity(&self, text: &str) -> Result<Toxicity, Error> {
+        let Some(model) = &self.models.toxicity else { return self.judge().toxicity(text).await };
+        let reply = self.ask(model, Task::Moderate, [text, ""]).await?;
+        match toxicity(&reply.labels) {
+            Some(scores) => Ok(Toxicity { scores, model: reply.model }),
+            None => Err(malformed(reply.model, "none of its categories is known".to_owned())),
+        }
+    }
+}
+
+fn malformed(model: String, reason: String) -> Error {
+    Error::Malformed { model, reason }
+}
+
+/// 0 where a vector has no direction.
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    if lengths > 0.0 { (dot(a, b) / lengths).clamp(-1.0, 1.0) } else { 0.0 }
+}
+
+/// From labels of Detoxify by their names, else from the categories of OpenAI's moderation, each label being the
+/// highest of the categories that mean it.
+fn toxicity(labels: &[(String, f64)]) -> Option<[f64; TOXICITY.len()]> {
+    /// In the order of [`TOXICITY`]; the first means anything that is found.
+    const CATEGORIES: [&[&str]; TOXICITY.len()] = [
+        &[
+            "harassment",
+            "harassment/threatening",
+            "hate",
+            "hate/threatening",
+            "sexual",
+            "sexual/minors",
+            "violence",
+            "violence/graphic",
+        ],
+        &["harassment/threatening", "hate/threatening", "sexual/minors", "violence/graphic"],
+        &["sexual", "sexual/minors"],
+        &["hate", "hate/threatening"],
+        &["harassment"],
+        &["harassment/threatening", "hate/threatening", "violence"],
+        &["sexual", "sexual/minors"],
+    ];
+    let by_name = labels.iter().any(|(name, _)| name == TOXICITY[0]);
+    let known = |name: &String, place: usize| {
+        if by_name { name == TOXICITY[place] } else { CATEGORIES[place].contains(&name.as_str()) }
+    };
+    if !labels.iter().any(|(name, _)| known(name, 0)) {
+        return None;
+    }
+    let mut scores = [0.0; TOXICITY.len()];
+    for (place, score) in scores.iter_mut().enumerate() {
+        *score = labels.iter().filter(|(name, _)| known(name, place)).map(|(_, score)| *score).fold(0.0, f64::max);
+    }
+    Some(scores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cosine, toxicity};
+
+    fn labels(rows: &[(&str, f64)]) -> Vec<(String, f64)> {
+        rows.iter().map(|(name, score)| ((*name).to_owned(), *score)).collect()
+    }
+
+    #[test]
+    fn cosines_are_of_directions() {
+        assert!((cosine(&[2.0, 0.0], &[0.5, 0.0]) - 1.0).abs() < 1e-9);
+        assert_eq!(cosine(&[1.0, 0.0], &[0.0, 1.0]), 0.0);
+        assert_eq!(cosine(&[1.0], &[-1.0]), -1.0);
+        assert_eq!(cosine(&[0.0], &[1.0]), 0.0);
+    }
+
+    #[test]
+    fn categories_of_either_kind_become_seven_scores() {
+        let openai = labels(&[("harassment", 0.7), ("hate", 0.2), ("violence", 0.9), ("illicit", 1.0)]);
+        assert_eq!(toxicity(&openai), Some([0.9, 0.0, 0.0, 0.2, 0.7, 0.9, 0.0]));
+        let detoxify = labels(&[("toxicity", 0.4), ("insult", 0.3), ("hate", 1.0)]);
+        assert_eq!(toxicity(&detoxify), Some([0.4, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0]));
+        assert_eq!(toxicity(&labels(&[("spam", 1.0)])), None);
+        assert_eq!(toxicity(&[]), None);
+    }
+}

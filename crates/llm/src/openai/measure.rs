@@ -1,0 +1,232 @@
+//! Embeddings and moderations: other addresses of the same server, with bodies of their own.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Reply, Request, Task, Usage, estimate, http::rejection::Fault};
+
+use super::{
+    gather::Trouble,
+    reply::{Few, Text},
+};
+
+/// The end of the address at which completions are asked for.
+const COMPLETIONS: &str = "/chat/completions";
+/// Of a vector: the largest of today's models have 4,096.
+const MOST_DIMENSIONS: usize = 16_384;
+
+/// Where the task is asked for, on the server that answers completions at `completions`.
+pub(super) fn address(completions: &Url, task: Task) -> Url {
+    let mut url = completions.clone();
+    let place = match task {
+        Task::Embed => "/embeddings",
+        Task::Moderate => "/moderations",
+        Task::Complete | Task::Extract | Task::Follow => return url,
+    };
+    let above = url.path().strip_suffix(COMPLETIONS).unwrap_or_else(|| url.path());
+    let path = format!("{above}{place}");
+    url.set_path(&path);
+    url
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    model: &'a str,
+    input: Vec<&'a str>,
+    /// Some servers send base64 unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding_format: Option<&'static str>,
+}
+
+pub(super) fn body(request: &Request, model: &str) -> Vec<u8> {
+    let input = request.messages.iter().map(|message| message.content.as_str()).collect();
+    let encoding_format = (request.task == Task::Embed).then_some("float");
+    serde_json::to_vec(&Body { model, input, encoding_format }).expect("writing to memory does not fail")
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    model: Option<Text<'a>>,
+    #[serde(default)]
+    data: Few<Embedding>,
+    #[serde(borrow, default)]
+    results: Few<Moderation<'a>>,
+    usage: Option<Counts>,
+    error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Embedding {
+    /// Absent: in the order of the list.
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Moderation<'a> {
+    #[serde(borrow)]
+    category_scores: BTreeMap<Cow<'a, str>, f64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Counts {
+    prompt_tokens: Option<u64>,
+}
+
+pub(super) fn read(request: &Request, model: &str, body: &[u8]) -> Result<Reply, Trouble> {
+    let answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
+    if let Some(error) = &answer.error {
+        let Fault { message, no_money } = Fault::of(error);
+        return Err(if no_money { Trouble::Exhausted(message) } else { Trouble::Malformed(message) });
+    }
+    let mut reply = Reply {
+        usage: usage(request, answer.usage),
+        model: answer.model.map_or_else(|| model.to_owned(), |name| name.0.into_owned()),
+        tries: 1,
+        ..Reply::default()
+    };
+    if request.task == Task::Embed {
+        reply.vectors = vectors(answer.data.0, request.messages.len()).map_err(Trouble::Malformed)?;
+    } else {
+        reply.labels = labels(answer.results.0).map_err(Trouble::Malformed)?;
+    }
+    Ok(reply)
+}
+
+/// One for each text, in the order of the texts.
+fn vectors(data: Vec<Embedding>, texts: usize) -> Result<Vec<Vec<f32>>, String> {
+    let mut vectors = vec![Vec::new(); texts];
+    if data.len() != texts {
+        return Err(format!("{} embeddings for {texts} texts", data.len()));
+    }
+    let dimensions = data.first().map_or(0, |first| first.embedding.len());
+    for (place, Embedding { index, embedding }) in data.into_iter().enumerate() {
+        if embedding.is_empty() || embedding.len() != dimensions || dimensions > MOST_DIMENSIONS {
+            return Err(format!("an embedding of {} numbers", embedding.len()));
+        }
+        if !embedding.iter().all(|number| number.is_finite()) {
+            return Err("an embedding that is not of numbers".to_owned());
+        }
+        match vectors.get_mut(index.unwrap_or(place)) {
+            Some(vector) if vector.is_empty() => *vector = embedding,
+            _ => return Err("embeddings that are not numbered from 0".to_owned()),
+        }
+    }
+    Ok(vectors)
+}
+
+fn labels(results: Vec<Moderation<'_>>) -> Result<Vec<(String, f64)>, String> {
+    let [Moderation { category_scores }] =
+        <[_; 1]>::try_from(results).map_err(|list: Vec<_>| format!("{} results for one text", list.len()))?;
+    category_scores
+        .into_iter()
+        .map(|(name, score)| {
+            if (0.0..=1.0).contains(&score) {
+                Ok((name.into_owned(), score))
+            } else {
+                Err(format!("the score {score}, which is not between 0 and 1"))
+            }
+        })
+        .collect()
+}
+
+fn usage(request: &Request, counts: Option<Counts>) -> Usage {
+    match counts.and_then(|counts| counts.prompt_tokens) {
+        Some(input_tokens) => Usage { input_tokens: input_tokens.min(1 << 40), output_tokens: 0, estimated: false },
+        None => {
+            let input_tokens = estimate::tokens_of_bytes(estimate::request_bytes(request));
+            Usage { input_tokens, output_tokens: 0, estimated: true }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn embed(body: &str) -> Result<Reply, Trouble> {
+        read(&Request::measure(Task::Embed, &["a", "b"]), "m", body.as_bytes())
+    }
+
+    fn moderate(body: &str) -> Result<Reply, Trouble> {
+        read(&Request::measure(Task::Moderate, &["a"]), "m", body.as_bytes())
+    }
+
+    #[test]
+    fn each_task_has_its_address() {
+        let rows = [
+            ("http://h/v1/chat/completions", Task::Embed, "http://h/v1/embeddings"),
+            ("http://h/v1/chat/completions?api-version=1", Task::Moderate, "http://h/v1/moderations?api-version=1"),
+            ("http://h/chat/completions", Task::Embed, "http://h/embeddings"),
+            ("http://h/v1/chat/completions", Task::Complete, "http://h/v1/chat/completions"),
+        ];
+        for (url, task, expected) in rows {
+            assert_eq!(address(&Url::parse(url).expect("a url"), task).as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn bodies_are_as_servers_read_them() {
+        let text = |task, model| String::from_utf8(body(&Request::measure(task, &["a", "b"]), model)).expect("text");
+        assert_eq!(text(Task::Embed, "m"), r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#);
+        assert_eq!(text(Task::Moderate, ""), r#"{"input":["a","b"]}"#);
+    }
+
+    #[test]
+    fn vectors_come_in_the_order_of_the_texts() {
+        let reply = embed(
+            r#"{"object":"list","model":"e","usage":{"prompt_tokens":7,"total_tokens":7},"data":[
+               {"object":"embedding","index":1,"embedding":[0,1]},{"index":0,"embedding":[1.5,-2e-3]}]}"#,
+        )
+        .expect("reads");
+        assert_eq!(reply.vectors, [vec![1.5, -2e-3], vec![0.0, 1.0]]);
+        assert_eq!((reply.usage.input_tokens, reply.usage.estimated, &*reply.model), (7, false, "e"));
+        let unnumbered = embed(r#"{"data":[{"embedding":[1]},{"embedding":[2]}]}"#).expect("reads");
+        assert_eq!(unnumbered.vectors, [[1.0], [2.0]]);
+        assert!(unnumbered.usage.estimated && unnumbered.model == "m");
+    }
+
+    #[test]
+    fn what_are_no_embeddings_is_malformed() {
+        for body in [
+            "",
+            "{}",
+            "[]",
+            r#"{"data":null}"#,
+            r#"{"data":[{"embedding":[1]}]}"#,
+            r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#,
+            r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#,
+            r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#,
+            r#"{"data":[{"index":0,"embedding":[1]},{"index":9,"embedding":[1]}]}"#,
+            r#"{"data":[{"embedding":[1]},{"embedding":[1e60]}]}"#,
+            r#"{"data":[{"embedding":"AAAA"},{"embedding":"AAAA"}]}"#,
+        ] {
+            assert!(matches!(embed(body), Err(Trouble::Malformed(_))), "{body}");
+        }
+        let poor = r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#;
+        assert_eq!(embed(poor).expect_err("an error"), Trouble::Exhausted("pay".to_owned()));
+    }
+
+    #[test]
+    fn categories_become_labels() {
+        let reply = moderate(
+            r#"{"id":"x","model":"omni","results":[{"flagged":true,"categories":{"hate":false},
+               "category_scores":{"violence":0.9,"hate":1e-7}}]}"#,
+        )
+        .expect("reads");
+        assert_eq!(reply.labels, [("hate".to_owned(), 1e-7), ("violence".to_owned(), 0.9)]);
+        for body in [
+            r#"{"results":[]}"#,
+            r#"{"results":[{"category_scores":{"hate":2}}]}"#,
+            r#"{"results":[{"category_scores":{"hate":"high"}}]}"#,
+            r#"{"results":[{"flagged":true}]}"#,
+        ] {
+            assert!(matches!(moderate(body), Err(Trouble::Malformed(_))), "{body}");
+        }
+    }
+}
