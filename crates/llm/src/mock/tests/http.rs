@@ -243,5 +243,5 @@ async fn measures_over_the_wire_are_those_in_the_process() {
     let two = served.ask(&Request::measure(Task::Moderate, &texts)).await.expect_err("one text a call");
     assert!(matches!(two, Error::Refused { status: 400, .. }), "{two}");
     let stats = server.stats().await;
-    assert_eq!(stats["roles"]["scorer"]["statuses"]["200"], 2, "{stats}");
+    assert_eq!(stats["requests"]["scorer"]["200"], 2, "{stats}");
 }
