@@ -4,7 +4,8 @@
 //! four characters.
 
 use crate::{
-    Action, Check, Conversation, Plan, Rule, Scenario,
+    Action, Battery, Check, Conversation, Plan, Rule, Scenario,
+    battery::{Requirement, Tester},
     check::{ArgumentRule, ExpectedCall, RefusalMethod, SatisfactionMethod},
     message::said,
 };
@@ -96,6 +97,10 @@ pub fn trial(scenario: &Scenario) -> Estimate {
                 size.conversations += 1;
                 converse(conversation, &mut history, &mut size);
             }
+            Action::Examine(battery) => {
+                size.conversations += 1;
+                examine(battery, &mut size);
+            }
             Action::Execute { .. } => {}
         }
         judge_all(&step.checks, &history, 1, &mut size);
@@ -142,6 +147,40 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
         }
     }
     judge_all(&conversation.final_checks, history, 1, size);
+}
+
+/// Scores are counted as a judge's, which they are unless a model for them is at hand.
+fn examine(battery: &Battery, size: &mut Estimate) {
+    let shown = |remembered: u64, most: u64| remembered.min(most) * REPLY.typical;
+    let asked = |requirement: &Requirement| {
+        matches!(requirement, Requirement::ContextCoherence | Requirement::ReplyCoherence | Requirement::Toxicity)
+    };
+    let scores = battery.observed.iter().filter(|requirement| asked(requirement)).count() as u64;
+    let tests: f64 = battery.injections.iter().map(|injection| injection.probability).sum();
+    for turn in 0..u64::from(battery.length) {
+        let said = 2 * turn + 1;
+        if battery.saved.is_none() {
+            let sent = FRAME + shown(battery.agent_memory.map_or(u64::MAX, u64::from), said);
+            size.typical.agent.call(sent, REPLY.typical);
+            size.upper.agent.call(sent, REPLY.upper);
+            if matches!(battery.tester, Tester::Model(_)) {
+                let seen = FRAME + shown(u64::from(battery.tester_memory), said);
+                size.upper.user_sim.call(seen, REPLY.typical);
+                // The turns that are no tests.
+                if ((turn as f64 + 1.0) * tests).floor() == (turn as f64 * tests).floor() {
+                    size.typical.user_sim.call(seen, REPLY.typical);
+                }
+            }
+        }
+        let history = Span { typical: REPLY.typical * 2, upper: REPLY.upper * 2 };
+        for _ in 0..scores {
+            judge(&history, 1, size);
+        }
+        // An answer is looked for, then compared.
+        for _ in 0..2 {
+            judge(&history, u64::from(tests > 0.5 && turn % 2 == 1), size);
+        }
+    }
 }
 
 fn judge_all(checks: &[Check], history: &Span, typically: u64, size: &mut Estimate) {

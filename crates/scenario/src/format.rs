@@ -1,6 +1,6 @@
 //! Which language a scenario file is written in, and its reader.
 
-mod battery;
+pub(crate) mod battery;
 pub mod eliza;
 mod line;
 mod qna;

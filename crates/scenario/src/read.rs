@@ -211,7 +211,10 @@ impl Reader {
         self.reading.diagnostics.extend(diagnostics);
         let first = self.reading.scenarios.len();
         for mut document in documents {
-            let complete = self.put_sql_in(&mut document, &file.path);
+            let mut complete = self.put_sql_in(&mut document, &file.path);
+            if format == Format::Battery {
+                complete &= self.put_conversation_in(&mut document, &file.path);
+            }
             let (script, diagnostics) = format.read(&document);
             self.reading.diagnostics.extend(diagnostics);
             match script.filter(|_| complete) {
@@ -272,7 +275,7 @@ impl Reader {
         for (index, database) in databases.iter().enumerate() {
             for (place, file) in database.items_of("files").iter().enumerate() {
                 let Value::String(name) = file.value() else { continue };
-                match sql(scenario, name) {
+                match text_beside(scenario, name) {
                     Ok(text) => texts.push((index, place, json!({ "path": name, "text": text }))),
                     Err(fault) => findings.error(file.spot(), format!("the SQL file `{name}` {fault}")),
                 }
@@ -292,6 +295,27 @@ impl Reader {
         }
         self.reading.diagnostics.extend(findings.into_sorted());
         complete
+    }
+
+    /// So does a conversation that a battery judges again.
+    fn put_conversation_in(&mut self, document: &mut Document, battery: &Path) -> bool {
+        let root = document.root();
+        let Some(part) = root.get("conversation") else { return true };
+        let Value::String(name) = part.value() else { return true };
+        match text_beside(battery, name) {
+            Ok(text) => {
+                let value = json!({ "path": name, "text": text });
+                let path = path::Path(vec![Segment::Key("conversation".to_owned())]);
+                path.set(&mut document.value, value).expect("the key was just found");
+                true
+            }
+            Err(fault) => {
+                let spot = part.spot();
+                let message = format!("the conversation `{name}` {fault}");
+                self.report(Diagnostic::error(shown(battery), spot.line, spot.column, message));
+                false
+            }
+        }
     }
 
     fn open(&mut self, path: &Path) -> Option<Document> {
@@ -372,11 +396,11 @@ fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>)
     encoding::decode(bytes, &shown(path))
 }
 
-/// The text of an SQL file beside or below the scenario. The error is a fragment that fits behind its name.
-fn sql(scenario: &Path, name: &str) -> Result<String, String> {
+/// The text of a file beside or below the scenario. The error is a fragment that fits behind its name.
+fn text_beside(scenario: &Path, name: &str) -> Result<String, String> {
     let folder = real(scenario).parent().map(Path::to_path_buf).unwrap_or_default();
     let path = fs::canonicalize(folder.join(name)).map_err(|error| format!("cannot be read: {error}"))?;
-    // A scenario from elsewhere must not send just any file of this machine to a database.
+    // A scenario from elsewhere must not send just any file of this machine away.
     if !path.starts_with(&folder) {
         return Err("is not in the scenario's folder".to_owned());
     }

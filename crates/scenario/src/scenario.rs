@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Check, Conversation, Message, mock::Mock};
+use crate::{Battery, Check, Conversation, Message, mock::Mock};
 
 /// The one shape into which every format is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,8 @@ pub enum Action {
     },
     /// A conversation with a simulated user.
     Converse(Box<Conversation>),
+    /// A long conversation in which every reply is examined.
+    Examine(Box<Battery>),
     /// A program in the trial's environment; off unless the worker's operator allows it.
     Execute { language: String, code: String },
 }

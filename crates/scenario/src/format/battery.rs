@@ -1,18 +1,146 @@
-//! Emely's quality battery.
+//! Quality batteries, `*.battery.yaml`: from the document to the scenario.
 
-use serde_json::{Value, json};
+mod data;
+mod document;
+mod requirements;
+mod tester;
 
+use serde_json::Value;
+
+use self::document::BatteryDocument;
 use super::Script;
-use crate::{Diagnostic, yaml::Document};
+use crate::{
+    Action, Battery, Diagnostic, Environment, Format, History, Message, OnFailure, Scenario, Source, Step, Strategy,
+    battery::{self, Compat, Saved, Tester},
+    message::Speaker,
+    schema,
+    yaml::{self, Document, Findings},
+};
 
-pub(super) fn open(_text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
-    (Vec::new(), vec![Diagnostic::error(path, 1, 0, "this format is being built")])
+pub(crate) use data::data_sets;
+
+/// The conversation's length where nothing says it.
+const LENGTH: u32 = 10;
+/// Runs where the file does not say how many.
+const RUNS: u32 = 1;
+
+pub(super) fn open(text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
+    match yaml::open(text, path) {
+        Ok(document) => (vec![document], Vec::new()),
+        Err(diagnostic) => (Vec::new(), vec![diagnostic]),
+    }
 }
 
 pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
-    (None, vec![Diagnostic::error(&document.path, 1, 0, "this format is being built")])
+    let mut findings = Findings::new(&document.path);
+    let script = script(document, &mut findings);
+    let script = if findings.has_errors() { None } else { script };
+    (script, findings.into_sorted())
 }
 
 pub(super) fn schema() -> Value {
-    json!({})
+    schema::of::<BatteryDocument>()
+}
+
+/// Every section is read whatever became of the others, so that one reading finds all faults of a file.
+fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
+    let root = document.root();
+    let written = root.decode::<BatteryDocument>(findings);
+    let saved = root.get("conversation").and_then(|part| conversation(&part, findings));
+    let tester = root.get("tester").map(|part| tester::read(&part, findings));
+    let entries = requirements::read(root.get("requirements").as_ref(), findings);
+    let compat = written.as_ref().and_then(|written| written.compat);
+    let sets = match root.get("data") {
+        Some(part) => data::data_sets(&part.items(), findings),
+        None => battery::shipped(compat.is_some()),
+    };
+    let written = written?;
+    let tester = match tester {
+        Some(tester) => tester?,
+        None if saved.is_some() => Tester::Lines(Vec::new()),
+        None => {
+            findings.error(root.spot(), "the battery has no `tester`");
+            findings
+                .help("write `tester: {lines: [Hey, …]}`, `tester: {model: {persona: …}}` or `tester: {agent: NAME}`");
+            return None;
+        }
+    };
+    let length = match (&saved, &tester, &written.conversation_length) {
+        (Some(saved), ..) => u32::try_from(saved.exchanges.len()).unwrap_or(u32::MAX),
+        (None, _, Some(length)) => length.0,
+        (None, Tester::Lines(lines), None) => u32::try_from(lines.len()).unwrap_or(u32::MAX).min(battery::MAX_LENGTH),
+        (None, _, None) => LENGTH,
+    };
+    let examined = Battery {
+        length,
+        turn_timeout_ms: written.timeout_per_turn_ms.0,
+        tester,
+        tester_memory: written.memory.tester.0,
+        agent_memory: written.memory.agent.map(|messages| messages.0),
+        random_start: written.random_start,
+        injections: entries.injections,
+        observed: entries.observed,
+        required: entries.required,
+        thresholds: written.thresholds.into_thresholds(),
+        sets,
+        replacement: written.replacement.unwrap_or(match compat {
+            // The service that the old revision asked gives words that mean about the same.
+            Some(Compat::Emely9043c93) => battery::Replacement::Synonyms,
+            None => battery::Replacement::Words,
+        }),
+        augmentation: written.augmentation.into_augmentation(),
+        shown: written.show.into_shown(),
+        compat,
+        saved,
+    };
+    requirements::check(&examined, &root, findings);
+    let opening = root.items_of("opening");
+    let lines = opening.iter().filter_map(|line| line.value().as_str());
+    // The tester and the chatter take turns, and the tester speaks next.
+    let first = opening.len() % 2;
+    let opening = lines.enumerate().map(|(index, text)| {
+        let speaker = if index % 2 == first { Speaker::User } else { Speaker::Agent };
+        Message::text_of(speaker, text)
+    });
+    let scenario = Scenario {
+        name: written.name.0,
+        description: written.description,
+        format: Format::Battery,
+        source: Source { path: document.path.clone(), line: 1 },
+        tags: written.tags,
+        weight: written.weight.map_or(1.0, |weight| weight.0),
+        required_pass_rate: written.required_pass_rate.map(|share| share.0),
+        plugins: Vec::new(),
+        environment: Environment::default(),
+        mocks: Vec::new(),
+        opening: opening.collect(),
+        steps: vec![Step { name: None, action: Action::Examine(Box::new(examined)), checks: Vec::new(), line: 1 }],
+        strategy: Strategy::AllPass,
+        history: History::Actual,
+        on_failure: OnFailure::Continue,
+        expect_failure: written.expect_failure,
+    };
+    let runs = written.runs.map_or(RUNS, |runs| runs.0);
+    Some(Script { scenario, personas: written.personas, repeats: Some(runs) })
+}
+
+/// A conversation in Emely's format. Its text is here already: workers see no files of the user.
+fn conversation(part: &yaml::Part<'_>, findings: &mut Findings) -> Option<Saved> {
+    if let Value::String(name) = part.value() {
+        findings.error(part.spot(), format!("the conversation `{name}` was not read with the battery"));
+        findings.help("name the file in the battery itself, or write `{path: NAME, text: WORDS}`");
+        return None;
+    }
+    let written = part.decode::<document::SavedText>(findings)?;
+    match Saved::parse(&written.text) {
+        Ok(saved) if saved.exchanges.is_empty() => {
+            findings.error(part.spot(), format!("`{}` holds no exchange", written.path));
+            None
+        }
+        Ok(saved) => Some(saved),
+        Err((line, message)) => {
+            findings.error(part.spot(), format!("`{}` line {line}: {message}", written.path));
+            None
+        }
+    }
 }

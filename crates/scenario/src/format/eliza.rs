@@ -1,6 +1,6 @@
 //! ElizaOS scenarios, `*.scenario.yaml`: from the document to the scenario.
 
-mod bounded;
+pub(crate) mod bounded;
 mod conversation;
 mod document;
 mod evaluation;
@@ -10,7 +10,7 @@ mod ours;
 mod setup;
 mod step;
 
-pub(crate) use bounded::{Repeats, ReplyTokens, Temperature, Words};
+pub(crate) use bounded::{Repeats, ReplyTokens, Temperature, Words, bounded};
 pub(crate) use document::ScenarioDocument;
 
 use super::Script;

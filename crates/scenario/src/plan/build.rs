@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Axis, Gates, Group, Plan, VERSION, select};
 use crate::{
     Action, Diagnostic, Digest, Format,
+    battery::Tester,
     matrix::Matrix,
     path::{Miss, Path, Segment},
     persona::{self, Library},
@@ -162,8 +163,12 @@ impl Builder<'_> {
         matrix: Option<&Matrix>,
         chosen: &[String],
     ) -> Option<Vec<Option<String>>> {
-        let talks = file.script.scenario.steps.iter().any(|step| matches!(step.action, Action::Converse(_)));
-        if !talks {
+        let plays_a_person = |action: &Action| match action {
+            Action::Converse(_) => true,
+            Action::Examine(battery) => matches!(battery.tester, Tester::Model(_)),
+            Action::Say { .. } | Action::Execute { .. } => false,
+        };
+        if !file.script.scenario.steps.iter().any(|step| plays_a_person(&step.action)) {
             return Some(vec![None]);
         }
         if !chosen.is_empty() {

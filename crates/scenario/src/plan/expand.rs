@@ -3,6 +3,7 @@
 use super::{Case, Plan};
 use crate::{
     Action, Diagnostic, Scenario,
+    battery::Tester,
     path::Path,
     yaml::{Document, Places},
 };
@@ -34,8 +35,14 @@ impl Plan {
             let persona =
                 self.personas.get(name).ok_or_else(|| fault(format!("the plan does not hold the persona `{name}`")))?;
             for step in &mut scenario.steps {
-                if let Action::Converse(conversation) = &mut step.action {
-                    persona.dress(&mut conversation.simulator);
+                match &mut step.action {
+                    Action::Converse(conversation) => persona.dress(&mut conversation.simulator),
+                    Action::Examine(battery) => {
+                        if let Tester::Model(simulator) = &mut battery.tester {
+                            persona.dress(simulator);
+                        }
+                    }
+                    Action::Say { .. } | Action::Execute { .. } => {}
                 }
             }
         }

@@ -35,6 +35,8 @@ macro_rules! bounded {
     )+ };
 }
 
+pub(crate) use bounded;
+
 bounded! {
     /// A part of a whole.
     Share: f64, "number", 0.0 to Some(1.0);

@@ -1,0 +1,116 @@
+//! Data sets: what a tester tells and asks, and the answer that is right.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Diagnostic, format::battery, yaml};
+
+/// A piece of information and the questions about it, each in several wordings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSet {
+    /// 1 to 9999, unique in a battery.
+    pub id: u32,
+    pub kind: Kind,
+    /// What is told; of `Co` what is asked, of `If` what the filter should catch. At least one.
+    pub information: Vec<String>,
+    /// What is asked about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
+    /// What the answering model is asked about the reply; `None`: the question is closed, answered by yes or no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extract: Option<String>,
+    /// `None` where the first reply decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// Words that a reply must not hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked: Vec<String>,
+}
+
+/// What a data set is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Kind {
+    /// Information, then a question about it.
+    Qa,
+    /// A question about the chatter itself.
+    Co,
+    /// Information that needs its context.
+    Ia,
+    /// A question that needs its context.
+    Iq,
+    /// Input that a filter should catch.
+    If,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Text(String),
+    Yes(bool),
+}
+
+impl Kind {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Qa => "QA",
+            Self::Co => "CO",
+            Self::Ia => "IA",
+            Self::Iq => "IQ",
+            Self::If => "IF",
+        }
+    }
+
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Qa, Self::Co, Self::Ia, Self::Iq, Self::If].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl DataSet {
+    /// Answered by yes or no.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.extract.is_none()
+    }
+}
+
+/// The sets that come with gabfest. Set 1203 says that a dog is no dog in revision 9043c93, which `compat` keeps.
+#[must_use]
+pub fn shipped(compat: bool) -> Vec<DataSet> {
+    let mut sets = SHIPPED.clone();
+    if compat {
+        for set in sets.iter_mut().filter(|set| set.id == 1203) {
+            set.answer = Some(Answer::Yes(false));
+        }
+        sets.retain(|set| set.kind != Kind::If);
+    }
+    sets
+}
+
+static SHIPPED: LazyLock<Vec<DataSet>> = LazyLock::new(|| {
+    read(include_str!("shipped.yaml")).unwrap_or_else(|faults| panic!("the shipped data sets are sound: {faults:?}"))
+});
+
+fn read(text: &str) -> Result<Vec<DataSet>, Vec<Diagnostic>> {
+    let document = yaml::open(text, "shipped.yaml").map_err(|fault| vec![fault])?;
+    let mut findings = yaml::Findings::new("shipped.yaml");
+    let sets = battery::data_sets(&document.root().items_of("data"), &mut findings);
+    if findings.has_errors() { Err(findings.into_sorted()) } else { Ok(sets) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_sets_are_sound_and_of_every_kind() {
+        let sets = shipped(false);
+        let count = |kind: Kind| sets.iter().filter(|set| set.kind == kind).count();
+        assert_eq!([Kind::Qa, Kind::Co, Kind::Ia, Kind::Iq, Kind::If].map(count), [5, 2, 4, 4, 2]);
+        let dog = |compat: bool| shipped(compat).into_iter().find(|set| set.id == 1203).unwrap().answer;
+        assert_eq!((dog(false), dog(true)), (Some(Answer::Yes(true)), Some(Answer::Yes(false))));
+    }
+}
