@@ -4,6 +4,7 @@
 //! so a stored transcript can be judged again. One file an evaluator (or small family) beside this map;
 //! [`question`] is the only place that asks a language model, and the termination check asks through it too.
 
+pub mod battery;
 pub mod bench;
 pub mod compile;
 pub mod evaluator;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::conversation::Simulator;
 
 pub use data::{Answer, DataSet, Kind, shipped};
-pub use mutate::{Mutation, Replacement, Values};
+pub use mutate::{LEVELS, Mutation, Replacement, Values};
 pub use planning::{Examination, Part, Test, plan};
 pub use requirement::Requirement;
 pub use saved::Saved;
