@@ -3,7 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use record::{Blame, Failure, FailureKind, Role, Scope, turn::Speaker};
-use scenario::{Conversation, Message, conversation::Condition, ids::seed_of};
+use scenario::{
+    Conversation, Message,
+    conversation::{Condition, Simulator},
+    ids::seed_of,
+};
 
 use crate::{
     recorder::Recorded,
@@ -80,7 +84,8 @@ async fn turns(
             Err(failure) => return Err(clock.left(stage).err().unwrap_or(failure)),
         }
         clock.left(stage)?;
-        line = match next_line(stage, written, first_turn).await {
+        let debug = written.debug.log_user_simulation;
+        line = match next_line(stage, &written.simulator, debug, first_turn).await {
             Ok(text) => Message::user(text),
             Err(failure) => return Err(clock.left(stage).err().unwrap_or(failure)),
         };
@@ -116,9 +121,15 @@ async fn is_over(stage: &mut Stage, written: &Conversation, first_turn: usize) -
     Ok(decisions.fired)
 }
 
-async fn next_line(stage: &mut Stage, written: &Conversation, first_turn: usize) -> Result<String, Failure> {
+/// What the simulated user says after the turns from `first_turn` on.
+pub(crate) async fn next_line(
+    stage: &mut Stage,
+    user: &Simulator,
+    debug: bool,
+    first_turn: usize,
+) -> Result<String, Failure> {
     let number = stage.next_number();
-    let model = stage.resources.models.user_sim(&written.simulator.model_type);
+    let model = stage.resources.models.user_sim(&user.model_type);
     let model = Recorded::new(model, Role::UserSim, Arc::clone(stage.log()), stage.gate().clone());
     let context = llm::Context {
         role: Role::UserSim.name().to_owned(),
@@ -127,7 +138,7 @@ async fn next_line(stage: &mut Stage, written: &Conversation, first_turn: usize)
         ..stage.bench.template.clone()
     };
     let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);
-    let answer = simulator::next_line(&written.simulator, &stage.turns[first_turn..], &model, context, seed).await;
+    let answer = simulator::next_line(user, &stage.turns[first_turn..], &model, context, seed).await;
     let line = match answer {
         Ok(line) => line,
         Err(failure) => {
@@ -135,7 +146,7 @@ async fn next_line(stage: &mut Stage, written: &Conversation, first_turn: usize)
             return Err(failure.in_turn(number));
         }
     };
-    if written.debug.log_user_simulation {
+    if debug {
         tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = line.raw, "user simulation");
         stage.note("simulator_prompt", line.prompt_for_debug);
         stage.note("simulator_reply", line.raw);

@@ -8,6 +8,7 @@ pub mod environment;
 pub mod resources;
 pub mod termination;
 
+mod battery;
 mod bench;
 mod conversation;
 mod cue;

@@ -77,7 +77,9 @@ impl Scripts {
                         at_the_end: compile(&conversation.final_checks)?,
                         of_the_step,
                     },
-                    Action::Say { .. } | Action::Execute { .. } => StepChecks { of_the_step, ..StepChecks::default() },
+                    Action::Say { .. } | Action::Examine(_) | Action::Execute { .. } => {
+                        StepChecks { of_the_step, ..StepChecks::default() }
+                    }
                 })
             })
             .collect::<Result<_, Failure>>()?;

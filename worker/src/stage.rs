@@ -53,6 +53,8 @@ pub(crate) struct Stage {
     log: Arc<CallLog>,
     /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
     session: Option<Box<dyn Session>>,
+    /// What the agent's next conversation begins with; `None`: what the scenario says.
+    opening: Option<Vec<Message>>,
     /// Turns that the outbox has.
     emitted: usize,
 }
@@ -96,6 +98,7 @@ impl Stage {
             gate,
             log,
             session: None,
+            opening: None,
             emitted: 0,
         }
     }
@@ -232,6 +235,12 @@ impl Stage {
         }
     }
 
+    /// From the next turn on the agent knows these messages and no others: a new conversation with it is opened.
+    pub(crate) fn remember(&mut self, messages: Vec<Message>) {
+        self.session = None;
+        self.opening = Some(messages);
+    }
+
     pub(crate) fn note(&mut self, kind: &str, text: impl Into<String>) {
         self.notes.push(Note { kind: kind.to_owned(), text: text.into() });
     }
@@ -285,7 +294,7 @@ impl Stage {
             conversation: self.ticket.trial.id.as_str().to_owned(),
             context: llm::Context { role: Role::Agent.name().to_owned(), ..self.bench.template.clone() },
             seed: self.ticket.trial.seed,
-            opening: scenario.opening.clone(),
+            opening: self.opening.take().unwrap_or_else(|| scenario.opening.clone()),
             plugins,
         };
         let session = agent.open(start).await.map_err(|error| Failure::new(error.kind, error.message))?;
@@ -314,7 +323,7 @@ pub(crate) struct Judged<'a> {
 }
 
 /// A call that was answered, if only with nothing.
-fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited: Duration) -> Call {
+pub(crate) fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited: Duration) -> Call {
     let usage = reply.usage.unwrap_or_default();
     Call {
         role: Role::Agent,

@@ -10,7 +10,7 @@ use record::{
 use scenario::{Action, History, OnFailure, Rule};
 
 use crate::{
-    conversation,
+    battery, conversation,
     environment::{Environment as _, Execution},
     gate::Gate,
     outbox::{Attempt, Outbox},
@@ -86,12 +86,15 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
                 conversation::hold(stage, number, written, checks).await?;
                 transcript = Some(record::turn::transcript(&stage.turns[first_turn..]));
             }
+            Action::Examine(written) => battery::examine(stage, number, written).await?,
             Action::Execute { language, code } => execute(stage, number, language, code).await?,
         }
         let duration = match step.action {
             // What was timed is the reply or the program, not our own work around it.
             Action::Say { .. } | Action::Execute { .. } => stage.turns.last().map(|turn| turn.duration_micros / 1_000),
-            Action::Converse(_) => u64::try_from((stage.played().saturating_sub(played_before)).as_millis()).ok(),
+            Action::Converse(_) | Action::Examine(_) => {
+                u64::try_from((stage.played().saturating_sub(played_before)).as_millis()).ok()
+            }
         };
         let reply = transcript.unwrap_or_else(|| stage.last_reply().to_owned());
         let what = Judged {
@@ -145,7 +148,7 @@ fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
     }
     let keep_transcript = scenario.steps.iter().all(|step| match &step.action {
         Action::Converse(conversation) => conversation.debug.export_full_transcript,
-        Action::Say { .. } | Action::Execute { .. } => true,
+        Action::Say { .. } | Action::Examine(_) | Action::Execute { .. } => true,
     });
     Trial {
         strategy: scenario.strategy,
@@ -172,7 +175,7 @@ fn wants_execution(script: &Script) -> bool {
             Action::Converse(conversation) => {
                 conversation.turn_checks.iter().chain(&conversation.final_checks).any(is_command)
             }
-            Action::Say { .. } => false,
+            Action::Say { .. } | Action::Examine(_) => false,
         };
         in_conversation || step.checks.iter().any(is_command)
     })

@@ -130,6 +130,8 @@ impl Row {
             evidence: serde_json::to_string(&self.cell).ok(),
             failure: self.failure,
             line: 0,
+            required: false,
+            weight: 1.0,
         }
     }
 }

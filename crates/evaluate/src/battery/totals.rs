@@ -67,5 +67,7 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
         evidence,
         failure,
         line: 0,
+        required: true,
+        weight: 1.0,
     })
 }
