@@ -30,7 +30,7 @@ mod tests {
         let rows = [
             ("yes , i have one .", true, true),
             ("no , but i have a dog .", false, false),
-            ("No, I have none.", false, true),
+            ("No, I have a dog.", false, true),
             ("I don't have any.", false, true),
             ("I don’t have any.", false, true),
             ("i don ' t have any pets .", false, false),
