@@ -86,6 +86,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::SimulatorFailed => "simulator_failed",
     FailureKind::JudgeFailed => "judge_failed",
     FailureKind::JudgeMalformed => "judge_malformed",
+    FailureKind::Undecided => "undecided",
     FailureKind::NothingJudged => "nothing_judged",
     FailureKind::ExecutionNotAllowed => "execution_not_allowed",
     FailureKind::EnvironmentFailed => "environment_failed",

@@ -1,5 +1,7 @@
 //! The one place where a check becomes behaviour: patterns and schemas are built here, once.
 
+use std::fmt;
+
 use regex::{Regex, RegexBuilder};
 use scenario::{Check, check::Rule};
 
@@ -14,11 +16,20 @@ use crate::{
     evaluator::Behaviour,
     execution_time::ExecutionTime,
     files::{FileContains, FileExists},
+    json_check::{JsonCheck, JsonPath, JsonSchema},
+    language::Language,
+    length::Length,
     llm_judge::LlmJudge,
     needle::Place,
+    number::Number,
+    refusal::Refusal,
     regex_match::RegexMatch,
+    rubric::Rubric,
     semantic::{SemanticCondition, SemanticSimilar},
+    similarity::Similarity,
+    spending::{Latency, Spend},
     string_contains::StringContains,
+    tool_calls::ToolCalls,
     trajectory::Trajectory,
     user_satisfaction::UserSatisfaction,
 };
@@ -41,8 +52,10 @@ pub enum Error {
     Group { name: String },
     #[error("judge a part of the text by `{kind}` in `{field}`: it is not about a text")]
     NotAboutText { kind: &'static str, field: &'static str },
-    #[error("find an evaluator for `{kind}`")]
-    Unknown { kind: &'static str },
+    #[error("read `{field}`: {message}")]
+    Invalid { field: &'static str, message: String },
+    #[error("find the language `{code}`")]
+    Language { code: String },
 }
 
 /// Makes an evaluator of a check.
@@ -74,17 +87,18 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::SemanticSimilar { expected, threshold } => {
             Behaviour::SemanticSimilar(SemanticSimilar::new(expected, *threshold)?)
         }
-        Rule::ToolCalls(_)
-        | Rule::JsonCheck { .. }
-        | Rule::JsonSchema { .. }
-        | Rule::JsonPath { .. }
-        | Rule::Number { .. }
-        | Rule::Length { .. }
-        | Rule::Refusal { .. }
-        | Rule::Language { .. }
-        | Rule::Rubric(_)
-        | Rule::Latency { .. }
-        | Rule::Spend { .. } => return Err(Error::Unknown { kind: check.rule.kind() }),
+        Rule::Similarity { expected, threshold } => Behaviour::Similarity(Similarity::new(expected, *threshold)?),
+        Rule::Rubric(rule) => Behaviour::Rubric(Box::new(Rubric::new(rule)?)),
+        Rule::Refusal { method } => Behaviour::Refusal(Refusal { method: *method }),
+        Rule::ToolCalls(rule) => Behaviour::ToolCalls(ToolCalls::new(rule)?),
+        Rule::JsonCheck { fields } => Behaviour::JsonCheck(JsonCheck::new(fields)?),
+        Rule::JsonSchema { schema } => Behaviour::JsonSchema(JsonSchema::new(schema)?),
+        Rule::JsonPath { path, checks } => Behaviour::JsonPath(Box::new(JsonPath::new(path, checks)?)),
+        Rule::Number { min, max, path } => Behaviour::Number(Box::new(Number::new(*min, *max, path.as_deref())?)),
+        Rule::Length { unit, min, max } => Behaviour::Length(Length::new(*unit, *min, *max)?),
+        Rule::Language { code } => Behaviour::Language(Language::new(code)?),
+        Rule::Latency { max_total_ms, max_ttft_ms } => Behaviour::Latency(Latency::new(*max_total_ms, *max_ttft_ms)?),
+        Rule::Spend { max_usd, max_tokens } => Behaviour::Spend(Spend::new(*max_usd, *max_tokens)?),
         Rule::LlmJudge(rule) => Behaviour::LlmJudge(Box::new(LlmJudge::new(rule)?)),
         Rule::ExecutionTime { max_duration_ms, min_duration_ms, target_duration_ms } => {
             Behaviour::ExecutionTime(ExecutionTime {
@@ -122,6 +136,38 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         weight: check.weight,
         behaviour,
     })
+}
+
+/// One end must be there, and the range must hold something.
+pub(crate) fn range<N: PartialOrd + fmt::Display>(
+    field: &'static str,
+    min: Option<N>,
+    max: Option<N>,
+) -> Result<(), Error> {
+    match (min, max) {
+        (None, None) => Err(Error::Empty { field }),
+        (Some(min), Some(max)) if min > max => {
+            Err(Error::Invalid { field, message: format!("{min} is more than the most allowed, {max}") })
+        }
+        // Of numbers that cannot be compared: not a number.
+        (Some(min), _) if min.partial_cmp(&min).is_none() => {
+            Err(Error::Invalid { field, message: "it is not a number".to_owned() })
+        }
+        (_, Some(max)) if max.partial_cmp(&max).is_none() => {
+            Err(Error::Invalid { field, message: "the most allowed is not a number".to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// For a reason.
+pub(crate) fn shown_range<N: fmt::Display>(min: Option<N>, max: Option<N>) -> String {
+    match (min, max) {
+        (Some(min), Some(max)) => format!("{min} to {max}"),
+        (Some(min), None) => format!("at least {min}"),
+        (None, Some(max)) => format!("at most {max}"),
+        (None, None) => "any".to_owned(),
+    }
 }
 
 /// A pattern, at most `max_bytes` when compiled.

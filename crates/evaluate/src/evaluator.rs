@@ -1,6 +1,7 @@
 //! One check, ready to judge any number of replies.
 
 use record::Judgment;
+use scenario::check::RefusalMethod;
 
 use crate::{
     Bench, Subject,
@@ -13,11 +14,20 @@ use crate::{
     empty,
     execution_time::ExecutionTime,
     files::{FileContains, FileExists},
+    json_check::{JsonCheck, JsonPath, JsonSchema},
+    language::Language,
+    length::Length,
     llm_judge::LlmJudge,
+    number::Number,
     outcome::Outcome,
+    refusal::Refusal,
     regex_match::RegexMatch,
+    rubric::Rubric,
     semantic::{SemanticCondition, SemanticSimilar},
+    similarity::Similarity,
+    spending::{Latency, Spend},
     string_contains::StringContains,
+    tool_calls::ToolCalls,
     trajectory::Trajectory,
     user_satisfaction::UserSatisfaction,
 };
@@ -52,6 +62,18 @@ pub(crate) enum Behaviour {
     ContextRetention(ContextRetention),
     SemanticCondition(SemanticCondition),
     SemanticSimilar(SemanticSimilar),
+    Similarity(Similarity),
+    Rubric(Box<Rubric>),
+    Refusal(Refusal),
+    ToolCalls(ToolCalls),
+    JsonCheck(JsonCheck),
+    JsonSchema(JsonSchema),
+    JsonPath(Box<JsonPath>),
+    Number(Box<Number>),
+    Length(Length),
+    Language(Language),
+    Latency(Latency),
+    Spend(Spend),
     LlmJudge(Box<LlmJudge>),
 }
 
@@ -81,10 +103,16 @@ impl Evaluator {
             Behaviour::LlmJudge(_)
             | Behaviour::SemanticCondition(_)
             | Behaviour::SemanticSimilar(_)
+            | Behaviour::Similarity(_)
+            | Behaviour::Rubric(_)
             | Behaviour::ConversationFlow(_)
             | Behaviour::ContextRetention(_) => true,
             Behaviour::UserSatisfaction(check) => check.asks_a_model(),
+            Behaviour::Refusal(check) => check.method == RefusalMethod::LlmJudge,
             Behaviour::RegexMatch(check) => check.asks_a_model(),
+            Behaviour::JsonCheck(check) => check.asks_a_model(),
+            Behaviour::JsonPath(check) => check.asks_a_model(),
+            Behaviour::ToolCalls(check) => check.asks_a_model(),
             _ => false,
         }
     }
@@ -115,6 +143,18 @@ impl Evaluator {
             Behaviour::ContextRetention(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::SemanticCondition(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::SemanticSimilar(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::Similarity(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::Rubric(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::Refusal(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::ToolCalls(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::JsonCheck(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::JsonPath(check) => Box::pin(check.find(subject, bench)).await,
+            Behaviour::JsonSchema(check) => check.find(subject),
+            Behaviour::Number(check) => check.find(subject),
+            Behaviour::Length(check) => check.find(subject),
+            Behaviour::Language(check) => check.find(subject),
+            Behaviour::Latency(check) => check.find(subject),
+            Behaviour::Spend(check) => check.find(subject),
             Behaviour::LlmJudge(check) => Box::pin(check.find(subject, bench)).await,
         }
     }

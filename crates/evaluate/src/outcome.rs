@@ -35,6 +35,11 @@ impl Outcome {
         Self { finding: Finding::Error, score: None, reason: reason.into(), evidence: None, failure: Some(failure) }
     }
 
+    /// The evidence tells neither that it holds nor that it does not.
+    pub(crate) fn undecided(reason: impl Into<String>) -> Self {
+        Self { finding: Finding::Inconclusive, ..Self::error(FailureKind::Undecided, reason) }
+    }
+
     /// Pass and fail exchanged; the score is still what was measured.
     pub(crate) fn negated(self) -> Self {
         let finding = match self.finding {

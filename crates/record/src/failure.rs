@@ -37,6 +37,8 @@ pub enum FailureKind {
     JudgeFailed,
     /// The judge answered, but not in the form that was asked for.
     JudgeMalformed,
+    /// What was said is too little to judge by.
+    Undecided,
     /// No check applied, so nothing can be said.
     NothingJudged,
     /// The scenario wants to run a program and the operator has not allowed it.
@@ -71,7 +73,7 @@ impl FailureKind {
             | Self::AgentEmpty
             | Self::AgentMalformed => Blame::Agent,
             Self::SimulatorFailed => Blame::UserSim,
-            Self::JudgeFailed | Self::JudgeMalformed => Blame::Judge,
+            Self::JudgeFailed | Self::JudgeMalformed | Self::Undecided => Blame::Judge,
             Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
             Self::EnvironmentFailed | Self::HookFailed | Self::Poisoned | Self::Cancelled | Self::Panicked => {
@@ -94,6 +96,7 @@ impl FailureKind {
             Self::SimulatorFailed => "simulator_failed",
             Self::JudgeFailed => "judge_failed",
             Self::JudgeMalformed => "judge_malformed",
+            Self::Undecided => "undecided",
             Self::NothingJudged => "nothing_judged",
             Self::ExecutionNotAllowed => "execution_not_allowed",
             Self::EnvironmentFailed => "environment_failed",

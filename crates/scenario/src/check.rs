@@ -154,6 +154,12 @@ pub enum Rule {
         /// 0 to 1: how sure the judge must be; `None`: its yes or no decides.
         threshold: Option<f64>,
     },
+    /// The scorer finds the text at least so much like one of these.
+    Similarity {
+        expected: Vec<String>,
+        /// -1 to 1.
+        threshold: f64,
+    },
     LlmJudge(JudgeRule),
     Rubric(RubricRule),
     ExecutionTime {
@@ -222,6 +228,7 @@ impl Rule {
             Self::Language { .. } => "language",
             Self::SemanticCondition { .. } => "semantic_condition",
             Self::SemanticSimilar { .. } => "semantic_similar",
+            Self::Similarity { .. } => "similarity",
             Self::LlmJudge(_) => "llm_judge",
             Self::Rubric(_) => "rubric",
             Self::ExecutionTime { .. } => "execution_time",
@@ -252,7 +259,8 @@ impl Rule {
             | Self::Length { .. }
             | Self::Language { .. }
             | Self::SemanticCondition { .. }
-            | Self::SemanticSimilar { .. } => true,
+            | Self::SemanticSimilar { .. }
+            | Self::Similarity { .. } => true,
             Self::FileExists { .. }
             | Self::FileContains { .. }
             | Self::CommandExitCodeIs { .. }

@@ -200,6 +200,8 @@ fn judge(history: &Span, typically: u64, size: &mut Estimate) {
 fn questions(rule: &Rule) -> u64 {
     match rule {
         Rule::LlmJudge(_) | Rule::SemanticCondition { .. } | Rule::SemanticSimilar { .. } => 1,
+        // By a judge where there is no embedding model.
+        Rule::Similarity { expected, .. } => expected.len() as u64,
         Rule::Refusal { method } => u64::from(*method == RefusalMethod::LlmJudge),
         Rule::Rubric(rule) => rule.ballots(),
         Rule::ConversationFlow { required_patterns, .. } => required_patterns.len() as u64,

@@ -1,12 +1,13 @@
 //! The form in which a judge must answer: a JSON Schema, compiled once, and what its fields mean.
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::reply;
 use crate::{
-    compile::{self, PATTERN_BYTES},
+    compile,
     excerpt::{SHORT_BYTES, excerpt},
+    json_check::validator,
 };
 
 #[derive(Debug)]
@@ -21,11 +22,7 @@ pub(crate) struct Form {
 impl Form {
     /// Of any JSON Schema; it may not refer to other documents, and its patterns are the linear-time kind.
     pub(crate) fn new(schema: Value, meaning: String, max_tokens: u32) -> Result<Self, compile::Error> {
-        let validator = jsonschema::options()
-            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
-            .offline()
-            .build(&schema)
-            .map_err(|error| compile::Error::Schema { message: error.to_string() })?;
+        let validator = validator(&schema)?;
         Ok(Self { schema, meaning, max_tokens, validator })
     }
 

@@ -1,0 +1,48 @@
+//! `language`: the text is written in this language.
+
+use whatlang::Lang;
+
+use crate::{Subject, compile, outcome::Outcome};
+
+#[derive(Debug)]
+pub(crate) struct Language {
+    lang: Lang,
+}
+
+impl Language {
+    pub(crate) fn new(code: &str) -> Result<Self, compile::Error> {
+        let lang = lang_of(code).ok_or_else(|| compile::Error::Language { code: code.to_owned() })?;
+        Ok(Self { lang })
+    }
+
+    /// A text that is too short to tell, or is none, decides nothing unless it looks like the language asked for.
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+        let expected = self.lang.eng_name();
+        let Some(info) = whatlang::detect(subject.reply) else {
+            return Outcome::undecided(format!("the text has no words to tell its language by, expected {expected}"));
+        };
+        let found = info.lang().eng_name();
+        if info.lang() == self.lang {
+            return Outcome::pass(format!("the text is written in {found}"));
+        }
+        if !info.is_reliable() {
+            return Outcome::undecided(format!(
+                "the text is too short or too mixed to tell its language (perhaps {found}), expected {expected}"
+            ));
+        }
+        Outcome::fail(format!("the text is written in {found}, expected {expected}"))
+    }
+}
+
+/// By its ISO 639-3 or 639-1 code; `de-CH` is taken for `de`.
+fn lang_of(code: &str) -> Option<Lang> {
+    let code = code.trim().split(['-', '_']).next()?.to_ascii_lowercase();
+    // What the detector calls by the code of the most spoken member of a group.
+    let code = match code.as_str() {
+        "zh" | "zho" => "cmn",
+        "fa" | "fas" => "pes",
+        "no" | "nor" | "nb" => "nob",
+        other => other,
+    };
+    Lang::from_code(code).or_else(|| Lang::from_code(isolang::Language::from_639_1(code)?.to_639_3()))
+}

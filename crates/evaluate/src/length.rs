@@ -1,0 +1,33 @@
+//! `length`: how many words, characters, sentences or lines the text has.
+
+use scenario::check::LengthUnit;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::{Subject, compile, outcome::Outcome};
+
+#[derive(Debug)]
+pub(crate) struct Length {
+    unit: LengthUnit,
+    min: Option<u64>,
+    max: Option<u64>,
+}
+
+impl Length {
+    pub(crate) fn new(unit: LengthUnit, min: Option<u64>, max: Option<u64>) -> Result<Self, compile::Error> {
+        compile::range("min", min, max)?;
+        Ok(Self { unit, min, max })
+    }
+
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+        let text = subject.reply.trim();
+        let count = match self.unit {
+            LengthUnit::Words => text.unicode_words().count(),
+            LengthUnit::Characters => text.graphemes(true).count(),
+            LengthUnit::Sentences => text.unicode_sentences().count(),
+            LengthUnit::Lines => text.lines().filter(|line| !line.trim().is_empty()).count(),
+        } as u64;
+        let holds = self.min.is_none_or(|min| count >= min) && self.max.is_none_or(|max| count <= max);
+        let range = compile::shown_range(self.min, self.max);
+        Outcome::decided(holds, format!("the text has {count} {}, expected {range}", self.unit.name()))
+    }
+}

@@ -1,0 +1,45 @@
+//! `similarity`: how alike the text and what was expected are in meaning, as the scorer measures it.
+
+use crate::{
+    Bench, Subject, compile,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+};
+
+#[derive(Debug)]
+pub(crate) struct Similarity {
+    expected: Vec<String>,
+    threshold: f64,
+}
+
+impl Similarity {
+    pub(crate) fn new(expected: &[String], threshold: f64) -> Result<Self, compile::Error> {
+        if expected.is_empty() || expected.iter().any(|text| text.trim().is_empty()) {
+            return Err(compile::Error::Empty { field: "expected" });
+        }
+        if !(-1.0..=1.0).contains(&threshold) {
+            let message = "it lies between -1 and 1".to_owned();
+            return Err(compile::Error::Invalid { field: "threshold", message });
+        }
+        Ok(Self { expected: expected.to_vec(), threshold })
+    }
+
+    /// The most alike decides.
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        let scorer = bench.scorer(subject.scope);
+        let (mut best, mut nearest, mut model) = (f64::NEG_INFINITY, "", String::new());
+        for expected in &self.expected {
+            match scorer.similarity(subject.reply, expected).await {
+                Ok(score) if score.value > best => (best, nearest, model) = (score.value, expected, score.model),
+                Ok(_) => {}
+                Err(error) => return error.into(),
+            }
+            if best >= self.threshold {
+                break;
+            }
+        }
+        let shown = excerpt(nearest, SHORT_BYTES);
+        let reason = format!("{best:.3} like {shown:?} by {model}, required {}", self.threshold);
+        Outcome::decided(best >= self.threshold, reason).with_score(best)
+    }
+}

@@ -1,0 +1,171 @@
+//! `tool_calls`: the tools that the agent called are those that it should have called, with the right arguments.
+
+mod call;
+mod pairing;
+
+use record::{Finding, turn::ToolCall};
+use scenario::check::{CallOrder, CallPick, ToolCallsRule};
+
+use self::{
+    call::Expected,
+    pairing::{Fit, Pairs},
+};
+use crate::{
+    Bench, Subject, compile,
+    excerpt::{SHORT_BYTES, excerpt},
+    outcome::Outcome,
+};
+
+/// More calls than this are no conversation any more, and nobody compares them.
+const MOST_CALLS: usize = 1_000;
+/// How many calls may be shown to a judge.
+const MOST_JUDGED: usize = 32;
+const NAMES_SHOWN: usize = 8;
+
+#[derive(Debug)]
+pub(crate) struct ToolCalls {
+    expected: Vec<Expected>,
+    order: CallOrder,
+    pick: CallPick,
+}
+
+impl ToolCalls {
+    pub(crate) fn new(rule: &ToolCallsRule) -> Result<Self, compile::Error> {
+        // No calls at all is a thing to ask for; the other orders would hold whatever the agent does.
+        if rule.calls.is_empty() && !matches!(rule.order, CallOrder::Exact | CallOrder::Subset) {
+            return Err(compile::Error::Empty { field: "calls" });
+        }
+        let expected = rule.calls.iter().map(Expected::new).collect::<Result<_, _>>()?;
+        Ok(Self { expected, order: rule.order, pick: rule.pick })
+    }
+
+    pub(crate) fn asks_a_model(&self) -> bool {
+        self.expected.iter().any(Expected::asks_a_model)
+    }
+
+    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        let made: Vec<&ToolCall> = subject.turns.iter().flat_map(|turn| &turn.tool_calls).collect();
+        let evidence = if made.is_empty() { String::new() } else { listed(&made) };
+        let outcome = self.compare(&made, subject, bench).await;
+        if evidence.is_empty() { outcome } else { outcome.with_evidence(&evidence) }
+    }
+
+    async fn compare(&self, made: &[&ToolCall], subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+        if made.len() > MOST_CALLS {
+            return Outcome::undecided(format!("the agent made {} calls, too many to compare", made.len()));
+        }
+        if self.order == CallOrder::Exact && made.len() != self.expected.len() {
+            return Outcome::fail(format!(
+                "expected exactly {} calls, the agent made {}{}",
+                self.expected.len(),
+                made.len(),
+                names(made)
+            ));
+        }
+        let mut pairs = Pairs::new(self.expected.len(), made.len());
+        let mut judged = 0;
+        for (row, expected) in self.expected.iter().enumerate() {
+            let candidates = match self.candidates(row, expected, made) {
+                Ok(candidates) => candidates,
+                Err(outcome) => return outcome,
+            };
+            for column in candidates {
+                judged += usize::from(expected.asks_a_model());
+                if judged > MOST_JUDGED {
+                    return Outcome::undecided(format!("more than {MOST_JUDGED} calls would have to be judged"));
+                }
+                pairs.set(row, column, expected.compare(made[column], subject, bench).await);
+            }
+        }
+        self.conclude(&pairs, made)
+    }
+
+    /// Which calls may answer an expected one.
+    fn candidates(&self, row: usize, expected: &Expected, made: &[&ToolCall]) -> Result<Vec<usize>, Outcome> {
+        let same = |column: &usize| made[*column].name == expected.name;
+        if self.order == CallOrder::Exact {
+            return Ok(Some(row).filter(same).into_iter().collect());
+        }
+        let mut all: Vec<usize> = (0..made.len()).filter(same).collect();
+        match self.pick {
+            CallPick::Any => {}
+            CallPick::Last => all = all.split_off(all.len().saturating_sub(1)),
+            // What must not be called at all need not be called once.
+            CallPick::Single if all.len() != 1 && !matches!(self.order, CallOrder::Forbidden | CallOrder::Subset) => {
+                return Err(Outcome::fail(format!(
+                    "expected exactly one call of {}, the agent made {}{}",
+                    expected.shown(),
+                    all.len(),
+                    names(made)
+                )));
+            }
+            CallPick::Single => {}
+        }
+        Ok(all)
+    }
+
+    fn conclude(&self, pairs: &Pairs, made: &[&ToolCall]) -> Outcome {
+        let verdict = match self.order {
+            CallOrder::Exact => pairs.diagonal(),
+            CallOrder::InOrder => pairs.in_order(),
+            CallOrder::AnyOrder => pairs.any_order(),
+            CallOrder::Subset => pairs.covered(),
+            CallOrder::Forbidden => pairs.none(),
+        };
+        match verdict {
+            Fit::Holds => Outcome::pass(match self.order {
+                CallOrder::Subset => format!("no other calls than those expected{}", names(made)),
+                CallOrder::Forbidden => "none of the forbidden calls was made".to_owned(),
+                _ if self.expected.is_empty() => "the agent called no tools".to_owned(),
+                _ => format!("{} of {} expected calls were made", self.expected.len(), self.expected.len()),
+            }),
+            Fit::Missing(row) => {
+                let why = match pairs.reasons(row) {
+                    Some(reason) => reason,
+                    None => match made.iter().any(|call| call.name == self.expected[row].name) {
+                        true if self.order == CallOrder::InOrder => "not after the calls before it".to_owned(),
+                        true => "each of its calls answers another expected one".to_owned(),
+                        false => format!("there is none{}", names(made)),
+                    },
+                };
+                Outcome::fail(format!("no call of {} as expected: {why}", self.expected[row].shown()))
+            }
+            Fit::Unexpected(column) => {
+                let name = excerpt(&made[column].name, SHORT_BYTES).into_owned();
+                let verb = if self.order == CallOrder::Forbidden { "is forbidden" } else { "was not expected" };
+                Outcome::fail(format!("the call of {name:?} {verb}: call {} of {}", column + 1, made.len()))
+            }
+            Fit::Undecided(outcome) => outcome,
+        }
+    }
+}
+
+/// `; it called a, b`.
+fn names(made: &[&ToolCall]) -> String {
+    if made.is_empty() {
+        return "; it called no tools".to_owned();
+    }
+    let shown: Vec<_> = made.iter().take(NAMES_SHOWN).map(|call| excerpt(&call.name, SHORT_BYTES)).collect();
+    let more = if made.len() > NAMES_SHOWN { ", …" } else { "" };
+    format!("; it called {}{more}", shown.join(", "))
+}
+
+/// One call a line, for the evidence.
+fn listed(made: &[&ToolCall]) -> String {
+    let mut text = String::new();
+    for call in made.iter().take(2 * NAMES_SHOWN) {
+        text.push_str(&format!("{}({})", excerpt(&call.name, SHORT_BYTES), excerpt(&call.arguments, 4 * SHORT_BYTES)));
+        if let Some(result) = &call.result {
+            text.push_str(&format!(" = {}", excerpt(result, 2 * SHORT_BYTES)));
+        }
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}
+
+/// How one call made compares with one expected.
+type Comparison = Result<(), Outcome>;
+
+fn is_fail(outcome: &Outcome) -> bool {
+    outcome.finding == Finding::Fail
+}
