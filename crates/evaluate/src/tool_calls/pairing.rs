@@ -33,8 +33,8 @@ impl Pairs {
 
     /// Why the calls of this row's tool do not answer it; `None` where there are none, or one would have.
     pub(super) fn reasons(&self, row: usize) -> Option<String> {
-        let of_the_row = (0..self.columns).filter_map(|column| self.at(row, column));
-        let last = of_the_row.last()?;
+        let mut of_the_row = (0..self.columns).filter_map(|column| self.at(row, column));
+        let last = of_the_row.next_back()?;
         last.as_ref().err().map(|outcome| outcome.reason.clone())
     }
 
