@@ -133,11 +133,14 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<
 /// The summary as a person reads it.
 pub(crate) fn summary_text(summary: &Summary, written: &Written) -> String {
     let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = report::terminal::summary_text(summary, &written.failing, color, width());
+    let text = report::terminal::summary_text(summary, &written.failures, color, width());
     format!("{}\n", text.trim_end())
 }
 
+/// `COLUMNS` where somebody set it, else what the terminal says.
 fn width() -> usize {
     const USUAL: usize = 100;
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(USUAL).clamp(60, 160)
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
+    told.or_else(seen).unwrap_or(USUAL).clamp(60, 160)
 }

@@ -8,10 +8,11 @@
 //! - [`json`], [`junit`], [`markdown`], [`html`], [`terminal`]: the pages, one file a format.
 //! - [`trials_jsonl`], [`transcripts_jsonl`], [`view`]: one line a trial.
 //! - [`schema`]: the shape of `report.json`.
-//! - `cases`, `matrix`, `reasons`, `clip`, `figures`: what the pages share.
+//! - `cases`, `matrix`, `reasons`, `failures`, `clip`, `figures`: what the pages share.
 
 mod cases;
 mod clip;
+mod failures;
 mod figures;
 mod matrix;
 mod part_file;
@@ -30,6 +31,7 @@ pub mod trials_jsonl;
 pub mod view;
 pub mod write;
 
+pub use failures::Failures;
 pub use page::Page;
 pub use selection::{Selected, Selection};
 pub use write::{Error, Writer, Written};

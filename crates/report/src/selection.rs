@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use record::{Blame, Trial, Turn, Verdict};
 
 use crate::{
-    clip,
+    Failures, clip,
     reasons::{CaseReasons, Reasons},
 };
 
@@ -25,6 +25,7 @@ pub struct Selection {
     seen: BTreeMap<(u64, Verdict), u64>,
     failing_seen: u64,
     reasons: Reasons,
+    failures: Failures,
 }
 
 /// A trial and its turns, long texts cut.
@@ -49,11 +50,13 @@ impl Selection {
             seen: BTreeMap::new(),
             failing_seen: 0,
             reasons: Reasons::default(),
+            failures: Failures::default(),
         }
     }
 
     pub fn add(&mut self, trial: &Trial, turns: &[Turn]) {
         self.reasons.add(trial);
+        self.failures.add(trial);
         let seen = self.seen.entry((trial.case, trial.verdict)).or_default();
         let rank = *seen;
         *seen += 1;
@@ -88,6 +91,12 @@ impl Selection {
     #[must_use]
     pub fn failing_seen(&self) -> u64 {
         self.failing_seen
+    }
+
+    /// What did not pass, alike failures together, of every trial that was added.
+    #[must_use]
+    pub fn failures(&self) -> &Failures {
+        &self.failures
     }
 
     pub(crate) fn reasons_of(&self, case: u64) -> Option<&CaseReasons> {
@@ -132,7 +141,7 @@ impl Best {
     }
 }
 
-fn severity(trial: &Trial) -> u8 {
+pub(crate) fn severity(trial: &Trial) -> u8 {
     match (trial.verdict, trial.failure.as_ref().map(|failure| failure.blame)) {
         (Verdict::Fail, _) => 0,
         (Verdict::Error, Some(Blame::Agent)) => 1,

@@ -1,5 +1,6 @@
 //! The summary on a terminal. Nothing here prints.
 
+mod failing;
 mod paint;
 mod table;
 
@@ -12,7 +13,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use self::{paint::Paint, table::Table};
 use crate::{
-    Selected, cases,
+    failures::Failures,
     figures::{self, count, millis, percent, usd},
     matrix::{Cell, Matrix},
 };
@@ -21,17 +22,18 @@ use crate::{
 pub const PLAIN_WIDTH: usize = 100;
 
 const NARROWEST: usize = 48;
-const FAILING_SHOWN: usize = 10;
+const GATE_NAME_COLUMNS: usize = 20;
+const GATE_LINES: usize = 4;
 const ROWS_SHOWN: usize = 40;
 
 /// Lines with a line end each; `width` in columns. What stands where is the caller's to add.
 #[must_use]
-pub fn summary_text(summary: &Summary, failing: &[Selected], color: bool, width: usize) -> String {
+pub fn summary_text(summary: &Summary, failures: &Failures, color: bool, width: usize) -> String {
     let mut page = Page { text: String::new(), paint: Paint { color }, width: width.max(NARROWEST) };
     page.headline(summary);
     page.gates(&summary.gates);
     page.matrix(summary);
-    page.failing(summary, failing);
+    page.failing(summary, failures);
     page.latency(summary);
     page.spend(summary);
     page.faults(summary);
@@ -81,6 +83,26 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// At most `most` lines, the last cut where more was there.
+    fn wrapped(&mut self, indent: usize, most: usize, text: &str) {
+        let room = self.width - indent;
+        let lines = textwrap::wrap(text, room);
+        for (index, line) in lines.iter().take(most).enumerate() {
+            let line = if index + 1 == most { fit(&lines[index..].join(" "), room) } else { line.to_string() };
+            self.line(&format!("{}{line}", " ".repeat(indent)));
+        }
+    }
+
+    /// A name and what there is to say of it, which goes on below itself.
+    fn fact(&mut self, name: &str, text: &str) {
+        let first = format!("  {name:<11}");
+        let rest = " ".repeat(first.len());
+        let options = textwrap::Options::new(self.width).initial_indent(&first).subsequent_indent(&rest);
+        for line in textwrap::wrap(text, options) {
+            self.line(&line);
+        }
+    }
+
     fn heading(&mut self, words: &str) {
         let words = self.paint.bold(words);
         self.line("");
@@ -111,22 +133,28 @@ impl Page {
             self.line(&format!("  {state}"));
         }
         let rate = &totals.pass_rate;
-        self.line(&format!(
-            "  passed     {} of {} judged trials, {} ({} interval {})",
-            count(trials.pass),
-            count(trials.pass + trials.fail),
-            figures::estimate(rate),
-            fit(&clean(&rate.method), 16),
-            figures::interval(rate),
-        ));
-        self.line(&format!(
-            "  completed  {} of {} planned trials, {}; {}, {}",
-            count(trials.pass + trials.fail),
-            count(trials.planned),
-            percent(totals.completed_rate),
-            figures::plural(totals.conversations, "conversation", "conversations"),
-            figures::plural(totals.turns, "turn", "turns"),
-        ));
+        self.fact(
+            "passed",
+            &format!(
+                "{} of {} judged trials, {} ({} interval {})",
+                count(trials.pass),
+                count(trials.pass + trials.fail),
+                figures::estimate(rate),
+                fit(&clean(&rate.method), 16),
+                figures::interval(rate),
+            ),
+        );
+        self.fact(
+            "completed",
+            &format!(
+                "{} of {} planned trials, {}; {}, {}",
+                count(trials.pass + trials.fail),
+                count(trials.planned),
+                percent(totals.completed_rate),
+                figures::plural(totals.conversations, "conversation", "conversations"),
+                figures::plural(totals.turns, "turn", "turns"),
+            ),
+        );
         let ended: Vec<String> = [
             (Verdict::Fail, trials.fail, "failed"),
             (Verdict::Error, trials.error, "error"),
@@ -140,7 +168,7 @@ impl Page {
         .map(|(verdict, number, word)| self.paint.verdict(verdict, &format!("{} {word}", count(number))))
         .collect();
         if !ended.is_empty() {
-            self.line(&format!("  the rest   {}", ended.join(", ")));
+            self.fact("the rest", &ended.join(", "));
         }
     }
 
@@ -149,12 +177,18 @@ impl Page {
             return;
         }
         self.heading("Gates");
-        let mut table = Table::new("lll", &[1, 2]);
+        let names = gates.iter().map(|gate| gate.name.chars().count()).max().unwrap_or(0).min(GATE_NAME_COLUMNS);
         for gate in gates {
-            let icon = self.paint.run(gate.verdict, run_icon(gate.verdict));
-            table.row([icon, clean(&gate.name), clean(&gate.reason)]);
+            let icon = run_icon(gate.verdict);
+            let first = format!("  {icon}  {:<names$}  ", fit(&clean(&gate.name), names));
+            let rest = " ".repeat(names + 7);
+            let options = textwrap::Options::new(self.width).initial_indent(&first).subsequent_indent(&rest);
+            let reason = clean(&gate.reason);
+            for (index, line) in textwrap::wrap(&reason, options).iter().take(GATE_LINES).enumerate() {
+                let painted = self.paint.run(gate.verdict, icon);
+                self.line(&if index == 0 { line.replacen(icon, &painted, 1) } else { line.to_string() });
+            }
         }
-        self.table(&table);
     }
 
     fn matrix(&mut self, summary: &Summary) {
@@ -163,9 +197,13 @@ impl Page {
             return;
         }
         self.heading("Scenarios and personas");
+        let (rows, left_out) = matrix.shown(ROWS_SHOWN);
         let mut table = Table::new("llrrrl", &[0, 1]);
         table.row(["scenario", "persona", "passed", "rate", "95%", ""].map(|word| self.paint.dim(word)));
-        let (rows, left_out) = matrix.shown(ROWS_SHOWN);
+        // Where names would have to be cut, a scenario stands above its personas.
+        let mut stacked = Table::new("lrrrl", &[0]).dropping(&[3]);
+        let heads = ["passed", "rate", "95%", ""].map(|word| self.paint.dim(word));
+        stacked.row(["  persona".to_owned()].into_iter().chain(heads));
         for (_, row) in rows {
             let agent = row.agent.as_ref().map_or_else(String::new, |agent| format!(" @ {}", clean(agent)));
             let name = format!("{}{agent}", clean(&row.scenario));
@@ -174,10 +212,15 @@ impl Page {
             for (index, (cell, persona)) in cells.enumerate() {
                 // A scenario is named once, above its personas.
                 let name = if index == 0 { name.clone() } else { String::new() };
-                table.row(self.cell(name, clean(persona), cell));
+                let [persona, figures @ ..] = self.cell(clean(persona), cell);
+                if index == 0 {
+                    stacked.heading(name.clone());
+                }
+                stacked.row([format!("  {persona}")].into_iter().chain(figures.clone()));
+                table.row([name, persona].into_iter().chain(figures));
             }
         }
-        self.table(&table);
+        self.table(if table.natural() > self.width { &stacked } else { &table });
         if left_out > 0 {
             let more = figures::plural(left_out as u64, "more scenario", "more scenarios");
             let more = self.paint.dim(&format!("  … and {more} in the report"));
@@ -185,7 +228,7 @@ impl Page {
         }
     }
 
-    fn cell(&self, name: String, persona: String, cell: &Cell) -> [String; 6] {
+    fn cell(&self, persona: String, cell: &Cell) -> [String; 5] {
         let rate = cell.rate();
         let verdict = if cell.fail > 0 {
             Verdict::Fail
@@ -208,43 +251,12 @@ impl Page {
             marks.push(self.paint.verdict(Verdict::Inconclusive, &words));
         }
         [
-            name,
             persona,
             format!("{}/{}", count(cell.pass), count(cell.judged())),
             self.paint.verdict(verdict, &figures::estimate(&rate)),
             figures::interval(&rate),
             marks.join(" "),
         ]
-    }
-
-    fn failing(&mut self, summary: &Summary, failing: &[Selected]) {
-        if failing.is_empty() {
-            return;
-        }
-        self.heading("Conversations that did not pass");
-        for selected in failing.iter().take(FAILING_SHOWN) {
-            let trial = &selected.trial;
-            let failure = trial.failure.as_ref();
-            let name = cases::find(summary, trial.case).map_or_else(String::new, |case| clean(&cases::name(case)));
-            let place = failure.and_then(|failure| failure.turn);
-            let place = place.map_or_else(|| "at the end".to_owned(), |turn| format!("turn {turn}"));
-            let mark = format!("{} {:<12}", verdict_icon(trial.verdict), trial.verdict.name());
-            let mark = self.paint.verdict(trial.verdict, &mark);
-            let name = fit(&name, self.width.saturating_sub(19 + place.len()));
-            self.line(&format!("  {mark} {name}, {place}"));
-            let message = failure.map(|failure| clean(&failure.message)).unwrap_or_default();
-            self.line(&format!("      {}", fit(&message, self.width - 6)));
-            let repeat = format!("      repeat {}, trial {}", trial.repeat, clean(trial.trial_id.as_str()));
-            let repeat = self.paint.dim(&fit(&repeat, self.width));
-            self.line(&repeat);
-        }
-        let totals = summary.summary.trials;
-        let all = (totals.fail + totals.error + totals.inconclusive).max(failing.len() as u64);
-        let more = all - failing.len().min(FAILING_SHOWN) as u64;
-        if more > 0 {
-            let more = self.paint.dim(&format!("  … and {} more in the report", count(more)));
-            self.line(&more);
-        }
     }
 
     fn latency(&mut self, summary: &Summary) {
@@ -261,7 +273,7 @@ impl Page {
         if latency.turn.count == 0 {
             return;
         }
-        let mut table = Table::new("lrrrrrr", &[]);
+        let mut table = Table::new("lrrrrrr", &[]).dropping(&[3, 1]);
         table.row(["", "n", "p50", "p90", "p95", "p99", "max"].map(|word| self.paint.dim(word)));
         for (name, of) in [("whole reply", &latency.turn), ("first token", &latency.ttft)] {
             if of.count > 0 {
@@ -277,7 +289,7 @@ impl Page {
             return;
         }
         self.heading("Tokens and cost");
-        let mut table = Table::new("llrrrr", &[1]);
+        let mut table = Table::new("llrrrr", &[1]).dropping(&[2]);
         table.row(["role", "model", "calls", "tokens in", "tokens out", "cost"].map(|word| self.paint.dim(word)));
         for line in &totals.models {
             let unpriced = line.calls > 0 && line.unpriced_calls == line.calls;
@@ -304,14 +316,12 @@ impl Page {
         self.table(&table);
         if !totals.cost.complete {
             let calls = figures::plural(totals.cost.unpriced_calls, "call has", "calls have");
-            let note = self.paint.yellow(&format!("  cost is incomplete: {calls} no known cost"));
-            self.line(&note);
+            let note = self.paint.yellow(&format!("cost is incomplete: {calls} no known cost"));
+            self.wrapped(2, 2, &note);
         }
         if totals.unsettled_usd > 0.0 {
-            self.line(&format!(
-                "  at most {} more in calls that lost workers had in flight",
-                usd(totals.unsettled_usd)
-            ));
+            let unsettled = usd(totals.unsettled_usd);
+            self.wrapped(2, 2, &format!("at most {unsettled} more in calls that lost workers had in flight"));
         }
     }
 
@@ -330,10 +340,8 @@ impl Page {
         self.table(&table);
         if totals.attempts.lost > 0 {
             let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
-            self.line(&format!(
-                "  {lost} of {} lost with their workers and played again",
-                count(totals.attempts.total)
-            ));
+            let total = count(totals.attempts.total);
+            self.wrapped(2, 2, &format!("{lost} of {total} lost with their workers and played again"));
         }
     }
 }

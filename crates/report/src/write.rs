@@ -7,7 +7,7 @@ use std::{
 
 use record::{Summary, Trial, Turn};
 
-use crate::{Page, Selected, Selection, html, junit, part_file::PartFile, transcripts_jsonl, trials_jsonl};
+use crate::{Failures, Page, Selection, html, junit, part_file::PartFile, transcripts_jsonl, trials_jsonl};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct Written {
     pub trials_jsonl: PathBuf,
     pub transcripts_jsonl: PathBuf,
     /// For [`crate::terminal::summary_text`].
-    pub failing: Vec<Selected>,
+    pub failures: Failures,
 }
 
 impl Writer {
@@ -81,7 +81,7 @@ impl Writer {
             report_html: page(Page::Html, "report.html")?,
             trials_jsonl,
             transcripts_jsonl,
-            failing: selection.failing(),
+            failures: selection.failures().clone(),
             dir,
         })
     }

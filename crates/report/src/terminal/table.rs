@@ -11,41 +11,84 @@ const NARROWEST_COLUMN: usize = 10;
 pub(super) struct Table {
     /// A letter a column: `l` or `r`.
     align: &'static str,
-    /// The columns that give way where the terminal is narrow, the widest first.
+    /// The columns that go where the terminal is narrow, one after the other.
+    dropping: &'static [usize],
+    /// The columns that give way where that is not enough, the widest first.
     yielding: &'static [usize],
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
+}
+
+enum Row {
+    Cells(Vec<String>),
+    /// Across all columns, above the rows that belong to it.
+    Heading(String),
 }
 
 impl Table {
     /// The cells of the yielding columns carry no colours.
     pub(super) fn new(align: &'static str, yielding: &'static [usize]) -> Self {
-        Self { align, yielding, rows: Vec::new() }
+        Self { align, yielding, dropping: &[], rows: Vec::new() }
+    }
+
+    pub(super) fn dropping(self, dropping: &'static [usize]) -> Self {
+        Self { dropping, ..self }
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(Row::Cells(cells.into_iter().collect()));
+    }
+
+    pub(super) fn heading(&mut self, text: String) {
+        self.rows.push(Row::Heading(text));
+    }
+
+    /// The columns that it takes where it has all the room that it wants.
+    pub(super) fn natural(&self) -> usize {
+        let all: Vec<usize> = (0..self.align.len()).collect();
+        sum(&self.widths(), &all)
     }
 
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
-        let mut widths: Vec<usize> = (0..self.align.len())
-            .map(|column| self.rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0))
-            .collect();
-        let gaps = INDENT + GAP * widths.len().saturating_sub(1);
-        let mut excess = (gaps + widths.iter().sum::<usize>()).saturating_sub(width);
-        while excess > 0 {
+        let mut widths = self.widths();
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        for column in self.dropping {
+            if sum(&widths, &shown) > width {
+                shown.retain(|one| one != column);
+            }
+        }
+        while sum(&widths, &shown) > width {
             let widest = self.yielding.iter().copied().max_by_key(|column| widths[*column]);
             match widest {
                 Some(column) if widths[column] > NARROWEST_COLUMN => widths[column] -= 1,
                 _ => break,
             }
-            excess -= 1;
         }
-        self.rows.iter().map(|row| self.line(row, &widths)).collect()
+        self.rows
+            .iter()
+            .map(|row| match row {
+                Row::Cells(cells) => self.line(cells, &widths, &shown),
+                Row::Heading(text) => format!("{}{}", " ".repeat(INDENT), fit(text, width - INDENT)),
+            })
+            .collect()
     }
 
-    fn line(&self, row: &[String], widths: &[usize]) -> String {
+    fn widths(&self) -> Vec<usize> {
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| match row {
+                Row::Cells(cells) => cells.get(column),
+                Row::Heading(_) => None,
+            });
+            cells.map(|cell| columns(cell)).max().unwrap_or(0)
+        };
+        (0..self.align.len()).map(width).collect()
+    }
+
+    fn line(&self, row: &[String], widths: &[usize], shown: &[usize]) -> String {
         let mut line = " ".repeat(INDENT);
         for (index, ((cell, align), width)) in row.iter().zip(self.align.chars()).zip(widths).enumerate() {
+            if !shown.contains(&index) {
+                continue;
+            }
             if index > 0 {
                 line.push_str(&" ".repeat(GAP));
             }
@@ -58,6 +101,10 @@ impl Table {
         }
         line
     }
+}
+
+fn sum(widths: &[usize], shown: &[usize]) -> usize {
+    INDENT + GAP * shown.len().saturating_sub(1) + shown.iter().map(|column| widths[*column]).sum::<usize>()
 }
 
 /// How many columns a text takes; colours take none.

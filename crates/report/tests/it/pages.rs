@@ -4,29 +4,82 @@ use record::latency::Quantiles;
 use report::{Page, terminal, transcripts_jsonl, trials_jsonl};
 use serde_json::Value;
 
-use crate::sample;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::{
+    hostile,
+    sample::{self, End},
+};
 
 #[test]
 fn terminal_page() {
     let sample = sample::small();
-    let text = terminal::summary_text(&sample.summary, &sample.selection().failing(), false, 100);
+    let text = terminal::summary_text(&sample.summary, sample.selection().failures(), false, 100);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn the_terminal_page_keeps_to_its_width() {
-    for sample in [sample::small(), sample::night()] {
-        let failing = sample.selection().failing();
-        let plain = terminal::summary_text(&sample.summary, &failing, false, 100);
-        assert!(plain.lines().all(|line| line.chars().count() <= 100), "{plain}");
-        let coloured = terminal::summary_text(&sample.summary, &failing, true, 100);
-        let mut stripped = coloured;
-        for code in ["0", "1", "2", "31", "32", "33", "35", "1;31", "1;32", "1;33"] {
-            stripped = stripped.replace(&format!("\u{1b}[{code}m"), "");
+    for sample in [sample::small(), sample::night(), hostile::sample()] {
+        let selection = sample.selection();
+        for width in [60, 80, 100, 160] {
+            let page = |color| terminal::summary_text(&sample.summary, selection.failures(), color, width);
+            let plain = page(false);
+            assert!(plain.lines().all(|line| line.width() <= width), "{width}: {plain}");
+            let mut stripped = page(true);
+            for code in ["0", "1", "2", "31", "32", "33", "35", "1;31", "1;32", "1;33"] {
+                stripped = stripped.replace(&format!("\u{1b}[{code}m"), "");
+            }
+            let trimmed: String = stripped.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+            assert_eq!(trimmed, plain, "colours change only colours");
         }
-        let trimmed: String = stripped.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-        assert_eq!(trimmed, plain, "colours change only colours");
     }
+}
+
+#[test]
+fn alike_failures_stand_together_on_the_terminal() {
+    let sample = sample::night();
+    insta::assert_snapshot!(terminal::summary_text(&sample.summary, sample.selection().failures(), false, 60));
+}
+
+#[test]
+fn alike_failures_are_counted_beyond_those_whose_words_are_kept() {
+    let sample = sample::play(
+        "a bad night",
+        &[
+            sample::Cell {
+                scenario: "refund",
+                persona: Some("polite"),
+                combination: None,
+                parameters: &[],
+                ends: &[End::Fail; 300],
+            },
+            sample::Cell {
+                scenario: "refund",
+                persona: Some("expert"),
+                combination: None,
+                parameters: &[],
+                ends: &[End::Fail; 20],
+            },
+            sample::Cell {
+                scenario: "greeting",
+                persona: None,
+                combination: None,
+                parameters: &[],
+                ends: &[End::Timeout],
+            },
+        ],
+    );
+    let text = terminal::summary_text(&sample.summary, sample.selection().failures(), false, 80);
+    for line in [
+        "  ✗ FAIL         320 × refund, turn 3",
+        "      polite 300, expert 20",
+        "      first: repeat 0, trial 0000abc000000000",
+        "  ! ERROR        greeting, turn 4",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+    assert!(!text.contains("more in the report"), "{text}");
 }
 
 #[test]
@@ -146,7 +199,7 @@ fn every_page_says_how_many_turns_its_latency_leaves_out() {
         for page in [Page::Markdown, Page::Html] {
             assert!(page.render(&sample.summary, &sample.selection()).unwrap().contains(said), "{}", page.name());
         }
-        assert!(terminal::summary_text(&sample.summary, &[], false, 80).contains(said));
+        assert!(terminal::summary_text(&sample.summary, sample.selection().failures(), false, 80).contains(said));
     }
     answered.summary.summary.latency.unanswered_turns = 0;
     for page in Page::ALL {
