@@ -16,11 +16,11 @@ const LONGEST_SENTENCE: usize = 100;
 /// Characters of the summary: what was said first gives way to what was said last.
 const LONGEST_SUMMARY: usize = 1_600;
 
+/// Small models hold a part that has a name better than one that is "the user".
+const WHO: &str = "You are a customer who is chatting with a support agent. You are not an assistant.";
 const RULES: &str = "\
-Rules:
-- You are the user, the customer who asks. You are never the assistant: do not offer help, do not answer in its place.
-- Reply with only the words that you say next: no name in front, no quotation marks, no description of what you do.
-- Write 20 to 100 words, in the way people talk.";
+Say what you want and answer the agent's questions; make up plausible details. Never offer help, never ask for the \
+agent's details. Reply with only your own next words: no name in front, no quotation marks, 20 to 100 words.";
 
 /// Some models refuse a conversation that begins with their own words.
 const BEGIN: &str = "Begin the conversation.";
@@ -34,25 +34,26 @@ pub(super) fn messages(simulator: &Simulator, turns: &[Turn]) -> Vec<Message> {
         system.push_str(&summary(earlier));
     }
     let mut messages = vec![Message::system(system), Message::user(if earlier.is_empty() { BEGIN } else { GO_ON })];
-    for turn in recent {
+    for (index, turn) in recent.iter().enumerate() {
         messages.push(Message::assistant(cut(&turn.user, LONGEST_MESSAGE)));
-        messages.push(Message::user(cut(&heard(turn), LONGEST_MESSAGE)));
-    }
-    if let Some(last) = messages.last_mut().filter(|_| !recent.is_empty()) {
-        last.content.push_str(&reminder(simulator));
+        let heard = cut(&heard(turn), LONGEST_MESSAGE);
+        let is_last = index + 1 == recent.len();
+        messages.push(Message::user(if is_last { question(simulator, &heard) } else { heard }));
     }
     messages
 }
 
-/// Small models forget after some turns that they play the one who asks; what stands last is what they follow.
-fn reminder(simulator: &Simulator) -> String {
+/// What stands last is what small models follow: shown the agent's bare words, they answer as an assistant would.
+fn question(simulator: &Simulator, heard: &str) -> String {
     let objective = one_line(&simulator.objective);
-    format!("\n\n[You are the user, not the assistant. What you want: {objective}. Say only your own next words.]")
+    format!(
+        "The agent says to you: \"{heard}\"\n\nYou are the customer; you want: {objective}. What do you tell the agent?"
+    )
 }
 
 fn profile(simulator: &Simulator) -> String {
     let mut lines = vec![
-        "You play a person who talks to an assistant. This is who you are:".to_owned(),
+        WHO.to_owned(),
         String::new(),
         format!("Persona: {}", one_line(&simulator.persona)),
         format!("Objective: {}", one_line(&simulator.objective)),
@@ -78,7 +79,7 @@ fn summary(turns: &[Turn]) -> String {
     for (index, turn) in turns.iter().enumerate().rev() {
         let number = index + 1;
         let line =
-            format!("Turn {number}. You: {} Assistant: {}", first_sentence(&turn.user), first_sentence(&heard(turn)));
+            format!("Turn {number}. You: {} Agent: {}", first_sentence(&turn.user), first_sentence(&heard(turn)));
         length += line.chars().count() + 1;
         if length > LONGEST_SUMMARY {
             lines.push(format!("({number} earlier turns are left out.)"));
@@ -99,9 +100,9 @@ fn heard(turn: &Turn) -> String {
     let done: Vec<&str> =
         turn.tool_calls.iter().map(|call| call.name.as_str()).chain(turn.actions.iter().map(String::as_str)).collect();
     if done.is_empty() {
-        "(The assistant says nothing.)".to_owned()
+        "(The agent says nothing.)".to_owned()
     } else {
-        format!("(The assistant does: {}.)", done.join(", "))
+        format!("(The agent does: {}.)", done.join(", "))
     }
 }
 
@@ -178,26 +179,23 @@ mod tests {
             [
                 (
                     "system",
-                    "You play a person who talks to an assistant. This is who you are:\n\
+                    "You are a customer who is chatting with a support agent. You are not an assistant.\n\
                      \n\
                      Persona: polite customer with a billing question\n\
                      Objective: find out why charged twice\n\
                      Style: natural\n\
                      Knowledge: intermediate\n\
                      \n\
-                     Rules:\n\
-                     - You are the user, the customer who asks. You are never the assistant: do not offer help, do not \
-                     answer in its place.\n\
-                     - Reply with only the words that you say next: no name in front, no quotation marks, no description \
-                     of what you do.\n\
-                     - Write 20 to 100 words, in the way people talk."
+                     Say what you want and answer the agent's questions; make up plausible details. Never offer help, \
+                     never ask for the agent's details. Reply with only your own next words: no name in front, no \
+                     quotation marks, 20 to 100 words."
                 ),
                 ("user", "Begin the conversation."),
                 ("assistant", "Hi, I was charged twice."),
                 (
                     "user",
-                    "Sorry! Which month?\n\n[You are the user, not the assistant. What you \
-                     want: find out why charged twice. Say only your own next words.]"
+                    "The agent says to you: \"Sorry! Which month?\"\n\nYou are the customer; you want: find out why \
+                     charged twice. What do you tell the agent?"
                 ),
             ]
         );
@@ -223,7 +221,7 @@ mod tests {
         let system = &messages[0].content;
         assert!(
             system.contains(
-                "Style: curt\nKnowledge: expert\nMood: angry\nConstraints: never shout; stay on topic\n\nRules:\n"
+                "Style: curt\nKnowledge: expert\nMood: angry\nConstraints: never shout; stay on topic\n\nSay what"
             ),
             "{system}"
         );
@@ -232,8 +230,8 @@ mod tests {
         assert_eq!(
             earlier,
             format!(
-                "Turn 1. You: Version 1.2 fails. Assistant: Did you restart?\n\
-                 Turn 2. You: {long} Assistant: (The assistant says nothing.)"
+                "Turn 1. You: Version 1.2 fails. Agent: Did you restart?\n\
+                 Turn 2. You: {long} Agent: (The agent says nothing.)"
             )
         );
         assert_eq!(
@@ -247,8 +245,8 @@ mod tests {
                 ("assistant", "five"),
                 (
                     "user",
-                    "(The assistant says nothing.)\n\n[You are the user, not the assistant. What you \
-                     want: find out why charged twice. Say only your own next words.]"
+                    "The agent says to you: \"(The agent says nothing.)\"\n\nYou are the customer; you want: find out \
+                     why charged twice. What do you tell the agent?"
                 ),
             ]
         );
@@ -271,6 +269,6 @@ mod tests {
         let call =
             ToolCall { id: "1".to_owned(), name: "get_balance".to_owned(), arguments: "{}".to_owned(), result: None };
         let acting = Turn { tool_calls: vec![call], actions: vec!["REPLY".to_owned()], ..turn(1, "Hi", Some("")) };
-        assert_eq!(heard(&acting), "(The assistant does: get_balance, REPLY.)");
+        assert_eq!(heard(&acting), "(The agent does: get_balance, REPLY.)");
     }
 }

@@ -62,7 +62,7 @@ async fn the_line_is_clean_and_what_led_to_it_is_kept() {
     let line = line.unwrap();
     assert_eq!(line.text, "I want a refund.");
     assert_eq!(line.raw, "User: \"I want a refund.\"");
-    assert!(line.prompt_for_debug.starts_with("[system]\nYou play a person"), "{}", line.prompt_for_debug);
+    assert!(line.prompt_for_debug.starts_with("[system]\nYou are a customer"), "{}", line.prompt_for_debug);
     assert!(line.prompt_for_debug.ends_with("\n\n[user]\nBegin the conversation."), "{}", line.prompt_for_debug);
     // Zero is a temperature, not a missing one.
     assert_eq!((asked[0].temperature, asked[0].max_tokens, asked[0].seed), (Some(0.0), Some(120), Some(42)));

@@ -4,6 +4,9 @@ use crate::{Request, model::Speaker};
 
 use super::{UNHELPFUL, chance::Key, topics, words};
 
+/// How the simulator's question begins.
+const QUOTE: &str = "The agent says to you: \"";
+
 /// What the user says next.
 pub(crate) fn speak(request: &Request, key: Key) -> String {
     let user = User::read(request, key);
@@ -27,9 +30,10 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
     }
 }
 
-/// Instructions in brackets after what was heard are not heard.
+/// What the agent said, out of the question that quotes it.
 fn words(heard: &str) -> &str {
-    heard.split_once("\n\n[").map_or(heard, |(words, _)| words)
+    let quoted = heard.strip_prefix(QUOTE).and_then(|rest| rest.rsplit_once("\"\n\n"));
+    quoted.map_or(heard, |(words, _)| words)
 }
 
 /// What the agent has said to this user.
