@@ -48,7 +48,9 @@ agents:
   shop:
     endpoint: small
     max_tokens: 120
-    system: You are the support agent of a small shop. Answer in two sentences. You can look up orders and promise refunds.
+    system: >-
+      You are the support agent of a small shop. You see that order 1234 was charged twice, 49 dollars each on 3 May, and you can
+      refund a charge at once. Answer in one or two sentences.
 roles: { agent: shop, user_sim: small, judge: small }
 Y
 cat > "$place/refund.scenario.yaml" <<'Y'
@@ -61,8 +63,9 @@ run:
       timeout_per_turn_ms: 300000
       total_timeout_ms: 1800000
       user_simulator:
-        persona: polite customer who noticed a double charge
-        objective: get one of the two charges for order 1234 refunded
+        persona: polite customer who noticed a double charge; the name is Kim Lee, the card ends in 4242
+        objective: get one of the two charges for order 1234 refunded to the card
+        constraints: [both charges are from 3 May and of 49 dollars each; say so when asked]
         max_tokens: 60
       turn_evaluations:
         - { type: llm_judge, prompt: Does the reply of the agent address the customer's request?, expected: 'yes' }

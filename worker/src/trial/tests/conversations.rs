@@ -200,10 +200,9 @@ async fn what_the_simulator_is_shown_is_what_was_said() {
     assert_eq!(played.end().0, Verdict::Pass);
     let asked = cast.user_sim.asked.lock().unwrap();
     assert_eq!(asked.len(), 2);
-    // What stands in brackets behind the last message is said by nobody.
-    let words = |message: &llm::Message| message.content.split("\n\n[").next().unwrap().to_owned();
-    let shown: Vec<String> = asked[1].messages.iter().skip(2).map(words).collect();
-    assert_eq!(shown, ["How is the weather?", "1: How is the weather?", "And tomorrow?", "2: And tomorrow?"]);
+    let shown: Vec<&str> = asked[1].messages.iter().skip(2).map(|message| message.content.as_str()).collect();
+    assert_eq!(shown[..3], ["How is the weather?", "1: How is the weather?", "And tomorrow?"]);
+    assert!(shown[3].starts_with("The agent says to you: \"2: And tomorrow?\"\n\n"), "{}", shown[3]);
     assert_eq!(asked.iter().map(|request| request.context.turn).collect::<Vec<_>>(), [2, 3]);
     assert!(asked.iter().all(|request| request.context.role == "user_sim"));
 }
