@@ -148,6 +148,7 @@ impl Stage {
                 });
                 turn.calls.push(answered_call(agent.name(), &reply, started_micros, waited));
                 turn.agent = Some(reply.text);
+                turn.notes.extend(reply.notes);
                 turn.tool_calls = reply.tool_calls;
                 turn.actions = reply.actions;
                 None

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use record::turn::ToolCall;
+use record::turn::{Note, ToolCall};
 use scenario::{Message, Plugin};
 
 /// Something that can be talked to.
@@ -66,6 +66,8 @@ pub struct Reply {
     pub lost_tries: u32,
     /// `None` where the agent's endpoint has no price.
     pub cost_nanos: Option<i64>,
+    /// What came beside the reply and is worth keeping with the turn.
+    pub notes: Vec<Note>,
 }
 
 /// Why an agent gave no reply; it is the agent's failure unless the kind says otherwise.

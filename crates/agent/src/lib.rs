@@ -2,10 +2,21 @@
 //!
 //! An [`Agent`] opens a [`Session`] per conversation; a session takes messages and gives replies.
 //! [`settings`] says which agents there are, [`build`] makes them.
+//!
+//! `model` is a chat model with its history; every other kind makes a `connection`, which `history` and the calls'
+//! limits stand round. What is sent is written as a [`template`], what comes back is read by a [`reading`] of
+//! JSON [`path`]s.
 
 pub mod agent;
+mod connection;
+pub mod history;
+pub mod http;
 mod model;
+mod outcome;
+pub mod path;
+pub mod reading;
 pub mod settings;
+pub mod template;
 
 pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};
-pub use settings::{Settings, build};
+pub use settings::{Settings, Surroundings, build, connect};

@@ -3,11 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use record::{FailureKind, turn::ToolCall};
-use scenario::{Message, Plugin, ids::seed_of, message::Part, message::Speaker};
+use scenario::{Message, Plugin, ids::seed_of};
 use serde_json::{Value, json};
 
-use crate::{Agent, Error, Exchange, Reply, Session, Settings, Spent, Start, settings};
+use crate::{
+    Agent, Error, Exchange, Reply, Session, Settings, Start,
+    history::History,
+    outcome::{error_of, is_empty, message_of, nothing_said, reply_of},
+    settings,
+};
 
 /// What a tool call is answered with in the history: chat protocols refuse a call that nothing answers.
 const NO_TOOL: &str = r#"{"error":"no such tool is connected"}"#;
@@ -20,6 +24,7 @@ pub(crate) struct ModelAgent {
     plugins: settings::Plugins,
     temperature: Option<f64>,
     max_tokens: Option<u32>,
+    history: History,
 }
 
 impl ModelAgent {
@@ -32,6 +37,7 @@ impl ModelAgent {
             plugins: settings.plugins,
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
+            history: settings.history.unwrap_or(History::Full),
         }
     }
 }
@@ -68,7 +74,7 @@ impl Agent for ModelAgent {
             let plugins = start.plugins.iter().filter(|plugin| plugin.enabled).map(plugin_of).collect();
             request.extra.insert("plugins".to_owned(), Value::Array(plugins));
         }
-        Ok(Box::new(ModelSession { model: Arc::clone(&self.model), seed: start.seed, request }))
+        Ok(Box::new(ModelSession { model: Arc::clone(&self.model), seed: start.seed, history: self.history, request }))
     }
 }
 
@@ -76,6 +82,7 @@ impl Agent for ModelAgent {
 struct ModelSession {
     model: Arc<dyn llm::Model>,
     seed: u64,
+    history: History,
     request: llm::Request,
 }
 
@@ -89,6 +96,9 @@ impl Session for ModelSession {
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
         self.request.timeout = Some(exchange.timeout);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
+        if exchange.turn > 1 {
+            self.history.trim(&mut self.request.messages);
+        }
         self.request.messages.extend(exchange.messages.iter().map(message_of));
         let reply = self.model.ask(&self.request).await.map_err(error_of)?;
         if is_empty(&reply) {
@@ -122,20 +132,6 @@ impl ModelSession {
     }
 }
 
-fn message_of(message: &Message) -> llm::Message {
-    let role = match message.speaker {
-        Speaker::System => llm::model::Speaker::System,
-        Speaker::User => llm::model::Speaker::User,
-        Speaker::Agent => llm::model::Speaker::Assistant,
-        Speaker::Tool => llm::model::Speaker::Tool,
-    };
-    let images = message.parts.iter().filter_map(|part| match part {
-        Part::Image(address) => Some(address.clone()),
-        Part::Text(_) => None,
-    });
-    llm::Message { images: images.collect(), ..llm::Message::new(role, message.text()) }
-}
-
 fn plugin_of(plugin: &Plugin) -> Value {
     let mut value = json!({ "name": plugin.name });
     if let Some(version) = &plugin.version {
@@ -145,54 +141,6 @@ fn plugin_of(plugin: &Plugin) -> Value {
         value["config"] = plugin.config.clone();
     }
     value
-}
-
-fn is_empty(reply: &llm::Reply) -> bool {
-    reply.text.trim().is_empty() && reply.tool_calls.is_empty() && reply.actions.is_empty()
-}
-
-fn nothing_said(endpoint: &str, reply: llm::Reply) -> Error {
-    let (kind, message) = match reply.finish_reason.as_deref() {
-        Some("content_filter") => {
-            (FailureKind::AgentRefused, format!("{endpoint} held its reply back: content filter"))
-        }
-        Some(reason) => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing (it says: {reason})")),
-        None => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing")),
-    };
-    Error { kind, message, spent: Spent::Known(Box::new(reply_of(reply))) }
-}
-
-fn error_of(error: llm::Error) -> Error {
-    let kind = match &error {
-        llm::Error::Refused { .. } => FailureKind::AgentRefused,
-        llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
-        llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,
-        llm::Error::Malformed { .. } => FailureKind::AgentMalformed,
-        llm::Error::Unreachable { .. } => FailureKind::AgentUnreachable,
-        llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
-    };
-    let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
-    Error { kind, message: error.to_string(), spent }
-}
-
-fn reply_of(reply: llm::Reply) -> Reply {
-    let tool_calls = reply.tool_calls.into_iter().map(|call| ToolCall {
-        id: call.id,
-        name: call.name,
-        arguments: call.arguments,
-        result: None,
-    });
-    Reply {
-        text: reply.text,
-        tool_calls: tool_calls.collect(),
-        actions: reply.actions,
-        usage: Some(reply.usage),
-        model: reply.model,
-        timing: reply.timing,
-        tries: reply.tries,
-        lost_tries: reply.lost_tries,
-        cost_nanos: reply.cost_nanos,
-    }
 }
 
 #[cfg(test)]

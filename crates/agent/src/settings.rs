@@ -1,12 +1,26 @@
 //! An agent as `gabfest.yaml` describes it, and the making of it.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use llm::{
+    endpoint::{Layers, Retries},
+    key::KeyRef,
+    limit,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Agent, model::ModelAgent};
+use crate::{
+    Agent,
+    connection::{Connected, Connection},
+    history::History,
+    http::{self, Http},
+    model::ModelAgent,
+};
+
+/// As for endpoints.
+const USUAL_TIMEOUT_MS: u64 = 120_000;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
@@ -29,9 +43,25 @@ pub struct Settings {
     /// The most tokens of one reply; the endpoint's own limit where it is not written.
     #[serde(default)]
     pub max_tokens: Option<u32>,
+    /// What of a conversation is sent besides what was just said. A chat model gets all of it; an agent of another
+    /// kind keeps it by itself, unless this says otherwise.
+    #[serde(default)]
+    pub history: Option<History>,
+    /// How often it is called; a chat model has those of its endpoint.
+    #[serde(default)]
+    pub limits: limit::Settings,
+    /// For one try of a call, from its first byte to its last; 120,000 where it is not written.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// Of calls that cannot have reached it, or that it throttled.
+    #[serde(default)]
+    pub retries: Option<Retries>,
+    /// Any HTTP API that speaks JSON.
+    #[serde(default)]
+    pub http: Option<http::Settings>,
 }
 
-/// How an agent is reached.
+/// Which chat model answers. Agents of other kinds have a section of their own: `http`, …
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -53,12 +83,113 @@ pub enum Plugins {
     Body,
 }
 
-/// Makes the agent called `name`. `model` is what answers for it: the client of its endpoint, or the mock.
+/// What the settings of the worker say of its agents besides what is written with each.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// Relative paths of the settings are relative to it.
+    pub folder: PathBuf,
+    /// Whether the operator allows agents that are programs of this machine.
+    pub may_execute: bool,
+    /// Conversations at the same time.
+    pub slots: u32,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Misfit(String),
+    #[error("{0}")]
+    Http(#[from] http::settings::Error),
+}
+
+impl Settings {
+    /// Whether it is answered for by a model: the client of an endpoint, or the mock.
+    #[must_use]
+    pub fn is_model(&self) -> bool {
+        self.sections().is_empty()
+    }
+
+    /// What of the settings does not fit together: the key, and why.
+    #[must_use]
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        let sections = self.sections();
+        let model = [
+            ("endpoint", self.endpoint.is_some()),
+            ("system", self.system.is_some()),
+            ("tools", !self.tools.is_empty()),
+            ("temperature", self.temperature.is_some()),
+            ("max_tokens", self.max_tokens.is_some()),
+        ];
+        let connected = [
+            ("limits", self.limits != limit::Settings::default()),
+            ("timeout_ms", self.timeout_ms.is_some()),
+            ("retries", self.retries.is_some()),
+        ];
+        match sections[..] {
+            [] => connected.into_iter().find(|(_, written)| *written).map(|(key, _)| {
+                (key, "belongs to the endpoint of an agent that is a chat model: write it there".to_owned())
+            }),
+            [section] => {
+                if self.kind != Kind::default() {
+                    return Some((
+                        "kind",
+                        format!("is for chat models; the section `{section}` says what this one is"),
+                    ));
+                }
+                if self.timeout_ms == Some(0) {
+                    return Some(("timeout_ms", "is 0, in which nothing can be answered".to_owned()));
+                }
+                let misplaced = model.into_iter().find(|(_, written)| *written);
+                misplaced.map(|(key, _)| (key, format!("is for chat models, and `{section}` makes this agent none")))
+            }
+            [first, second, ..] => Some((second, format!("stands beside `{first}`: an agent has one connection"))),
+        }
+    }
+
+    /// The places of all keys that it names, which no sink may show.
+    #[must_use]
+    pub fn keys(&self) -> Vec<KeyRef> {
+        let mut keys = Vec::new();
+        if let Some(http) = &self.http {
+            keys.extend(http.key.clone());
+            keys.extend(http.headers.values().filter_map(|value| KeyRef::parse(value).ok()));
+        }
+        keys
+    }
+
+    fn sections(&self) -> Vec<&'static str> {
+        let all = [("http", self.http.is_some())];
+        all.into_iter().filter(|(_, written)| *written).map(|(name, _)| name).collect()
+    }
+
+    fn layers(&self) -> Layers {
+        let timeout = Duration::from_millis(self.timeout_ms.unwrap_or(USUAL_TIMEOUT_MS));
+        Layers::new(&self.limits, timeout, self.retries.unwrap_or_default())
+    }
+}
+
+/// Makes the agent called `name`, a chat model. `model` is what answers for it: the client of its endpoint, or the
+/// mock.
 #[must_use]
 pub fn build(name: &str, settings: &Settings, model: Arc<dyn llm::Model>) -> Arc<dyn Agent> {
-    match settings.kind {
-        Kind::Openai | Kind::Mock => Arc::new(ModelAgent::new(name, settings, model)),
+    Arc::new(ModelAgent::new(name, settings, model))
+}
+
+/// Makes the agent called `name` that a section of the settings describes; `None` for a chat model.
+///
+/// # Errors
+/// The settings cannot be meant, or a key is not where they say.
+pub fn connect(name: &str, settings: &Settings, _surroundings: &Surroundings) -> Result<Option<Arc<dyn Agent>>, Error> {
+    if let Some((key, reason)) = settings.fault() {
+        return Err(Error::Misfit(format!("{key} {reason}")));
     }
+    let connection: Box<dyn Connection> = if let Some(http) = &settings.http {
+        Box::new(Http::new(name, http)?)
+    } else {
+        return Ok(None);
+    };
+    let history = settings.history.unwrap_or(History::Agent);
+    Ok(Some(Arc::new(Connected::new(name, connection, settings.layers(), history))))
 }
 
 #[cfg(test)]

@@ -31,13 +31,26 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
     };
     let always_there = (MOCK.to_owned(), mock);
     let defined = settings.agents.iter().map(|(name, agent)| (name.clone(), agent.clone()));
+    let surroundings = agent::Surroundings {
+        folder: read.folder.clone(),
+        may_execute: capacity.allow_exec == Some(AllowExec::Host),
+        slots: slots(read, capacity),
+    };
     for (name, agent) in std::iter::once(always_there).chain(defined) {
+        hide(&agent)?;
+        let connected = agent::connect(&name, &agent, &surroundings)
+            .with_context(|| format!("failed to set up agent {name:?}"))
+            .map_err(usage)?;
+        if let Some(connected) = connected {
+            agents.insert(name, connected);
+            continue;
+        }
         let endpoint = match (&agent.endpoint, agent.kind) {
             (Some(endpoint), _) => endpoint.as_str(),
             (None, agent::settings::Kind::Mock) => MOCK,
             (None, agent::settings::Kind::Openai) => {
                 return Err(usage(anyhow!(
-                    "agents.{name} names no endpoint\nhint: add `endpoint: NAME` with a name of `endpoints`"
+                    "agents.{name} names no endpoint\nhint: add `endpoint: NAME` with a name of `endpoints`, or a section such as `http`"
                 )));
             }
         };
@@ -92,8 +105,18 @@ fn variables_of_programs(read: &Read) -> Vec<(String, String)> {
     let keys = keys.chain(settings.hooks.values().filter_map(|hook| hook.key.as_ref())).map(ToString::to_string);
     let headers = settings.endpoints.values().flat_map(|endpoint| endpoint.headers.values().cloned());
     let databases = settings.databases.values().map(|database| database.url.clone());
-    let secret: BTreeSet<String> = keys.chain(headers).chain(databases).collect();
+    let agents = settings.agents.values().flat_map(agent::Settings::keys).map(|key| key.to_string());
+    let secret: BTreeSet<String> = keys.chain(headers).chain(databases).chain(agents).collect();
     read.variables.iter().filter(|(name, _)| !secret.contains(&format!("env:{name}"))).cloned().collect()
+}
+
+/// Tells every sink of the keys that an agent of another kind than a chat model names.
+fn hide(agent: &agent::Settings) -> anyhow::Result<()> {
+    for place in agent.keys() {
+        let key = place.resolve().map_err(usage)?;
+        telemetry::redact::register(secrecy::ExposeSecret::expose_secret(&key));
+    }
+    Ok(())
 }
 
 struct Endpoints<'a> {

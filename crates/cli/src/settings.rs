@@ -90,7 +90,7 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
     };
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
-    let (settings, mut found) = scenario::yaml::read::<Settings>(&text, &path.display().to_string());
+    let (settings, mut found) = understand(&text, &path.display().to_string());
     if strict {
         scenario::diagnostic::strict(&mut found);
     }
@@ -101,6 +101,24 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     settings.check().with_context(|| format!("{} does not fit together", path.display())).map_err(usage)?;
     Ok(Read { settings, folder, variables })
+}
+
+/// The settings of a text, and what is wrong with it line by line.
+fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagnostic>) {
+    let document = match scenario::yaml::open(text, path) {
+        Ok(document) => document,
+        Err(diagnostic) => return (None, vec![diagnostic]),
+    };
+    let mut findings = scenario::yaml::Findings::new(path);
+    let settings: Option<Settings> = document.root().decode(&mut findings);
+    for (name, agent) in settings.iter().flat_map(|settings| &settings.agents) {
+        if let (Some((key, reason)), Some(written)) =
+            (agent.fault(), document.root().get("agents").and_then(|agents| agents.get(name)))
+        {
+            findings.error(written.key_spot(key), format!("agents.{name}.{key} {reason}"));
+        }
+    }
+    (settings, findings.into_sorted())
 }
 
 /// Reads the file and sets its variables for this process too, where they are not set, since keys are named by them.

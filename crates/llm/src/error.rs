@@ -22,6 +22,9 @@ pub enum Error {
     /// The quota or the credit is used up: nobody should ask again.
     #[error("{endpoint} says that its quota is used up: {message}")]
     Exhausted { endpoint: String, message: String },
+    /// What the settings want sent cannot be made of this call; nothing was sent.
+    #[error("the call to {endpoint} cannot be written: {message}")]
+    Unwritable { endpoint: String, message: String },
 }
 
 impl Error {
@@ -29,7 +32,7 @@ impl Error {
     #[must_use]
     pub fn may_have_been_charged(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::Throttled { .. } | Self::Exhausted { .. } => false,
+            Self::Refused { .. } | Self::Throttled { .. } | Self::Exhausted { .. } | Self::Unwritable { .. } => false,
             Self::Unreachable { sent, .. } => *sent,
             Self::TimedOut { .. } | Self::Malformed { .. } => true,
         }

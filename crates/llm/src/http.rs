@@ -18,7 +18,7 @@ pub mod written;
 
 pub use reqwest::{
     Method, StatusCode, Url,
-    header::{HeaderMap, HeaderName, HeaderValue},
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 
 pub use address::address;

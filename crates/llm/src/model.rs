@@ -141,6 +141,8 @@ pub struct ToolCall {
     pub name: String,
     /// JSON text as the model wrote it.
     pub arguments: String,
+    /// What the tool gave, where an agent runs its tools itself and tells of it.
+    pub result: Option<String>,
 }
 
 impl Message {
@@ -187,6 +189,16 @@ pub struct Reply {
     pub lost_tries: u32,
     /// In nano-dollars; `None` where the endpoint has no price.
     pub cost_nanos: Option<i64>,
+    /// What came beside the reply and is worth keeping, such as what a program wrote to stderr.
+    pub notes: Vec<Note>,
+}
+
+/// Something to be kept with a turn besides its reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What it is, in one word: `stderr`, `answer`, …
+    pub kind: String,
+    pub text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -112,7 +112,8 @@ async fn the_same_trial_asks_with_the_same_seeds() {
 
 #[tokio::test]
 async fn an_expected_answer_takes_the_place_of_the_real_one() {
-    let call = llm::model::ToolCall { id: "c1".to_owned(), name: "find".to_owned(), arguments: "{}".to_owned() };
+    let call =
+        llm::model::ToolCall { id: "c1".to_owned(), name: "find".to_owned(), arguments: "{}".to_owned(), result: None };
     let model = script([Ok(llm::Reply { tool_calls: vec![call], ..llm::Reply::default() }), says("b"), says("c")]);
     let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
     session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "nothing to replace yet"));
@@ -131,7 +132,8 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
 
     // Replacing an answer that called tools takes the tools' answers away too.
     let model = script([says("x")]);
-    let mut session = super::ModelSession { model, seed: 0, request: asked[1].clone() };
+    let mut session =
+        super::ModelSession { model, seed: 0, history: crate::history::History::Full, request: asked[1].clone() };
     session.request.messages.truncate(3);
     session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "plain"));
     assert_eq!(words(&session.request), [(Speaker::User, "one"), (Speaker::Assistant, "plain")]);

@@ -96,6 +96,11 @@ impl Sender {
         if !answer.is_success() {
             return Err(self.rejection(answer).await);
         }
+        self.read(answer).await
+    }
+
+    /// The whole body, whatever the status says.
+    pub async fn read(&self, answer: &mut Answer) -> Result<Vec<u8>, Error> {
         match answer.body(MOST_BODY_BYTES).await {
             (body, Ending::Whole) => Ok(body),
             (body, Ending::TooLong) => {

@@ -36,11 +36,8 @@ pub fn resolve(written: &BTreeMap<String, String>) -> Result<(HeaderMap, Vec<Sec
     let mut headers = HeaderMap::with_capacity(written.len() + 16);
     let mut keys = Vec::new();
     for (name, value) in written {
+        let known = self::name(name)?;
         let fault = |reason: &'static str| Error::Header { name: name.clone(), reason };
-        let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| fault("that is no name of a header"))?;
-        if FRAMING.contains(&known) || headers::is_ours(&known) {
-            return Err(fault("gabfest writes it itself"));
-        }
         let value = match KeyRef::parse(value) {
             Ok(reference) => {
                 let key = reference.resolve().map_err(|source| Error::Key { name: name.clone(), source })?;
@@ -56,6 +53,16 @@ pub fn resolve(written: &BTreeMap<String, String>) -> Result<(HeaderMap, Vec<Sec
         headers.insert(known, value.ok_or_else(|| fault("its value is not printable ASCII"))?);
     }
     Ok((headers, keys))
+}
+
+/// The name of a header that settings may set.
+pub fn name(written: &str) -> Result<HeaderName, Error> {
+    let fault = |reason: &'static str| Error::Header { name: written.to_owned(), reason };
+    let known = HeaderName::from_bytes(written.as_bytes()).map_err(|_| fault("that is no name of a header"))?;
+    if FRAMING.contains(&known) || headers::is_ours(&known) {
+        return Err(fault("gabfest writes it itself"));
+    }
+    Ok(known)
 }
 
 /// A value that is not shown, not even to debuggers of headers.

@@ -82,6 +82,7 @@ fn best_tool(tools: &[Value], last: &str, key: Key) -> Option<ToolCall> {
         id: format!("call_{:016x}", key.text(name).value()),
         name: name.to_owned(),
         arguments: Value::Object(arguments(function, last)).to_string(),
+        result: None,
     })
 }
 

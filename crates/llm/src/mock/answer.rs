@@ -85,6 +85,7 @@ fn scripted(rule: &Rule, key: Key) -> agent::Turn {
         id: format!("call_{:016x}", key.text(&call.name).number(index as u64).value()),
         name: call.name.clone(),
         arguments: serde_json::Value::Object(call.arguments.clone()).to_string(),
+        result: None,
     };
     agent::Turn {
         text: rule.reply.clone(),

@@ -231,6 +231,7 @@ mod tests {
             id: id.into(),
             name: name.into(),
             arguments: arguments.into(),
+            result: None,
         };
         let delta = |calls: serde_json::Value| json!({ "choices": [{ "delta": { "tool_calls": calls } }] }).to_string();
         let rows = [

@@ -295,7 +295,12 @@ mod tests {
         let messages = vec![
             Message { images: vec!["https://x/a.png".into()], ..Message::user("look") },
             Message {
-                tool_calls: vec![ToolCall { id: "c1".into(), name: "find".into(), arguments: "{}".into() }],
+                tool_calls: vec![ToolCall {
+                    id: "c1".into(),
+                    name: "find".into(),
+                    arguments: "{}".into(),
+                    ..ToolCall::default()
+                }],
                 ..Message::assistant("")
             },
             Message { tool_call_id: Some("c1".into()), ..Message::new(Speaker::Tool, "found") },

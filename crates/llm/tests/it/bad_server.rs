@@ -98,9 +98,11 @@ impl Answer {
 /// A call as it came in.
 #[derive(Debug)]
 pub(crate) struct Call {
+    pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) peer: SocketAddr,
     pub(crate) headers: HeaderMap,
+    /// A text where it is no JSON.
     pub(crate) body: Value,
 }
 
@@ -120,9 +122,11 @@ impl Server {
             async move {
                 let (head, body) = request.into_parts();
                 let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
-                let body = serde_json::from_slice(&body).expect("the client writes JSON");
+                let body = serde_json::from_slice(&body)
+                    .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&body).into_owned()));
                 let ConnectInfo(peer) = head.extensions.get().copied().expect("the service knows the peer");
                 seen.lock().expect("no panic").push(Call {
+                    method: head.method.to_string(),
                     path: head.uri.to_string(),
                     peer,
                     headers: head.headers,

@@ -56,6 +56,7 @@ fn named(outcome: &Result<Reply, Error>) -> String {
         Err(Error::Malformed { partial, .. }) => format!("malformed [{partial}]"),
         Err(Error::Unreachable { status, sent, .. }) => format!("unreachable {status:?} {sent}"),
         Err(Error::Exhausted { .. }) => "exhausted".to_owned(),
+        Err(Error::Unwritable { .. }) => "unwritable".to_owned(),
     }
 }
 
@@ -76,6 +77,7 @@ async fn a_whole_reply() {
         json!({ "model": "asked", "messages": [{ "role": "user", "content": "hello" }], "max_tokens": 50, "seed": 7 })
     );
     assert_eq!(llm::http::headers::read(&calls[0].headers), request().context);
+    assert_eq!(calls[0].method, "POST");
     assert_eq!(calls[0].headers["x-team"], "qa");
     assert_eq!(calls[0].headers["content-type"], "application/json");
     assert!(calls[0].headers["user-agent"].to_str().expect("text").starts_with("gabfest/"));
@@ -120,7 +122,10 @@ async fn tool_calls_in_pieces_and_actions() {
         "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n",
     ]);
     let reply = ask(answer, json!({ "stream": true })).await.expect("a reply");
-    assert_eq!(reply.tool_calls, [ToolCall { id: "c1".into(), name: "find".into(), arguments: "{\"q\":1}".into() }]);
+    assert_eq!(
+        reply.tool_calls,
+        [ToolCall { id: "c1".into(), name: "find".into(), arguments: "{\"q\":1}".into(), result: None }]
+    );
     assert_eq!(reply.actions, ["LOOK"]);
     assert!(reply.usage.estimated && reply.usage.output_tokens > 0);
 }

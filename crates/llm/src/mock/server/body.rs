@@ -155,7 +155,12 @@ impl Line {
             content: self.content.text,
             images: self.content.images,
             tool_calls: calls
-                .map(|call| ToolCall { id: call.id, name: call.function.name, arguments: call.function.arguments })
+                .map(|call| ToolCall {
+                    id: call.id,
+                    name: call.function.name,
+                    arguments: call.function.arguments,
+                    result: None,
+                })
                 .collect(),
             tool_call_id: self.tool_call_id,
         }

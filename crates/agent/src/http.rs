@@ -1,0 +1,231 @@
+//! An agent behind any HTTP API that speaks JSON: what is sent is a template, what comes back is read by paths.
+
+pub mod settings;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use llm::{
+    Request,
+    http::{Answer, Call, HeaderMap, HeaderName, HeaderValue, Method, Sender, Url, headers},
+};
+use serde_json::Value;
+
+use crate::{
+    Error, Start,
+    connection::Connection,
+    reading::{Heard, Reading},
+    template::{self, Template, Text, Values},
+};
+
+pub use settings::{Meaning, Settings, Verb};
+
+/// A server that is there accepts at once; the rest of the call's time is for the answer.
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// The agent, as its settings describe it, with its connections.
+#[derive(Debug, Clone)]
+pub(crate) struct Http(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    sender: Sender,
+    /// Sent with every call; those with a key are marked as sensitive.
+    headers: HeaderMap,
+    templated: Vec<(HeaderName, Text)>,
+    settings: Settings,
+}
+
+/// One conversation.
+#[derive(Debug)]
+struct Conversation {
+    shared: Arc<Shared>,
+    session: Mutex<Option<String>>,
+}
+
+impl Http {
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
+        let settings::Resolved { headers, templated, keys } = settings.resolve()?;
+        let sender = Sender::new(name, keys, CONNECT_WITHIN)
+            .map_err(|source| settings::Error::Client(source.without_url().to_string()))?;
+        Ok(Self(Arc::new(Shared { sender, headers, templated, settings: settings.clone() })))
+    }
+}
+
+impl Connection for Http {
+    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), session: Mutex::default() }))
+    }
+}
+
+#[async_trait]
+impl llm::Model for Conversation {
+    fn endpoint(&self) -> &str {
+        self.shared.sender.name()
+    }
+
+    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+        let shared = &*self.shared;
+        let known = self.known();
+        let session = match known {
+            Some(session) => session,
+            None => self.begin(request).await?,
+        };
+        let values = Values::of(request, &session);
+        let Settings { url, method, body, reply: reading, .. } = &shared.settings;
+        let call = shared.call(request, &values, url, *method, body.as_ref())?;
+        let mut answer = shared.sender.send(&call).await?;
+        shared.check(&mut answer).await?;
+        let mut heard = Heard::new(reading);
+        let streamed = answer.media_type().as_deref() == Some("text/event-stream");
+        let ended = if streamed {
+            shared.hear_events(&mut answer, &mut heard).await?
+        } else {
+            let body = shared.sender.read(&mut answer).await?;
+            heard.whole(&body).map_err(|trouble| shared.sender.malformed(trouble.0, &body))?;
+            tokio::time::Instant::now()
+        };
+        if let Some(session) = heard.session.take() {
+            self.remember(session);
+        }
+        let mut reply = heard.finish(answer.sent(), ended, streamed);
+        reply.timing.connect = answer.connect();
+        Ok(reply)
+    }
+}
+
+impl Conversation {
+    fn known(&self) -> Option<String> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn remember(&self, session: String) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+    }
+
+    /// The id that the first call goes by: asked for, given in the settings, or none.
+    async fn begin(&self, request: &Request) -> Result<String, llm::Error> {
+        let shared = &*self.shared;
+        let values = Values::of(request, "");
+        let session = if let Some(start) = &shared.settings.start {
+            let call = shared.call(request, &values, &start.url, start.method, start.body.as_ref())?;
+            let mut answer = shared.sender.send(&call).await?;
+            shared.check(&mut answer).await?;
+            let body = shared.sender.read(&mut answer).await?;
+            let reading = Reading { session: Some(start.session.clone()), ..Reading::default() };
+            let value: Value = serde_json::from_slice(&body)
+                .map_err(|error| shared.sender.malformed(format!("its start is no JSON: {error}"), &body))?;
+            reading.session_of(&value).ok_or_else(|| {
+                shared.sender.malformed(format!("its start has no session at {}", start.session.written()), &body)
+            })?
+        } else if let Some(session) = &shared.settings.session {
+            session.render(&values).map_err(|error| shared.unwritable(&error))?
+        } else {
+            return Ok(String::new());
+        };
+        self.remember(session.clone());
+        Ok(session)
+    }
+}
+
+impl Shared {
+    fn call(
+        &self,
+        request: &Request,
+        values: &Values,
+        url: &Text,
+        method: Verb,
+        body: Option<&Template>,
+    ) -> Result<Call, llm::Error> {
+        let unwritable = |error: template::Error| self.unwritable(&error);
+        let address = url.render_address(values).map_err(unwritable)?;
+        let url: Url = llm::http::address(&address).map_err(|reason| self.unsendable(format!("its url {reason}")))?;
+        let mut headers = self.headers.clone();
+        for (name, text) in &self.templated {
+            let text = text.render(values).map_err(unwritable)?;
+            let value = HeaderValue::from_str(&text)
+                .map_err(|_| self.unsendable(format!("the header {name} would not be printable ASCII")))?;
+            headers.insert(name, value);
+        }
+        headers::write(&request.context, &mut headers);
+        let body = match (method, body) {
+            (Verb::Get, _) => None,
+            (_, Some(body)) => Some(body.render(values).map_err(unwritable)?),
+            (_, None) => Some(settings::usual_body(request)),
+        };
+        if let Some(Value::String(_)) = &body {
+            headers.insert(llm::http::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        }
+        let body = body.map(|body| match body {
+            Value::String(text) => text.into_bytes().into(),
+            body => body.to_string().into_bytes().into(),
+        });
+        Ok(Call { method: Method::from(method), url, headers, body })
+    }
+
+    /// That what came can be a reply at all.
+    async fn check(&self, answer: &mut Answer) -> Result<(), llm::Error> {
+        let status = answer.status().as_u16();
+        match self.settings.statuses.get(&status) {
+            Some(Meaning::Reply) => {}
+            Some(meaning) => {
+                let usual = self.sender.rejection(answer).await;
+                return Err(meaning.error(usual, self.sender.name(), status));
+            }
+            None if answer.is_success() => {}
+            None => return Err(self.sender.rejection(answer).await),
+        }
+        if let Some(encoding) = answer.encoding() {
+            return Err(self.sender.malformed(format!("its encoding is {encoding}, which was not asked for"), b""));
+        }
+        match answer.media_type() {
+            Some(kind) if kind == "text/html" || kind == "application/xhtml+xml" => {
+                let body = self.sender.read(answer).await?;
+                Err(self.sender.malformed(format!("its content type is {kind}"), &body))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn hear_events(
+        &self,
+        answer: &mut Answer,
+        heard: &mut Heard<'_>,
+    ) -> Result<tokio::time::Instant, llm::Error> {
+        let mut events = answer.events(&self.sender);
+        let mut ended = tokio::time::Instant::now();
+        let mut over = false;
+        while !over {
+            let Some(event) = events.next().await.map_err(|error| with_partial(error, &heard.text))? else { break };
+            ended = event.came;
+            over = heard
+                .event(&event.data, event.came)
+                .map_err(|trouble| self.sender.malformed(trouble.0, heard.text.as_bytes()))?;
+        }
+        heard.ended(over).map_err(|trouble| self.sender.malformed(trouble.0, heard.text.as_bytes()))?;
+        events.finish().await;
+        Ok(ended)
+    }
+
+    fn unwritable(&self, error: &template::Error) -> llm::Error {
+        self.unsendable(error.to_string())
+    }
+
+    /// Nothing was sent, and nothing ever could be.
+    fn unsendable(&self, message: String) -> llm::Error {
+        llm::Error::Unwritable { endpoint: self.sender.name().to_owned(), message: self.sender.hide(message) }
+    }
+}
+
+/// The error with the words that had come.
+fn with_partial(error: llm::Error, text: &str) -> llm::Error {
+    match error {
+        llm::Error::Malformed { endpoint, message, .. } => {
+            llm::Error::Malformed { endpoint, message, partial: text.to_owned() }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,187 @@
+//! An HTTP agent as it is written in `gabfest.yaml`.
+
+use std::collections::BTreeMap;
+
+use llm::{
+    Request,
+    http::{HeaderMap, HeaderName, Method, written},
+    key::{self, KeyRef},
+};
+use schemars::JsonSchema;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    connection::{last_words, unanswered},
+    path::Path,
+    reading::Reading,
+    template::{self, Template, Text},
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Where each message is sent. Placeholders in it are percent-encoded.
+    pub url: Text,
+    #[serde(default)]
+    pub method: Verb,
+    /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
+    #[serde(default)]
+    pub key: Option<KeyRef>,
+    /// Further headers. A value `env:NAME` or `file:PATH` is read from there; headers that carry keys take no other.
+    /// Others may hold placeholders.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// JSON, or a text, with placeholders. Without it: `message`, `conversation` and `turn`.
+    #[serde(default)]
+    pub body: Option<Template>,
+    /// Where in the answer, or in the events of a streamed one, the parts of the reply stand.
+    #[serde(default)]
+    pub reply: Reading,
+    /// What `{{ session }}` is until an answer tells another, such as `{{ conversation }}`.
+    #[serde(default)]
+    pub session: Option<Text>,
+    /// A call before the first message, whose answer tells the session.
+    #[serde(default)]
+    pub start: Option<Start>,
+    /// What an HTTP status means, where it is not what it usually means.
+    #[serde(default)]
+    pub statuses: BTreeMap<u16, Meaning>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Start {
+    pub url: Text,
+    #[serde(default)]
+    pub method: Verb,
+    #[serde(default)]
+    pub body: Option<Template>,
+    /// Where in the answer the session's id stands.
+    pub session: Path,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verb {
+    Get,
+    #[default]
+    Post,
+    Put,
+    Patch,
+}
+
+/// What a status is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    /// The answer is read like any other.
+    Reply,
+    Refused,
+    /// Asked again later, as after 429.
+    Throttled,
+    Unavailable,
+    /// The quota is used up.
+    Exhausted,
+    Malformed,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("its url {0}")]
+    Url(String),
+    #[error("its key cannot be found")]
+    Key(#[source] key::Error),
+    #[error("its key is not printable ASCII")]
+    KeyText,
+    #[error(transparent)]
+    Header(written::Error),
+    #[error("its header {name} cannot be written")]
+    Template { name: String, source: template::Error },
+    #[error("there is no such status: {0}")]
+    Status(u16),
+    #[error("its client cannot be set up: {0}")]
+    Client(String),
+}
+
+/// What the headers of every call are made of.
+pub(crate) struct Resolved {
+    pub(crate) headers: HeaderMap,
+    pub(crate) templated: Vec<(HeaderName, Text)>,
+    pub(crate) keys: Vec<SecretString>,
+}
+
+impl Settings {
+    pub(crate) fn resolve(&self) -> Result<Resolved, Error> {
+        for url in std::iter::once(&self.url).chain(self.start.as_ref().map(|start| &start.url)) {
+            let sample = url.sample_address().map_err(|error| Error::Url(error.to_string()))?;
+            llm::http::address(&sample).map_err(|reason| Error::Url(reason.to_owned()))?;
+        }
+        if let Some(status) = self.statuses.keys().find(|status| !(100..=999).contains(*status)) {
+            return Err(Error::Status(*status));
+        }
+        resolve(self.key.as_ref(), &self.headers)
+    }
+}
+
+/// Headers as they are written, with and without placeholders, and the key as another one.
+pub(crate) fn resolve(key: Option<&KeyRef>, written: &BTreeMap<String, String>) -> Result<Resolved, Error> {
+    let (templated, fixed): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        written.clone().into_iter().partition(|(_, value)| value.contains("{{"));
+    let (mut headers, mut keys) = written::resolve(&fixed).map_err(Error::Header)?;
+    let templated = templated.into_iter().map(|(name, value)| {
+        let known = written::name(&name).map_err(Error::Header)?;
+        let text = Text::parse(&value).map_err(|source| Error::Template { name, source })?;
+        Ok((known, text))
+    });
+    let templated = templated.collect::<Result<_, _>>()?;
+    if let Some(key) = key {
+        let key = key.resolve().map_err(Error::Key)?;
+        let bearer = written::secret(&format!("Bearer {}", key.expose_secret())).ok_or(Error::KeyText)?;
+        headers.insert(llm::http::AUTHORIZATION, bearer);
+        keys.push(key);
+    }
+    Ok(Resolved { headers, templated, keys })
+}
+
+/// What is sent where the settings do not say.
+pub(crate) fn usual_body(request: &Request) -> Value {
+    let new = &request.messages[unanswered(&request.messages)..];
+    json!({
+        "message": last_words(new),
+        "conversation": request.context.conversation,
+        "turn": request.context.turn,
+    })
+}
+
+impl Meaning {
+    /// The error for a status with this meaning; `usual` is what it would be without the settings.
+    pub(crate) fn error(self, usual: llm::Error, endpoint: &str, status: u16) -> llm::Error {
+        let endpoint = endpoint.to_owned();
+        let (message, after) = match usual {
+            llm::Error::Throttled { message, after, .. } => (message, after),
+            llm::Error::Refused { message, .. }
+            | llm::Error::Malformed { message, .. }
+            | llm::Error::Unreachable { message, .. }
+            | llm::Error::Exhausted { message, .. } => (message, None),
+            other @ (llm::Error::TimedOut { .. } | llm::Error::Unwritable { .. }) => return other,
+        };
+        match self {
+            Self::Throttled => llm::Error::Throttled { endpoint, after, message },
+            Self::Unavailable => llm::Error::Unreachable { endpoint, status: Some(status), message, sent: true },
+            Self::Exhausted => llm::Error::Exhausted { endpoint, message },
+            Self::Malformed => llm::Error::Malformed { endpoint, message, partial: String::new() },
+            Self::Refused | Self::Reply => llm::Error::Refused { endpoint, status, message },
+        }
+    }
+}
+
+impl From<Verb> for Method {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Get => Self::GET,
+            Verb::Post => Self::POST,
+            Verb::Put => Self::PUT,
+            Verb::Patch => Self::PATCH,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Answers of many shapes, and what is heard in them.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+
+fn reading(value: Value) -> Reading {
+    serde_json::from_value(value).expect("a reading")
+}
+
+fn whole(reading_value: Value, body: &str) -> Result<llm::Reply, String> {
+    let reading = reading(reading_value);
+    let mut heard = Heard::new(&reading);
+    heard.whole(body.as_bytes()).map_err(|trouble| trouble.0)?;
+    let now = Instant::now();
+    Ok(heard.finish(now, now, false))
+}
+
+#[test]
+fn texts_of_whole_answers() {
+    let rows = [
+        (json!({}), "hello", Ok("hello")),
+        (json!({}), "\"hello\"", Ok("hello")),
+        (json!({}), "42", Ok("42")),
+        (json!({}), "{\"a\":1}", Err("it is JSON, and the agent's settings")),
+        (json!({}), "  ", Err("the body is empty")),
+        (json!({ "text": "$.a.b" }), r#"{"a":{"b":"hi"}}"#, Ok("hi")),
+        (json!({ "text": "$.a" }), r#"{"a":""}"#, Ok("")),
+        (json!({ "text": "$.a" }), r#"{"a":7}"#, Ok("7")),
+        (json!({ "text": "$.a" }), r#"{"a":null}"#, Err("nothing in it at $.a")),
+        (json!({ "text": "$.a" }), r#"{"b":1}"#, Err("nothing in it at $.a")),
+        (json!({ "text": "$.a" }), r#"{"a":{}}"#, Err("what stands at $.a is an object")),
+        (json!({ "text": "$.a" }), "<html>", Err("it is no JSON")),
+        (json!({ "text": "$.m[*].t" }), r#"{"m":[{"t":"a"},{"t":"b"}]}"#, Ok("a\nb")),
+        (json!({ "text": "$.m[?@.by=='bot'].t" }), r#"{"m":[{"by":"me","t":"a"},{"by":"bot","t":"b"}]}"#, Ok("b")),
+        (json!({ "delta": "$.d[*]" }), r#"{"d":["a","b"]}"#, Ok("ab")),
+        (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":"sold out"}"#, Err("an error: sold out")),
+        (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":null}"#, Ok("x")),
+        (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":false}"#, Ok("x")),
+    ];
+    for (reading, body, expected) in rows {
+        match (whole(reading, body), expected) {
+            (Ok(reply), Ok(text)) => assert_eq!(reply.text, text, "{body}"),
+            (Err(message), Err(says)) => assert!(message.contains(says), "{body}: {message}"),
+            (found, _) => panic!("{body}: {found:?}"),
+        }
+    }
+    let long = format!("\"{}\"", "x".repeat(MOST_BYTES + 1));
+    assert!(whole(json!({}), &long).is_err_and(|message| message.contains("a reply of more than")));
+}
+
+#[test]
+fn tool_calls_actions_and_what_stands_beside() {
+    let body = json!({
+        "text": "done",
+        "calls": [
+            { "id": "c1", "type": "function", "function": { "name": "find", "arguments": "{\"q\":1}" } },
+            { "tool": "open", "args": { "n": 2 }, "result": { "ok": true } },
+            "close",
+            null,
+        ],
+        "actions": ["LOOK", { "name": "GO" }, 5],
+        "session": 17,
+        "usage": { "in": 9, "out": 3 },
+    });
+    let paths = json!({
+        "text": "$.text", "tool_calls": "$.calls", "actions": "$.actions", "session": "$.session",
+        "input_tokens": "$.usage.in", "output_tokens": "$.usage.out",
+    });
+    let reading = reading(paths);
+    let mut heard = Heard::new(&reading);
+    heard.whole(body.to_string().as_bytes()).expect("a reply");
+    assert_eq!(heard.session.as_deref(), Some("17"));
+    let now = Instant::now();
+    let reply = heard.finish(now, now, false);
+    let call = |id: &str, name: &str, arguments: &str, result: Option<&str>| ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.into(),
+        result: result.map(str::to_owned),
+    };
+    assert_eq!(
+        reply.tool_calls,
+        [
+            call("c1", "find", "{\"q\":1}", None),
+            call("", "open", "{\"n\":2}", Some("{\"ok\":true}")),
+            call("", "close", "{}", None)
+        ]
+    );
+    assert_eq!(reply.actions, ["LOOK", "GO"]);
+    assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (9, 3));
+    assert!(whole(json!({ "text": "$.t", "tool_calls": "$.c" }), r#"{"t":"a","c":[{}]}"#).is_err());
+}
+
+#[test]
+fn streams_are_timed_by_their_pieces() {
+    let reading = reading(json!({ "delta": "$.d", "text": "$.text", "done": "$.over", "session": "$.session" }));
+    let mut heard = Heard::new(&reading);
+    let sent = Instant::now();
+    let at = |ms: u64| sent + Duration::from_millis(ms);
+    for (event, ms) in [(r#"{"session":"s"}"#, 5), (r#"{"d":"a"}"#, 10), (r#"{"d":""}"#, 15), (r#"{"d":"b"}"#, 30)] {
+        assert_eq!(heard.event(event.as_bytes(), at(ms)), Ok(false));
+    }
+    assert!(heard.ended(false).is_err(), "it has not said that it is over");
+    assert_eq!(heard.event(br#"{"over":true,"text":"ab!"}"#, at(40)), Ok(true));
+    let reply = heard.finish(sent, at(41), true);
+    assert_eq!(reply.text, "ab!");
+    assert_eq!(reply.timing.first_token, Some(Duration::from_millis(10)));
+    assert_eq!(reply.timing.inter_token, Some(Duration::from_millis(15)));
+    assert_eq!(reply.timing.total, Duration::from_millis(41));
+}
+
+#[test]
+fn a_stream_of_plain_texts_ends_where_it_ends() {
+    let reading = Reading::default();
+    let mut heard = Heard::new(&reading);
+    let now = Instant::now();
+    assert!(heard.ended(false).is_err(), "nothing came");
+    assert_eq!(heard.event(b"Hel", now), Ok(false));
+    assert_eq!(heard.event(b"lo", now), Ok(false));
+    assert_eq!(heard.event(b" [DONE] ", now), Ok(true));
+    assert_eq!((heard.ended(true), heard.text.as_str()), (Ok(()), "Hello"));
+}

@@ -1,0 +1,291 @@
+//! What is sent to an agent as its operator writes it: JSON, texts and addresses with placeholders.
+//!
+//! A text that is nothing but one placeholder becomes its value, so that `"{{ history }}"` is a list; within other
+//! words a placeholder becomes text.
+
+use std::{borrow::Cow, collections::BTreeSet, fmt};
+
+use llm::Request;
+use minijinja::{Environment, Output, State, UndefinedBehavior, value::Serde};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value, json};
+
+use crate::connection::{last_words, unanswered};
+
+/// What placeholders may name.
+pub(crate) const NAMES: [&str; 11] = [
+    "conversation",
+    "history",
+    "idempotency_key",
+    "message",
+    "messages",
+    "persona",
+    "run",
+    "scenario",
+    "seed",
+    "session",
+    "turn",
+];
+
+/// In an address all but these is encoded (RFC 3986, 2.3).
+const IN_ADDRESS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// JSON with placeholders in its texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template(Value);
+
+/// A text with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text(String);
+
+/// A placeholder that names nothing, or that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(String);
+
+/// What placeholders stand for in one call.
+#[derive(Debug)]
+pub(crate) struct Values(Value);
+
+impl Values {
+    pub(crate) fn of(request: &Request, session: &str) -> Self {
+        let first_new = unanswered(&request.messages);
+        let (history, new) = request.messages.split_at(first_new);
+        let context = &request.context;
+        Self(json!({
+            "message": last_words(new),
+            "messages": listed(new),
+            "history": listed(history),
+            "conversation": context.conversation,
+            "session": session,
+            "turn": context.turn,
+            "run": context.run,
+            "scenario": context.scenario,
+            "persona": context.persona,
+            "seed": request.seed,
+            "idempotency_key": context.idempotency_key,
+        }))
+    }
+
+    fn context(&self) -> minijinja::Value {
+        minijinja::Value::from(Serde(&self.0))
+    }
+}
+
+impl Template {
+    pub(crate) fn render(&self, values: &Values) -> Result<Value, Error> {
+        filled(&self.0, &environment(), &values.context())
+    }
+}
+
+impl Text {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        check(text)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    pub(crate) fn render(&self, values: &Values) -> Result<String, Error> {
+        environment().render_str(&self.0, values.context()).map_err(Error::of)
+    }
+
+    /// With the values percent-encoded, as parts of an address.
+    pub(crate) fn render_address(&self, values: &Values) -> Result<String, Error> {
+        let mut environment = environment();
+        environment.set_formatter(encode);
+        environment.render_str(&self.0, values.context()).map_err(Error::of)
+    }
+
+    /// The address with a word in each place, to see whether it is one at all.
+    pub(crate) fn sample_address(&self) -> Result<String, Error> {
+        let names: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!("x"))).collect();
+        self.render_address(&Values(Value::Object(names)))
+    }
+}
+
+impl Error {
+    fn of(error: minijinja::Error) -> Self {
+        Self(error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())))
+    }
+}
+
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+}
+
+fn encode(out: &mut Output, _: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
+    fmt::Write::write_fmt(out, format_args!("{}", utf8_percent_encode(&value.to_string(), IN_ADDRESS)))?;
+    Ok(())
+}
+
+fn listed(messages: &[llm::Message]) -> Value {
+    messages.iter().map(|message| json!({ "role": message.role.name(), "content": message.content })).collect()
+}
+
+fn filled(value: &Value, environment: &Environment<'_>, context: &minijinja::Value) -> Result<Value, Error> {
+    Ok(match value {
+        Value::String(text) => match lone(text) {
+            Some(expression) => {
+                let compiled = environment.compile_expression(expression).map_err(Error::of)?;
+                let found = compiled.eval(context.clone()).map_err(Error::of)?;
+                serde_json::to_value(found).map_err(|error| Error(error.to_string()))?
+            }
+            None if text.contains('{') => environment.render_str(text, context.clone()).map_err(Error::of)?.into(),
+            None => value.clone(),
+        },
+        Value::Array(list) => {
+            Value::Array(list.iter().map(|value| filled(value, environment, context)).collect::<Result<_, _>>()?)
+        }
+        Value::Object(map) => {
+            let pairs = map.iter().map(|(key, value)| Ok((key.clone(), filled(value, environment, context)?)));
+            Value::Object(pairs.collect::<Result<_, Error>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+/// What stands in a text that is one placeholder and nothing else.
+fn lone(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    (!inner.contains("{{") && !inner.contains("}}")).then(|| inner.trim())
+}
+
+fn check(text: &str) -> Result<(), Error> {
+    let environment = environment();
+    let template = environment.template_from_str(text).map_err(Error::of)?;
+    let unknown: BTreeSet<String> =
+        template.undeclared_variables(false).into_iter().filter(|name| !NAMES.contains(&name.as_str())).collect();
+    match unknown.first() {
+        None => Ok(()),
+        Some(name) => Err(Error(format!("there is no placeholder {{{{ {name} }}}}; there are {}", NAMES.join(", ")))),
+    }
+}
+
+fn check_all(value: &Value) -> Result<(), Error> {
+    match value {
+        Value::String(text) => check(text),
+        Value::Array(list) => list.iter().try_for_each(check_all),
+        Value::Object(map) => map.values().try_for_each(check_all),
+        _ => Ok(()),
+    }
+}
+
+impl<'de> Deserialize<'de> for Template {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        check_all(&value).map_err(de::Error::custom)?;
+        Ok(Self(value))
+    }
+}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Template {
+    fn schema_name() -> Cow<'static, str> {
+        "Template".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": format!("JSON whose texts may hold placeholders: {{{{ {} }}}}.", NAMES.join(" }}, {{ ")) })
+    }
+}
+
+impl JsonSchema for Text {
+    fn schema_name() -> Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": format!("A text with placeholders: {{{{ {} }}}}.", NAMES.join(" }}, {{ ")),
+            "type": "string",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values() -> Values {
+        let mut request = Request {
+            messages: vec![
+                llm::Message::user("hello"),
+                llm::Message::assistant("yes?"),
+                llm::Message::system("be brief"),
+                llm::Message::user("a \"b\" & {{ c }}\u{e9}"),
+            ],
+            seed: Some(u64::MAX),
+            ..Request::default()
+        };
+        request.context.conversation = "t/1 2".to_owned();
+        request.context.turn = 2;
+        Values::of(&request, "s1")
+    }
+
+    #[test]
+    fn placeholders_become_what_they_name() {
+        let rows = [
+            (json!("{{ message }}"), json!("a \"b\" & {{ c }}\u{e9}")),
+            (json!("says: {{message}}!"), json!("says: a \"b\" & {{ c }}\u{e9}!")),
+            (json!("{{ turn }}"), json!(2)),
+            (json!("turn {{ turn }}"), json!("turn 2")),
+            (json!("{{ seed }}"), json!(u64::MAX)),
+            (json!({ "a": ["{{ session }}", 1, null, true] }), json!({ "a": ["s1", 1, null, true] })),
+            (
+                json!("{{ history }}"),
+                json!([{ "role": "user", "content": "hello" }, { "role": "assistant", "content": "yes?" }]),
+            ),
+            (json!("{{ messages | length }}"), json!(2)),
+            (json!("{{ message | upper }}"), json!("A \"B\" & {{ C }}\u{c9}")),
+            (json!("no placeholder"), json!("no placeholder")),
+            (
+                json!("{% for m in history %}{{ m.role }}: {{ m.content }};{% endfor %}"),
+                json!("user: hello;assistant: yes?;"),
+            ),
+        ];
+        for (written, expected) in rows {
+            let template: Template = serde_json::from_value(written.clone()).unwrap();
+            assert_eq!(template.render(&values()), Ok(expected), "{written}");
+        }
+    }
+
+    #[test]
+    fn values_cannot_change_an_address() {
+        let text = Text::parse("http://h/{{ conversation }}/x?m={{ message }}").unwrap();
+        let address = text.render_address(&values()).unwrap();
+        assert_eq!(address, "http://h/t%2F1%202/x?m=a%20%22b%22%20%26%20%7B%7B%20c%20%7D%7D%C3%A9");
+    }
+
+    #[test]
+    fn what_names_nothing_is_refused() {
+        for (written, says) in [
+            (json!("{{ mesage }}"), "no placeholder {{ mesage }}"),
+            (json!({ "a": ["{{ user.name }}"] }), "no placeholder {{ user }}"),
+            (json!("{{ message"), "syntax error"),
+            (json!("{% if %}"), "syntax error"),
+        ] {
+            let error = serde_json::from_value::<Template>(written).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! HTTP agents against servers that behave and servers that do not.
+
+use std::time::Duration;
+
+use record::FailureKind;
+use scenario::{Message, message::Speaker};
+use serde_json::{Value, json};
+
+use super::{
+    bad_server::{Answer, Server, nobody, resetting},
+    house::{connect, open, outcome, say, say_within, settings, start, surroundings},
+};
+
+/// Cargo sets this variable for every test; its value plays the key.
+const KEY: &str = env!("CARGO_MANIFEST_DIR");
+
+fn agent(url: &str, more: Value) -> Value {
+    let mut http = json!({ "url": url, "reply": { "text": "$.reply", "error": "$.error" } });
+    if let (Value::Object(http), Value::Object(more)) = (&mut http, more) {
+        http.extend(more);
+    }
+    json!({ "http": http })
+}
+
+fn reply(text: &str) -> Answer {
+    Answer::json(200, &json!({ "reply": text }))
+}
+
+#[tokio::test]
+async fn a_conversation_by_template() {
+    let first = json!({
+        "reply": "Which order?", "sid": "s-9", "calls": [{ "name": "look_up", "arguments": { "id": 4 } }],
+        "acts": ["ASK"], "usage": { "in": 12, "out": 3 },
+    });
+    let server = Server::start(vec![Answer::json(200, &first), reply("Refunded.")]).await;
+    let agent = connect(json!({
+        "history": "full",
+        "http": {
+            "url": format!("{}/chat/{{{{ conversation }}}}", server.url),
+            "method": "PUT",
+            "key": "env:CARGO_MANIFEST_DIR",
+            "headers": { "x-team": "qa", "x-session": "{{ session }}" },
+            "session": "new",
+            "body": { "text": "{{ message }}", "before": "{{ history }}", "meta": ["{{ turn }}", "{{ scenario }} {{ persona }}"] },
+            "reply": {
+                "text": "$.reply", "session": "$.sid", "tool_calls": "$.calls", "actions": "$.acts",
+                "input_tokens": "$.usage.in", "output_tokens": "$.usage.out",
+            },
+        },
+    }));
+    assert_eq!(agent.name(), "shop");
+    let mut session = open(&*agent, "t 1").await;
+    let first = say(&mut *session, 1, "I want my \"money\"").await.expect("a reply");
+    assert_eq!((first.text.as_str(), first.tries, first.cost_nanos), ("Which order?", 1, None));
+    assert_eq!((first.tool_calls[0].name.as_str(), first.tool_calls[0].arguments.as_str()), ("look_up", "{\"id\":4}"));
+    assert_eq!(first.actions, ["ASK"]);
+    assert_eq!(first.usage.map(|usage| (usage.input_tokens, usage.output_tokens)), Some((12, 3)));
+    assert!(first.timing.connect.is_some() && first.timing.total > Duration::ZERO);
+    assert_eq!(first.timing.first_token, None);
+    let second = say(&mut *session, 2, "4711").await.expect("a reply");
+    assert_eq!((second.text.as_str(), second.usage), ("Refunded.", None));
+    assert!(second.timing.connect.is_none(), "the connection is kept");
+
+    let calls = server.calls.lock().unwrap();
+    assert_eq!(calls[0].peer, calls[1].peer);
+    assert_eq!((calls[0].method.as_str(), calls[0].path.as_str()), ("PUT", "/v1/chat/t%201"));
+    assert_eq!(calls[0].body, json!({ "text": "I want my \"money\"", "before": [], "meta": [1, "refund ann"] }));
+    assert_eq!(
+        calls[1].body["before"],
+        json!([{ "role": "user", "content": "I want my \"money\"" }, { "role": "assistant", "content": "Which order?" }])
+    );
+    let header = |call: usize, name: &str| calls[call].headers[name].to_str().unwrap().to_owned();
+    assert_eq!(
+        (header(0, "x-team"), header(0, "x-session"), header(1, "x-session")),
+        ("qa".into(), "new".into(), "s-9".into())
+    );
+    assert_eq!(header(0, "authorization"), format!("Bearer {KEY}"));
+    assert_eq!(header(0, "content-type"), "application/json");
+    assert_eq!(header(0, "idempotency-key"), "r1/t 1/1");
+    assert_eq!((header(1, "x-gabfest-conversation"), header(1, "x-gabfest-turn")), ("t 1".into(), "2".into()));
+    let traces = [header(0, "traceparent"), header(1, "traceparent")];
+    assert!(
+        traces[0].starts_with("00-") && traces[0][3..35] == traces[1][3..35],
+        "one trace a conversation: {traces:?}"
+    );
+    assert_ne!(traces[0][36..52], traces[1][36..52], "a span for each call");
+}
+
+#[tokio::test]
+async fn the_agent_keeps_the_history_unless_the_settings_say_otherwise() {
+    let rows = [
+        (json!("agent"), json!([[["u", "1"]], [["u", "2"]], [["u", "3"]]])),
+        (
+            json!({ "last": 2 }),
+            json!([[["u", "1"]], [["u", "1"], ["a", "ok"], ["u", "2"]], [["u", "2"], ["a", "ok"], ["u", "3"]]]),
+        ),
+        (
+            json!("full"),
+            json!([
+                [["u", "1"]],
+                [["u", "1"], ["a", "ok"], ["u", "2"]],
+                [["u", "1"], ["a", "ok"], ["u", "2"], ["a", "ok"], ["u", "3"]]
+            ]),
+        ),
+    ];
+    for (history, expected) in rows {
+        let server = Server::start(vec![reply("ok")]).await;
+        let mut value = agent(
+            &server.url,
+            json!({ "body": "{% for m in history %}{{ m.role[0] }}{{ m.content }} {% endfor %}{% for m in messages %}{{ m.role[0] }}{{ m.content }} {% endfor %}" }),
+        );
+        value["history"] = history.clone();
+        let agent = connect(value);
+        let mut session = open(&*agent, "t1").await;
+        for turn in 1..=3 {
+            say(&mut *session, turn, &turn.to_string()).await.expect("a reply");
+        }
+        let calls = server.calls.lock().unwrap();
+        let sent: Vec<&str> = calls.iter().map(|call| call.body.as_str().unwrap_or("1").trim()).collect();
+        let expected: Vec<String> = expected
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|turn| {
+                let said = turn
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|pair| format!("{}{}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()));
+                said.collect::<Vec<_>>().join(" ")
+            })
+            .collect();
+        assert_eq!(sent, expected, "{history}");
+        assert_eq!(calls[0].headers["content-type"], "text/plain; charset=utf-8");
+    }
+}
+
+#[tokio::test]
+async fn several_messages_and_an_expected_answer() {
+    let server = Server::start(vec![reply("as it was")]).await;
+    let mut value = agent(&server.url, json!({ "body": ["{{ message }}", "{{ messages }}", "{{ history }}"] }));
+    value["history"] = json!("full");
+    let agent = connect(value);
+    let mut session = agent
+        .open(agent::Start { opening: vec![Message::text_of(Speaker::System, "Be kind.")], ..start("t1") })
+        .await
+        .expect("opens");
+    let messages = [Message::user("one"), Message::text_of(Speaker::System, "it rains")];
+    let exchange = agent::Exchange { messages: &messages, turn: 1, timeout: Duration::from_secs(20), cue: None };
+    session.say(exchange).await.expect("a reply");
+    session.replace_last_answer(&Message::text_of(Speaker::Agent, "as it should be"));
+    session.say(agent::Exchange { messages: &[], turn: 2, ..exchange }).await.expect("a reply");
+    let calls = server.calls.lock().unwrap();
+    let said = |role: &str, content: &str| json!({ "role": role, "content": content });
+    assert_eq!(
+        calls[0].body,
+        json!(["one", [said("system", "Be kind."), said("user", "one"), said("system", "it rains")], []])
+    );
+    assert_eq!(calls[1].body[0], "");
+    assert_eq!(calls[1].body[2][3], said("assistant", "as it should be"));
+}
+
+#[tokio::test]
+async fn a_session_may_need_a_start() {
+    let started = Answer::json(201, &json!({ "session": { "id": 77 } }));
+    let throttled = Answer::new(429, "", "").header("retry-after-ms", "10");
+    let server = Server::start(vec![started, throttled, reply("hi")]).await;
+    let agent = connect(agent(
+        &format!("{}/{{{{ session }}}}", server.url),
+        json!({ "start": { "url": format!("{}/sessions", server.url), "body": { "user": "{{ conversation }}" }, "session": "$.session.id" } }),
+    ));
+    let mut session = open(&*agent, "t1").await;
+    let reply = say(&mut *session, 1, "hello").await.expect("a reply");
+    assert_eq!((reply.text.as_str(), reply.tries), ("hi", 2));
+    say(&mut *session, 2, "again").await.expect("a reply");
+    let calls = server.calls.lock().unwrap();
+    let paths: Vec<&str> = calls.iter().map(|call| call.path.as_str()).collect();
+    // A try that was throttled does not start another session.
+    assert_eq!(paths, ["/v1/sessions", "/v1/77", "/v1/77", "/v1/77"]);
+    assert_eq!(calls[0].body, json!({ "user": "t1" }));
+}
+
+#[tokio::test]
+async fn streams_show_the_first_words() {
+    let events = Answer::events(&[
+        "event: meta\ndata: {\"sid\":\"s1\"}\n\n",
+        ": ping\n\ndata: {\"delta\":\"Hel\"}\n\n",
+        "data: {\"delta\":\"lo\"}\n\ndata: {\"over\":true,\"calls\":[{\"name\":\"f\"}]}\n\n",
+        "data: {\"delta\":\"never heard\"}\n\n",
+    ])
+    .after(Duration::ZERO, Duration::from_millis(20));
+    let server = Server::start(vec![events]).await;
+    let agent = connect(json!({ "http": {
+        "url": server.url,
+        "reply": { "delta": "$.delta", "done": "$.over", "session": "$.sid", "tool_calls": "$.calls" },
+    } }));
+    let reply = say(&mut *open(&*agent, "t1").await, 1, "hi").await.expect("a reply");
+    assert_eq!((reply.text.as_str(), reply.tool_calls.len()), ("Hello", 1));
+    let first = reply.timing.first_token.expect("it was streamed");
+    assert!(first >= Duration::from_millis(20) && first < reply.timing.total, "{:?}", reply.timing);
+    assert!(reply.timing.inter_token.is_some());
+
+    let plain = Server::start(vec![Answer::events(&["data: Hel\n\n", "data: lo\n\ndata: [DONE]\n\n"])]).await;
+    let agent = connect(json!({ "http": { "url": plain.url, "method": "GET" } }));
+    let reply = say(&mut *open(&*agent, "t1").await, 1, "hi").await.expect("a reply");
+    assert_eq!(reply.text, "Hello");
+    assert_eq!(plain.calls.lock().unwrap()[0].method, "GET");
+}
+
+#[tokio::test]
+async fn hostile_answers_are_classified() {
+    use FailureKind::{
+        AgentEmpty, AgentMalformed, AgentRefused, AgentThrottled, AgentTimeout, AgentUnreachable, ProviderExhausted,
+    };
+    let html = "<html><body>Bad gateway</body></html>";
+    let half = "data: {\"delta\":\"half\"}\n\n";
+    let long = format!("{{\"reply\":\"{}\"}}", "x".repeat(5 << 20));
+    let long_event = format!("data: {{\"delta\":\"{}\"}}\n\n", "x".repeat(100_000));
+    let deep = format!("{{\"reply\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    // It is never unpacked, so that it does not matter what it would become.
+    let bomb =
+        Answer::new(200, "application/json", &b"\x1f\x8b\x08\x00not really"[..]).header("content-encoding", "gzip");
+    let late = Answer::json(200, &json!({ "reply": "late" }));
+    let rows: Vec<(&str, Answer, FailureKind, &str)> = vec![
+        ("HTML", Answer::new(200, "text/html", html), AgentMalformed, "its content type is text/html"),
+        ("HTML that says it is JSON", Answer::new(200, "application/json", html), AgentMalformed, "it is no JSON"),
+        ("nothing", Answer::new(200, "application/json", ""), AgentMalformed, "the body is empty"),
+        ("204", Answer::new(204, "", ""), AgentMalformed, "the body is empty"),
+        ("another shape", Answer::json(200, &json!({ "answer": 1 })), AgentMalformed, "nothing in it at $.reply"),
+        ("an object for a text", Answer::json(200, &json!({ "reply": {} })), AgentMalformed, "is an object"),
+        ("an empty text", reply(" "), AgentEmpty, "answered nothing"),
+        (
+            "its own error",
+            Answer::json(200, &json!({ "error": { "code": 7 } })),
+            AgentMalformed,
+            "an error: {\"code\":7}",
+        ),
+        ("bad JSON", Answer::new(200, "application/json", "{\"reply\":"), AgentMalformed, "it is no JSON"),
+        ("deep JSON", Answer::new(200, "application/json", deep), AgentMalformed, "it is no JSON"),
+        ("5 MB", Answer::new(200, "application/json", long), AgentMalformed, "more than 1048576 bytes"),
+        ("half a body", Answer::new(200, "application/json", "{\"rep").breaking(), AgentMalformed, "breaks off"),
+        ("half a stream that breaks", Answer::events(&[half, "data: {\"d"]).breaking(), AgentMalformed, "breaks off"),
+        ("half a stream that ends", Answer::events(&[half]), AgentMalformed, "ends before the reply does"),
+        ("garbage in a stream", Answer::events(&[half, "data: garbage\n\n"]), AgentMalformed, "it is no JSON"),
+        ("an endless stream", Answer::events(&[&*long_event; 12]), AgentMalformed, "a reply of more than"),
+        (
+            "a line without end",
+            Answer::events(&["data: ", &"x".repeat(300 << 10)]),
+            AgentMalformed,
+            "a line of more than",
+        ),
+        (
+            "an error in a stream",
+            Answer::events(&[half, "data: {\"error\":\"sold out\"}\n\n"]),
+            AgentMalformed,
+            "sold out",
+        ),
+        ("a gzip bomb", bomb, AgentMalformed, "its encoding is gzip"),
+        ("a redirect", Answer::new(302, "", "").header("location", "http://127.0.0.1:1/"), AgentRefused, "302"),
+        ("400", Answer::json(400, &json!({ "error": { "message": "no" } })), AgentRefused, "status 400: no"),
+        ("403 as HTML", Answer::new(403, "text/html", html), AgentRefused, "status 403"),
+        ("402", Answer::new(402, "", ""), ProviderExhausted, "402"),
+        ("429", Answer::new(429, "", "slow down").header("retry-after", "3600"), AgentThrottled, "slow down"),
+        ("500", Answer::new(500, "", "oops"), AgentUnreachable, "failed with status 500: oops"),
+        ("a status of the settings", Answer::new(418, "", "tea"), AgentThrottled, "tea"),
+        ("too late a head", late.clone().after(Duration::from_secs(9), Duration::ZERO), AgentTimeout, "300 ms"),
+        ("too late a body", late.after(Duration::ZERO, Duration::from_secs(9)), AgentTimeout, "300 ms"),
+        (
+            "a slow drip",
+            Answer::events(&[": ping\n\n"; 99]).after(Duration::ZERO, Duration::from_millis(100)),
+            AgentTimeout,
+            "300 ms",
+        ),
+    ];
+    for (what, answer, kind, says) in rows {
+        let server = Server::start(vec![answer]).await;
+        let mut value = agent(
+            &server.url,
+            json!({ "reply": { "text": "$.reply", "delta": "$.delta", "done": "$.over", "error": "$.error" }, "statuses": { "418": "throttled" } }),
+        );
+        value["retries"] = json!({ "tries": 5, "deadline_ms": 200 });
+        let agent = connect(value);
+        let timeout = Duration::from_millis(if kind == AgentTimeout { 300 } else { 20_000 });
+        let said = say_within(&mut *open(&*agent, "t1").await, 1, "hi", timeout).await;
+        let (found, message) = outcome(&said);
+        assert_eq!(found, Some(kind), "{what}: {message}");
+        assert!(message.contains(says), "{what}: {message}");
+        if !matches!(kind, AgentThrottled) {
+            assert_eq!(server.calls.lock().unwrap().len(), 1, "{what}: what was said is not said again");
+        }
+    }
+}
+
+#[tokio::test]
+async fn servers_that_are_not_there() {
+    for (url, kind) in [
+        (nobody().await, FailureKind::AgentUnreachable),
+        (resetting().await, FailureKind::AgentUnreachable),
+        ("http://no-such-host.invalid/v1".to_owned(), FailureKind::AgentUnreachable),
+    ] {
+        let mut value = agent(&url, json!({}));
+        value["retries"] = json!({ "tries": 2, "deadline_ms": 1000 });
+        let said = say(&mut *open(&*connect(value), "t1").await, 1, "hi").await;
+        assert_eq!(outcome(&said).0, Some(kind), "{url}: {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_may_mean_a_reply() {
+    let server = Server::start(vec![Answer::json(404, &json!({ "reply": "No such order." }))]).await;
+    let agent = connect(agent(&server.url, json!({ "statuses": { "404": "reply" } })));
+    let said = say(&mut *open(&*agent, "t1").await, 1, "hi").await;
+    assert_eq!(outcome(&said), (None, "No such order.".to_owned()));
+}
+
+#[tokio::test]
+async fn another_shape_than_ours_is_only_a_path_away() {
+    let server = Server::start(vec![Answer::says("hello")]).await;
+    let agent = connect(agent(&server.url, json!({ "reply": { "text": "$.choices[0].message.content" } })));
+    let said = say(&mut *open(&*agent, "t1").await, 1, "hi").await;
+    assert_eq!(outcome(&said), (None, "hello".to_owned()));
+    assert_eq!(server.calls.lock().unwrap()[0].body, json!({ "message": "hi", "conversation": "t1", "turn": 1 }));
+}
+
+#[tokio::test]
+async fn a_limit_holds_for_all_conversations() {
+    let server = Server::start(vec![reply("ok")]).await;
+    let mut value = agent(&server.url, json!({}));
+    value["limits"] = json!({ "requests_per_minute": 600 });
+    let agent = connect(value);
+    let (mut one, mut two) = (open(&*agent, "t1").await, open(&*agent, "t2").await);
+    say(&mut *one, 1, "hi").await.expect("a reply");
+    let second = say(&mut *two, 1, "hi").await.expect("a reply");
+    assert!(second.timing.wait >= Duration::from_millis(50), "{:?}", second.timing);
+    assert!(second.timing.total < second.timing.wait + Duration::from_millis(500));
+}
+
+#[tokio::test]
+async fn no_error_shows_a_key() {
+    let echo = format!("you sent {KEY}");
+    for answer in [
+        Answer::new(200, "text/html", echo.clone()),
+        Answer::new(403, "text/plain", echo.clone()),
+        Answer::json(200, &json!({ "error": echo })),
+        Answer::new(200, "application/json", echo.clone()),
+    ] {
+        let server = Server::start(vec![answer]).await;
+        let value = agent(&server.url, json!({ "headers": { "x-api-key": "env:CARGO_MANIFEST_DIR" } }));
+        assert_eq!(settings(value.clone()).keys().len(), 1);
+        let agent = connect(value);
+        let error = say(&mut *open(&*agent, "t1").await, 1, "hi").await.expect_err("an error");
+        assert_eq!(server.calls.lock().unwrap()[0].headers["x-api-key"], KEY);
+        assert!(!format!("{error:?} {agent:?}").contains(KEY), "{error:?}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_meant() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    for (value, says) in [
+        (json!({ "http": { "url": "h/v1" } }), "its url cannot be read"),
+        (json!({ "http": { "url": "ftp://h" } }), "its url is neither"),
+        (json!({ "http": { "url": "http://u:p@h" } }), "a key is never written"),
+        (json!({ "http": { "url": "http://h", "headers": { "authorization": "Bearer x" } } }), "use env:NAME"),
+        (
+            json!({ "http": { "url": "http://h", "headers": { "traceparent": "{{ run }}" } } }),
+            "gabfest writes it itself",
+        ),
+        (
+            json!({ "http": { "url": "http://h", "headers": { "x-a": "{{ nobody }}" } } }),
+            "its header x-a cannot be written",
+        ),
+        (json!({ "http": { "url": "http://h", "key": "env:GABFEST_NO_SUCH" } }), "its key cannot be found"),
+        (json!({ "http": { "url": "http://h", "statuses": { "7": "reply" } } }), "no such status: 7"),
+        (json!({ "http": { "url": "http://h" }, "endpoint": "main" }), "endpoint is for chat models"),
+        (json!({ "http": { "url": "http://h" }, "timeout_ms": 0 }), "timeout_ms is 0"),
+        (json!({ "limits": { "concurrency": 1 } }), "limits belongs to the endpoint"),
+    ] {
+        let error = agent::connect("shop", &settings(value.clone()), &surroundings()).expect_err("refused");
+        assert!(error.to_string().contains(says), "{value}: {error}");
+    }
+    for (value, says) in [
+        (json!({ "http": { "url": "http://h/{{ nobody }}" } }), "no placeholder {{ nobody }}"),
+        (json!({ "http": { "url": "http://h", "reply": { "text": "reply" } } }), "is no JSONPath"),
+        (json!({ "http": { "url": "http://h", "method": "DELETE" } }), "unknown variant"),
+        (json!({ "http": {} }), "missing field `url`"),
+    ] {
+        let error = serde_json::from_value::<agent::Settings>(value.clone()).expect_err("refused");
+        assert!(error.to_string().contains(says), "{value}: {error}");
+    }
+}
