@@ -203,6 +203,10 @@ pub(crate) enum Format {
     Trials,
     /// One line a trial, with every word
     Transcripts,
+    /// The knowledge base that was asked for, with its results in comments
+    Qna,
+    /// What a batch of questions and expected ids gave, as a table
+    QnaTsv,
     /// What does not depend on how the run was played: to compare two runs of one plan
     View,
 }
@@ -261,6 +265,9 @@ pub(crate) struct Mock {
     /// The endpoint of the settings whose `mock` behaviour is served (the only one of kind mock, else the default)
     #[arg(short, long, value_name = "NAME")]
     pub(crate) endpoint: Option<String>,
+    /// Serve a knowledge base (.qna, .lu or JSON; `-` is stdin) as QnA Maker and custom question answering do
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qna: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) config: Config,
 }

@@ -4,20 +4,27 @@ use std::{io::IsTerminal as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use futures_util::StreamExt as _;
-use proto::v1::{self, runs_client::RunsClient};
+use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
 use record::{Summary, Trial, Turn};
 use report::write::{Writer, Written};
-use scenario::RunId;
+use scenario::{Format, Plan, RunId};
 use tonic::transport::Channel;
 
 use crate::{exit::Exit, progress::Progress, signals::Interrupts, stdout};
 
-pub(crate) type Client = RunsClient<Channel>;
+/// The two services of a coordinator that people use.
+pub(crate) struct Client {
+    pub(crate) runs: RunsClient<Channel>,
+    plans: CoordinatorClient<Channel>,
+}
 
 pub(crate) fn client(channel: Channel) -> Client {
-    RunsClient::new(channel)
-        .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(proto::MAX_MESSAGE_BYTES)
+    Client {
+        runs: RunsClient::new(channel.clone())
+            .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(proto::MAX_MESSAGE_BYTES),
+        plans: CoordinatorClient::new(channel).max_decoding_message_size(proto::MAX_MESSAGE_BYTES),
+    }
 }
 
 /// What Ctrl-C does while a run is followed.
@@ -37,6 +44,7 @@ pub(crate) async fn watch(
     on_interrupt: OnInterrupt<'_>,
 ) -> anyhow::Result<Option<v1::Progress>> {
     let mut updates = client
+        .runs
         .watch(v1::WatchRequest { run: run.as_str().to_owned() })
         .await
         .map_err(|status| anyhow!("the run cannot be followed: {}", status.message()))?
@@ -74,7 +82,7 @@ pub(crate) async fn watch(
                 }
                 shown.note("interrupted: finishing the trials that are being played; once more gives them up");
                 let request = v1::CancelRequest { run: run.as_str().to_owned(), drain: true };
-                client.cancel(request).await.map_err(|status| anyhow!("the run cannot be stopped: {}", status.message()))?;
+                client.runs.cancel(request).await.map_err(|status| anyhow!("the run cannot be stopped: {}", status.message()))?;
             }
         }
     }
@@ -98,6 +106,9 @@ pub(crate) async fn report(client: &mut Client, run: &RunId, folder: &Path, quie
 pub(crate) async fn write(client: &mut Client, run: &RunId, folder: &Path) -> anyhow::Result<(Summary, Written)> {
     let summary = summary(client, run).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
+    if summary.cases.iter().any(|case| case.format == Format::Qna.name()) {
+        writer = writer.with_plan(&plan(client, &summary).await?);
+    }
     each_trial(client, run, |trial, turns| writer.add(trial, turns).context("failed to write the report")).await?;
     let written = writer.finish(&summary).context("failed to write the report")?;
     Ok((summary, written))
@@ -111,7 +122,7 @@ pub(crate) async fn each_trial(
 ) -> anyhow::Result<()> {
     let request = v1::ExportRequest { run: run.as_str().to_owned(), first: 0 };
     let unreadable = |status: tonic::Status| anyhow!("the trials cannot be read: {}", status.message());
-    let mut trials = client.export(request).await.map_err(unreadable)?.into_inner();
+    let mut trials = client.runs.export(request).await.map_err(unreadable)?.into_inner();
     while let Some(exported) = trials.next().await {
         let exported = exported.map_err(unreadable)?;
         let trial = proto::trial::from_wire(exported.trial.ok_or_else(|| anyhow!("a trial came without its record"))?)?;
@@ -121,8 +132,21 @@ pub(crate) async fn each_trial(
     Ok(())
 }
 
+async fn plan(client: &mut Client, summary: &Summary) -> anyhow::Result<Plan> {
+    let request = v1::GetPlanRequest { digest: summary.run.plan_digest.to_string() };
+    let reply = client
+        .plans
+        .get_plan(request)
+        .await
+        .map_err(|status| anyhow!("the plan of the run cannot be read: {}", status.message()))?
+        .into_inner();
+    let text = std::str::from_utf8(&reply.plan).context("failed to read the plan of the run")?;
+    Plan::from_json(text).context("failed to read the plan of the run")
+}
+
 pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<Summary> {
     let reply = client
+        .runs
         .get_summary(v1::GetSummaryRequest { run: run.as_str().to_owned() })
         .await
         .map_err(|status| anyhow!("the numbers of the run cannot be read: {}", status.message()))?

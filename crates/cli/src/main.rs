@@ -10,6 +10,7 @@ mod estimate;
 mod exit;
 mod follow;
 mod init;
+mod knowledge_base;
 mod mock;
 mod plan;
 mod progress;

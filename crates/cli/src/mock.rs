@@ -5,6 +5,7 @@ use anyhow::{Context as _, anyhow};
 use crate::{
     args::Mock,
     exit::{Exit, usage},
+    knowledge_base,
     settings::{self, Settings},
     signals::Interrupts,
     stdout,
@@ -19,14 +20,20 @@ pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
     }
     let read = settings::read(&args.config, false)?;
     let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;
+    let knowledge_base = args.qna.as_deref().map(knowledge_base::serve).transpose()?;
     let listener = tokio::net::TcpListener::bind(args.listen)
         .await
         .with_context(|| format!("failed to listen on {}", args.listen))
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
+    if knowledge_base.is_some() {
+        stdout::line(&format!(
+            "knowledge base at http://{address}/qnamaker and http://{address}/language, any key will do"
+        ))?;
+    }
     stdout::line(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"))?;
     let interrupts = Interrupts::listen();
-    llm::mock::server::serve(listener, behaviour, async move { interrupts.reached(1).await })
+    llm::mock::server::serve(listener, behaviour, knowledge_base, async move { interrupts.reached(1).await })
         .await
         .context("failed to serve")?;
     Ok(Exit::Held)

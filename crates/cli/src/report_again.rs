@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use record::Summary;
 use report::write::Written;
 use scenario::RunId;
@@ -10,7 +10,7 @@ use scenario::RunId;
 use crate::{
     args::{Format, Report},
     embedded::{self, Embedded},
-    exit::Exit,
+    exit::{Exit, usage},
     follow::{self, Client},
     remote,
     run_folder::RunFolder,
@@ -60,6 +60,13 @@ fn text(format: Format, summary: &Summary, written: &Written, folder: &Path) -> 
         Format::Html => "report.html",
         Format::Trials => "trials.jsonl",
         Format::Transcripts => "transcripts.jsonl",
+        Format::Qna if written.qna.is_some() => "report.qna",
+        Format::QnaTsv if written.qna_tsv.is_some() => "report.qna.tsv",
+        Format::Qna | Format::QnaTsv => {
+            return Err(usage(anyhow!(
+                "the run has nothing of this format\nhint: `qna` is for questions with answers, `qna-tsv` for those with ids only"
+            )));
+        }
         Format::View => unreachable!("a view is printed trial by trial"),
     };
     std::fs::read_to_string(folder.join(file)).with_context(|| format!("failed to read {file}"))

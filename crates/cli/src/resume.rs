@@ -44,6 +44,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
 async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::ResumeReply> {
     let request = v1::ResumeRequest { run: run.as_str().to_owned() };
     let reply = client
+        .runs
         .resume(request)
         .await
         .map_err(|status| usage(anyhow!("the run cannot be resumed: {}", status.message())))?;

@@ -42,7 +42,7 @@ pub(crate) async fn hand_over(client: &mut Client, run: &RunId, plan: &Plan) -> 
         submitted_at: clock::now_millis(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    client.submit(request).await.map_err(|status| match status.code() {
+    client.runs.submit(request).await.map_err(|status| match status.code() {
         tonic::Code::AlreadyExists | tonic::Code::InvalidArgument => {
             usage(anyhow!("the run was refused: {}", status.message()))
         }
@@ -60,6 +60,7 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
     let mut client = follow::client(remote::connect(&args.coordinator).await?);
     let request = v1::CancelRequest { run: args.run.clone(), drain: args.drain };
     let reply = client
+        .runs
         .cancel(request)
         .await
         .map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
@@ -71,6 +72,7 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
 pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
     let mut client = follow::client(remote::connect(&args.coordinator).await?);
     let reply = client
+        .runs
         .list(v1::ListRequest {})
         .await
         .map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;

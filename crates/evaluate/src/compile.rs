@@ -7,6 +7,7 @@ use scenario::{Check, check::Rule};
 
 use crate::{
     Evaluator,
+    answer_id::AnswerId,
     command_exit_code::CommandExitCode,
     contains::Contains,
     context_retention::ContextRetention,
@@ -72,6 +73,7 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::EndsWith { values, ignore_case } => Behaviour::Edges(Edges::new(values, Place::End, *ignore_case)?),
         Rule::Equals { values, ignore_case } => Behaviour::Edges(Edges::new(values, Place::Whole, *ignore_case)?),
         Rule::Empty => Behaviour::Empty,
+        Rule::AnswerId { id } => Behaviour::AnswerId(AnswerId { id: *id }),
         Rule::RegexMatch { pattern, case_sensitive, captures } => {
             Behaviour::RegexMatch(Box::new(RegexMatch::new(pattern, *case_sensitive, captures)?))
         }

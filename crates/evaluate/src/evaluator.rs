@@ -5,6 +5,7 @@ use scenario::check::RefusalMethod;
 
 use crate::{
     Bench, Subject,
+    answer_id::AnswerId,
     command_exit_code::CommandExitCode,
     contains::Contains,
     context_retention::ContextRetention,
@@ -55,6 +56,7 @@ pub(crate) enum Behaviour {
     FileContains(FileContains),
     CommandExitCode(CommandExitCode),
     Trajectory(Trajectory),
+    AnswerId(AnswerId),
     ExecutionTime(ExecutionTime),
     ConversationLength(ConversationLength),
     ConversationFlow(ConversationFlow),
@@ -136,6 +138,7 @@ impl Evaluator {
             Behaviour::FileContains(check) => check.find(subject).await,
             Behaviour::CommandExitCode(check) => check.find(subject).await,
             Behaviour::Trajectory(check) => check.find(subject),
+            Behaviour::AnswerId(check) => check.find(subject),
             Behaviour::ExecutionTime(check) => check.find(subject),
             Behaviour::ConversationLength(check) => check.find(subject),
             Behaviour::ConversationFlow(check) => Box::pin(check.find(subject, bench)).await,

@@ -12,6 +12,7 @@ pub mod question;
 pub mod scorer;
 pub mod subject;
 
+mod answer_id;
 mod caseless;
 mod command_exit_code;
 mod contains;

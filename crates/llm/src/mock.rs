@@ -15,6 +15,7 @@ mod feeling;
 mod judge;
 mod measure;
 mod model;
+pub mod qna;
 mod schema;
 pub mod server;
 #[cfg(test)]

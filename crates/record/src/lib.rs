@@ -3,6 +3,7 @@
 //! Pure data and pure arithmetic: no clock, no network, no disk. [`verdict`] is the one place where
 //! judgments become a verdict, [`tally`] the one place where trials become numbers.
 
+pub mod answer;
 pub mod battery;
 pub mod call;
 pub mod failure;

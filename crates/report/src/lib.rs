@@ -7,6 +7,7 @@
 //! - [`Writer`] fills a run's folder; [`Page`] renders one page without a folder.
 //! - [`json`], [`junit`], [`markdown`], [`html`], [`terminal`]: the pages, one file a format.
 //! - [`trials_jsonl`], [`transcripts_jsonl`], [`view`]: one line a trial.
+//! - [`qna`]: the knowledge base that was asked for, with its results.
 //! - [`schema`]: the shape of `report.json`.
 //! - `cases`, `matrix`, `reasons`, `failures`, `clip`, `figures`: what the pages share.
 
@@ -23,6 +24,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod page;
+pub mod qna;
 pub mod schema;
 pub mod selection;
 pub mod terminal;

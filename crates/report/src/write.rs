@@ -7,7 +7,9 @@ use std::{
 
 use record::{Summary, Trial, Turn};
 
-use crate::{Failures, Page, Selection, html, junit, part_file::PartFile, transcripts_jsonl, trials_jsonl};
+use scenario::Plan;
+
+use crate::{Failures, Page, Selection, html, junit, part_file::PartFile, qna::Batch, transcripts_jsonl, trials_jsonl};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,6 +30,7 @@ pub struct Writer {
     trials: PartFile,
     transcripts: PartFile,
     selection: Selection,
+    qna: Option<Batch>,
 }
 
 /// What a writer left.
@@ -40,6 +43,10 @@ pub struct Written {
     pub junit_xml: PathBuf,
     pub trials_jsonl: PathBuf,
     pub transcripts_jsonl: PathBuf,
+    /// Where the plan asks a knowledge base: what became of its questions.
+    pub qna: Option<PathBuf>,
+    /// Where it expects ids only: the same as a table.
+    pub qna_tsv: Option<PathBuf>,
     /// For [`crate::terminal::summary_text`].
     pub failures: Failures,
 }
@@ -53,11 +60,21 @@ impl Writer {
             trials: PartFile::create(dir, "trials.jsonl")?,
             transcripts: PartFile::create(dir, "transcripts.jsonl")?,
             selection: Selection::default(),
+            qna: None,
         })
+    }
+
+    /// Writes the pages that show more of the plan than the numbers of the run do.
+    #[must_use]
+    pub fn with_plan(self, plan: &Plan) -> Self {
+        Self { qna: Batch::of(plan), ..self }
     }
 
     pub fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
         self.selection.add(trial, turns);
+        if let Some(batch) = &mut self.qna {
+            batch.add(trial, turns);
+        }
         self.trials.write(&trials_jsonl::line(trial))?;
         match transcripts_jsonl::line(trial, turns) {
             Some(line) => self.transcripts.write(&line),
@@ -66,7 +83,7 @@ impl Writer {
     }
 
     pub fn finish(self, summary: &Summary) -> Result<Written, Error> {
-        let Self { dir, trials, transcripts, selection } = self;
+        let Self { dir, trials, transcripts, selection, qna } = self;
         let trials_jsonl = trials.finish()?;
         let transcripts_jsonl = transcripts.finish()?;
         let page = |page: Page, name| {
@@ -74,7 +91,15 @@ impl Writer {
             file.write(&page.render(summary, &selection)?)?;
             file.finish()
         };
+        let text = |text: Option<String>, name| {
+            let Some(text) = text else { return Ok(None) };
+            let mut file = PartFile::create(&dir, name)?;
+            file.write(&text)?;
+            file.finish().map(Some)
+        };
         Ok(Written {
+            qna: text(qna.as_ref().and_then(Batch::qna), "report.qna")?,
+            qna_tsv: text(qna.as_ref().and_then(Batch::table), "report.qna.tsv")?,
             report_json: page(Page::Json, "report.json")?,
             junit_xml: page(Page::Junit, "junit.xml")?,
             report_md: page(Page::Markdown, "report.md")?,

@@ -111,6 +111,10 @@ pub enum Rule {
         action: String,
     },
     ToolCalls(ToolCallsRule),
+    /// The agent, one that looks its answers up, gave the answer with this id.
+    AnswerId {
+        id: u32,
+    },
     /// The text is a JSON object, perhaps in a fence or between words; the values at these paths satisfy their checks.
     JsonCheck {
         fields: Vec<(String, Vec<Check>)>,
@@ -219,6 +223,7 @@ impl Rule {
             Self::CommandExitCodeIs { .. } => "command_exit_code_is",
             Self::TrajectoryContainsAction { .. } => "trajectory_contains_action",
             Self::ToolCalls(_) => "tool_calls",
+            Self::AnswerId { .. } => "answer_id",
             Self::JsonCheck { .. } => "json_check",
             Self::JsonSchema { .. } => "json_schema",
             Self::JsonPath { .. } => "json_path",
@@ -266,6 +271,7 @@ impl Rule {
             | Self::CommandExitCodeIs { .. }
             | Self::TrajectoryContainsAction { .. }
             | Self::ToolCalls(_)
+            | Self::AnswerId { .. }
             | Self::Refusal { .. }
             | Self::LlmJudge(_)
             | Self::Rubric(_)

@@ -220,6 +220,7 @@ fn questions(rule: &Rule) -> u64 {
         | Rule::EndsWith { .. }
         | Rule::Equals { .. }
         | Rule::Empty
+        | Rule::AnswerId { .. }
         | Rule::FileExists { .. }
         | Rule::FileContains { .. }
         | Rule::CommandExitCodeIs { .. }

@@ -3,13 +3,15 @@
 pub(crate) mod battery;
 pub mod eliza;
 mod line;
-mod qna;
+pub mod qna;
 mod skunit;
 
 use serde_json::Value;
 
 use crate::{
-    Diagnostic, Format, Scenario, schema,
+    Diagnostic, Format, Scenario,
+    plan::Axis,
+    schema,
     yaml::{self, Document},
 };
 
@@ -84,15 +86,31 @@ impl Format {
     /// parameters and `--set` change, before [`Format::read`] makes the scenario of it.
     #[must_use]
     pub fn open(self, text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
+        self.open_beside(text, path, &mut qna::NoFiles)
+    }
+
+    /// [`Format::open`] for a text that may name other files.
+    #[must_use]
+    pub fn open_beside(self, text: &str, path: &str, files: &mut dyn qna::Files) -> (Vec<Document>, Vec<Diagnostic>) {
         match self {
             Self::Eliza => match yaml::open(text, path) {
                 Ok(document) => (vec![document], Vec::new()),
                 Err(diagnostic) => (Vec::new(), vec![diagnostic]),
             },
             Self::Skunit => skunit::open(text, path),
-            Self::Qna => qna::open(text, path),
+            Self::Qna => qna::open(text, path, files),
             Self::Line => line::open(text, path),
             Self::Battery => battery::open(text, path),
+        }
+    }
+
+    /// What a document is multiplied by, unless a matrix or the caller has an axis over the same parameter: formats
+    /// that have many scenarios of one shape keep them as one document.
+    #[must_use]
+    pub fn axes(self, document: &Document) -> Vec<Axis> {
+        match self {
+            Self::Qna => qna::axes(document),
+            Self::Eliza | Self::Skunit | Self::Line | Self::Battery => Vec::new(),
         }
     }
 

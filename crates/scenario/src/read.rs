@@ -17,7 +17,10 @@ use serde_json::{Value, json};
 
 use crate::{
     Diagnostic, Format, encoding,
-    format::Script,
+    format::{
+        Script,
+        qna::{self, Collated, Files, TextFile},
+    },
     matrix::{self, Matrix},
     path::{self, Segment},
     persona::Library,
@@ -115,6 +118,9 @@ enum Kind {
 
 impl Reader {
     fn find(&mut self, path: &Path) {
+        if is_stdin(path) {
+            return self.add(path.to_path_buf(), Kind::Scenario(Format::Qna), true);
+        }
         let fault = |message: &str, help: &str| Diagnostic::error(shown(path), 0, 0, message).with_help(help);
         match fs::metadata(path) {
             Err(error) => {
@@ -206,7 +212,8 @@ impl Reader {
     /// All scenarios of a file; `None` where one of them has errors.
     fn read_scenarios(&mut self, file: &Found, format: Format) -> Option<Range<usize>> {
         let text = self.text(&file.path, format.max_bytes())?;
-        let (documents, diagnostics) = format.open(&text, &shown(&file.path));
+        let mut beside = Beside::of(&file.path);
+        let (documents, diagnostics) = format.open_beside(&text, &shown(&file.path), &mut beside);
         let mut sound = !diagnostics.iter().any(Diagnostic::is_error);
         self.reading.diagnostics.extend(diagnostics);
         let first = self.reading.scenarios.len();
@@ -347,6 +354,95 @@ impl Reader {
     }
 }
 
+/// Reads a knowledge base of questions and answers with all that it imports; `-` is the standard input.
+#[must_use]
+pub fn knowledge_base(path: &Path) -> Collated {
+    match text_of(path, Format::Qna.max_bytes()) {
+        Ok((text, warning)) => {
+            let mut collated = qna::knowledge_base(&text, &shown(path), &mut Beside::of(path));
+            collated.diagnostics.splice(0..0, warning);
+            collated
+        }
+        Err(diagnostic) => Collated { diagnostics: vec![diagnostic], ..Collated::default() },
+    }
+}
+
+/// The files beside and below one that names them.
+#[derive(Debug)]
+pub struct Beside {
+    /// As the user named it.
+    folder: PathBuf,
+    real: PathBuf,
+    files: Vec<TextFile>,
+}
+
+impl Beside {
+    /// Those that a file may name.
+    #[must_use]
+    pub fn of(file: &Path) -> Self {
+        let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+        let real = real(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder });
+        Self { folder, real, files: Vec::new() }
+    }
+
+    fn add(&mut self, path: &Path) -> Result<(), String> {
+        let path = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
+        // A file from elsewhere must not show just any file of this machine.
+        let Ok(below) = path.strip_prefix(&self.real) else {
+            return Err("is not in the folder of the file that is read".to_owned());
+        };
+        let name = self.folder.join(below);
+        let (text, warning) = text_of(&path, Format::Qna.max_bytes()).map_err(|diagnostic| diagnostic.message)?;
+        self.files.push(TextFile { path: shown(&name), text, warning });
+        Ok(())
+    }
+
+    fn walk(&mut self, folder: &Path, depth: usize) -> Result<(), String> {
+        let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+        let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let mut entries = entries.map_err(unreadable)?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let kind = entry.file_type().map_err(unreadable)?;
+            let is_ours = entry.path().extension().is_some_and(|ending| ending == "qna" || ending == "lu");
+            if kind.is_file() && is_ours {
+                self.add(&entry.path())?;
+            } else if kind.is_dir() && depth > 0 {
+                self.walk(&entry.path(), depth - 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Files for Beside {
+    fn read(&mut self, from: &str, target: &str) -> Result<Vec<TextFile>, String> {
+        let below = Path::new(from).strip_prefix(&self.folder).unwrap_or(Path::new(from));
+        let folder = self.real.join(below.parent().unwrap_or(Path::new("")));
+        let target = target.replace('\\', "/");
+        match target
+            .strip_suffix("**")
+            .map(|rest| (rest, MAX_FOLDERS))
+            .or(target.strip_suffix('*').map(|rest| (rest, 0)))
+        {
+            Some((rest, depth)) => {
+                let folder = fs::canonicalize(folder.join(rest)).map_err(|error| format!("cannot be read: {error}"))?;
+                if !folder.starts_with(&self.real) {
+                    return Err("is not in the folder of the file that is read".to_owned());
+                }
+                self.walk(&folder, depth)?;
+            }
+            None => self.add(&folder.join(target))?,
+        }
+        Ok(std::mem::take(&mut self.files))
+    }
+}
+
+/// `-`, which is read as questions and answers: other formats stand in files.
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// A path as diagnostics show it.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
@@ -382,8 +478,13 @@ fn is_yaml(path: &Path) -> bool {
 /// The text of a file that is no larger than what is read, and a warning where it is not UTF-8.
 fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>), Diagnostic> {
     let unreadable = |error: std::io::Error| Diagnostic::error(shown(path), 0, 0, format!("cannot be read: {error}"));
-    let file = fs::File::open(path).map_err(unreadable)?;
-    let size = file.metadata().map_err(unreadable)?.len();
+    let (file, size): (Box<dyn std::io::Read>, u64) = if is_stdin(path) {
+        (Box::new(std::io::stdin().lock()), 0)
+    } else {
+        let file = fs::File::open(path).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
+        (Box::new(file), size)
+    };
     let mut bytes = Vec::new();
     if size <= max_bytes as u64 {
         // The file may grow while it is read.

@@ -3,6 +3,7 @@
 mod body;
 mod complete;
 mod measure;
+mod qna;
 mod reply;
 mod stats;
 
@@ -17,7 +18,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 
-use super::{Behaviour, Mock};
+use super::{Behaviour, Mock, qna::Service};
 use stats::Stats;
 
 /// The longest body, in bytes; a long conversation with images is smaller.
@@ -30,9 +31,11 @@ const GRACE: Duration = Duration::from_secs(2);
 struct Served {
     mock: Mock,
     stats: Arc<Stats>,
+    /// A knowledge base beside the model.
+    qna: Option<Arc<qna::Served>>,
 }
 
-/// Serves until `shutdown` is ready. Any model's name is answered; one with `user` or `judge` in it asks for that
+/// Serves until `shutdown` is ready, a knowledge base too where there is one. Any model's name is answered; one with `user` or `judge` in it asks for that
 /// role where the headers name none.
 ///
 /// # Errors
@@ -40,9 +43,12 @@ struct Served {
 pub async fn serve(
     listener: TcpListener,
     behaviour: Behaviour,
+    qna: Option<Service>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let served = Arc::new(Served { mock: Mock::new("mock", behaviour), stats: Arc::new(Stats::default()) });
+    let qna = qna.map(|service| Arc::new(qna::Served::new(service)));
+    let mock = Mock::new("mock", behaviour);
+    let served = Arc::new(Served { mock, stats: Arc::new(Stats::default()), qna: qna.clone() });
     let routes = Router::new()
         .route("/v1/chat/completions", post(complete::complete))
         .route("/v1/embeddings", post(measure::embeddings))
@@ -50,8 +56,9 @@ pub async fn serve(
         .route("/v1/models", get(models))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/stats", get(stats_page))
-        .layer(DefaultBodyLimit::max(MOST_BODY))
-        .with_state(served);
+        .with_state(served)
+        .merge(qna.map(qna::routes).unwrap_or_default())
+        .layer(DefaultBodyLimit::max(MOST_BODY));
     let (stop, stopping) = oneshot::channel();
     // Nagle's algorithm would hold small pieces of a stream back for 40 ms.
     let listener = listener.tap_io(|socket| {
@@ -83,5 +90,9 @@ async fn models() -> Json<Value> {
 }
 
 async fn stats_page(State(served): State<Arc<Served>>) -> Json<Value> {
-    Json(served.stats.page())
+    let mut page = served.stats.page();
+    if let Some(qna) = &served.qna {
+        page["qna"] = qna.page();
+    }
+    Json(page)
 }

@@ -133,6 +133,10 @@ impl Builder<'_> {
         let name = matrix.map_or(&script.scenario.name, |matrix| &matrix.name).clone();
         let path = matrix.map_or(&file.document.path, |matrix| &matrix.path);
         let mut axes = matrix.map_or_else(Vec::new, |matrix| matrix.axes.clone());
+        let own = file.format.axes(&file.document);
+        axes.extend(
+            own.into_iter().filter(|own| !axes.iter().any(|axis| axis.parameter == own.parameter)).collect::<Vec<_>>(),
+        );
         self.put_set(file, set, &mut axes);
         let mut tags = script.scenario.tags.clone();
         tags.extend(matrix.into_iter().flat_map(|matrix| matrix.tags.iter().cloned()));

@@ -10,6 +10,8 @@ mod cases;
 mod hostile;
 mod mutated;
 mod plans;
+mod qna;
+mod qna_cases;
 mod reading;
 mod schemas;
 

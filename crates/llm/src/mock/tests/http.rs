@@ -31,7 +31,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (stop, stopped) = oneshot::channel();
-        let running = tokio::spawn(server::serve(listener, behaviour, async { stopped.await.unwrap_or_default() }));
+        let running =
+            tokio::spawn(server::serve(listener, behaviour, None, async { stopped.await.unwrap_or_default() }));
         Self { address, stop, running }
     }
 

@@ -1,0 +1,27 @@
+//! `answer_id`: an agent that looks its answers up gave the one with the expected id.
+
+use record::{FailureKind, Finding, answer::Answer};
+
+use crate::{Subject, outcome::Outcome};
+
+#[derive(Debug)]
+pub(crate) struct AnswerId {
+    pub(crate) id: u32,
+}
+
+impl AnswerId {
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+        let Some(answer) = subject.turns.last().and_then(Answer::of) else {
+            // An agent without ids has not given a wrong one.
+            let reason = format!("the agent does not say which answer it gave, and {} is expected", self.id);
+            return Outcome { finding: Finding::Inconclusive, ..Outcome::error(FailureKind::Misconfigured, reason) };
+        };
+        let holds = answer.id == i64::from(self.id);
+        let reason = if holds {
+            format!("the answer is {answer}")
+        } else {
+            format!("the answer is {answer}, and {} is expected", self.id)
+        };
+        Outcome::decided(holds, reason)
+    }
+}

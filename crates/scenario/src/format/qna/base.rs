@@ -1,0 +1,130 @@
+//! A QnA Maker knowledge base: pairs of questions and an answer, and what belongs to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The source of a pair that names none.
+pub const DEFAULT_SOURCE: &str = "custom editorial";
+
+/// One knowledge base, whether it was written as `.qna` or as JSON. Texts are trimmed and have `\n` for line ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KnowledgeBase {
+    /// `> !# @kb.name = …`, or the JSON's `name`; empty where there is none.
+    pub name: String,
+    /// Other model information, as (`@app.desc`, text).
+    pub info: Vec<(String, String)>,
+    pub pairs: Vec<Pair>,
+    pub alterations: Vec<Alteration>,
+    /// Web pages that the service is to read; a test run never does.
+    pub urls: Vec<String>,
+    /// Documents that the service is to read; a test run never does.
+    pub files: Vec<FileLink>,
+}
+
+/// Questions that have the same answer. At least one question; no question twice.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// `<a id = "N"></a>`; never 0.
+    #[serde(default)]
+    pub id: Option<u32>,
+    #[serde(default = "default_source")]
+    pub source: String,
+    /// The heading, then its variants.
+    pub questions: Vec<String>,
+    #[serde(default)]
+    pub filters: Vec<Filter>,
+    pub answer: String,
+    #[serde(default)]
+    pub prompts: Vec<Prompt>,
+}
+
+/// Metadata of a pair. A test asks with it as a strict filter.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Filter {
+    pub name: String,
+    pub value: String,
+}
+
+/// A follow-up that the agent offers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Prompt {
+    pub display: String,
+    /// The id of another pair, or `?` and one of its questions, with `-` for blanks if one likes.
+    pub link: String,
+    /// The pair behind it is reached by this prompt only.
+    #[serde(default)]
+    pub context_only: bool,
+}
+
+/// Words that mean the same; the first one is the word that the others stand for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Alteration {
+    pub words: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct FileLink {
+    pub name: String,
+    pub uri: String,
+}
+
+impl KnowledgeBase {
+    /// Where prompts may lead.
+    #[must_use]
+    pub fn targets(&self) -> Targets {
+        let mut targets = Targets::default();
+        for (index, pair) in self.pairs.iter().enumerate() {
+            if let Some(id) = pair.id {
+                targets.ids.entry(id).or_insert(index);
+            }
+            // What a cross-training tool added answers for other files, not for a prompt of this one.
+            if !pair.source.eq_ignore_ascii_case("crosstrained") {
+                for question in &pair.questions {
+                    targets.questions.entry(spaced(question)).or_insert(index);
+                }
+            }
+        }
+        targets
+    }
+
+    /// The pairs that are reached by prompts only.
+    #[must_use]
+    pub fn context_only(&self) -> BTreeSet<usize> {
+        let targets = self.targets();
+        let prompts = self.pairs.iter().flat_map(|pair| &pair.prompts);
+        prompts.filter(|prompt| prompt.context_only).filter_map(|prompt| targets.of(prompt)).collect()
+    }
+}
+
+/// The pairs of a knowledge base by what prompts call them.
+#[derive(Debug, Clone, Default)]
+pub struct Targets {
+    ids: BTreeMap<u32, usize>,
+    questions: BTreeMap<String, usize>,
+}
+
+impl Targets {
+    /// The index of the pair that a prompt leads to.
+    #[must_use]
+    pub fn of(&self, prompt: &Prompt) -> Option<usize> {
+        let by_id = || self.ids.get(&prompt.link.parse().ok()?);
+        by_id().or_else(|| self.questions.get(&spaced(prompt.link.trim_start_matches([' ', '?'])))).copied()
+    }
+}
+
+/// A text as knowledge bases keep it.
+#[must_use]
+pub fn normal(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").trim().to_owned()
+}
+
+/// A link has hyphens for blanks, since blanks end the address of a link in Markdown.
+pub(super) fn spaced(text: &str) -> String {
+    text.replace('-', " ").trim().to_owned()
+}
+
+pub(super) fn default_source() -> String {
+    DEFAULT_SOURCE.to_owned()
+}
