@@ -2,11 +2,87 @@
 
 use std::sync::Arc;
 
-use llm::Cue;
-use scenario::{Action, Step};
+use llm::{Cue, model::ToolCall};
+use scenario::{
+    Action, Check, Rule, Step,
+    check::{ArgumentRule, CallOrder, ExpectedCall},
+};
+use serde_json::{Map, Value};
 
 /// `None` where the scenario expects nothing in particular, as in a conversation with a simulated user.
 pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
     let Action::Say { expected: Some(expected), .. } = &step.action else { return None };
-    Some(Arc::new(Cue { text: expected.text(), tool_calls: Vec::new() }))
+    let tool_calls = step.checks.iter().filter(|check| !check.negated).flat_map(calls_of).map(call).collect();
+    Some(Arc::new(Cue { text: expected.text(), tool_calls }))
+}
+
+fn calls_of(check: &Check) -> &[ExpectedCall] {
+    match &check.rule {
+        Rule::ToolCalls(rule) if rule.order != CallOrder::Forbidden => &rule.calls,
+        _ => &[],
+    }
+}
+
+fn call(expected: &ExpectedCall) -> ToolCall {
+    let arguments = expected.arguments.iter().flatten().map(|(name, rule)| (name.clone(), argument(name, rule)));
+    let arguments: Map<String, Value> = arguments.collect();
+    ToolCall { name: expected.name.clone(), arguments: Value::Object(arguments).to_string(), ..ToolCall::default() }
+}
+
+/// A value that satisfies the rule, as far as one can be told from it.
+fn argument(name: &str, rule: &ArgumentRule) -> Value {
+    let checks = match rule {
+        ArgumentRule::Equals(value) => return value.clone(),
+        ArgumentRule::Checks(checks) => checks.as_slice(),
+        ArgumentRule::Anything => &[],
+    };
+    let text = checks.iter().find_map(|check| match &check.rule {
+        _ if check.negated => None,
+        Rule::Equals { values, .. } | Rule::StartsWith { values, .. } | Rule::EndsWith { values, .. } => {
+            values.first().cloned()
+        }
+        Rule::Contains { values, .. } => Some(values.join(", ")),
+        Rule::StringContains { value, .. } => Some(value.clone()),
+        Rule::SemanticSimilar { expected, .. } => expected.first().cloned(),
+        Rule::SemanticCondition { condition } => Some(condition.clone()),
+        Rule::Empty => Some(String::new()),
+        _ => None,
+    });
+    Value::String(text.unwrap_or_else(|| name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::{
+        Message,
+        check::{CallPick, ToolCallsRule},
+        message::Speaker,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_answered_with_what_it_expects() {
+        let equals = Check::new(Rule::Equals { values: vec!["Happy".to_owned()], ignore_case: false }, 1);
+        let not_empty = Check::new(Rule::Empty, 1).negated();
+        let arguments = vec![
+            ("mood".to_owned(), ArgumentRule::Checks(vec![equals])),
+            ("place".to_owned(), ArgumentRule::Checks(vec![not_empty])),
+            ("count".to_owned(), ArgumentRule::Equals(json!(3))),
+        ];
+        let listed = ExpectedCall { name: "menu".to_owned(), arguments: Some(arguments), partial: true, result: None };
+        let rule = |order| Rule::ToolCalls(ToolCallsRule { calls: vec![listed.clone()], order, pick: CallPick::Any });
+        let say = |expected: Option<&str>| Action::Say {
+            messages: Vec::new(),
+            expected: expected.map(|text| Message::text_of(Speaker::Agent, text)),
+            timeout_ms: 1,
+        };
+        let checks = vec![Check::new(rule(CallOrder::AnyOrder), 1), Check::new(rule(CallOrder::Forbidden), 2)];
+        let step = Step { name: None, action: say(Some("Pizza")), checks, line: 1 };
+        let cue = of_step(&step).expect("something is expected");
+        assert_eq!((cue.text.as_str(), cue.tool_calls.len()), ("Pizza", 1));
+        assert_eq!(cue.tool_calls[0].arguments, r#"{"mood":"Happy","place":"place","count":3}"#);
+        assert_eq!(of_step(&Step { action: say(None), ..step }), None);
+    }
 }

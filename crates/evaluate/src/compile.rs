@@ -8,6 +8,7 @@ use scenario::{Check, check::Rule};
 use crate::{
     Evaluator,
     answer_id::AnswerId,
+    call::Call,
     command_exit_code::CommandExitCode,
     contains::Contains,
     context_retention::ContextRetention,
@@ -101,6 +102,7 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::Language { code } => Behaviour::Language(Language::new(code)?),
         Rule::Latency { max_total_ms, max_ttft_ms } => Behaviour::Latency(Latency::new(*max_total_ms, *max_ttft_ms)?),
         Rule::Spend { max_usd, max_tokens } => Behaviour::Spend(Spend::new(*max_usd, *max_tokens)?),
+        Rule::Call(rule) => Behaviour::Call(Box::new(Call::new(rule)?)),
         Rule::LlmJudge(rule) => Behaviour::LlmJudge(Box::new(LlmJudge::new(rule)?)),
         Rule::ExecutionTime { max_duration_ms, min_duration_ms, target_duration_ms } => {
             Behaviour::ExecutionTime(ExecutionTime {

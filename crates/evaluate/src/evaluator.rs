@@ -6,6 +6,7 @@ use scenario::check::RefusalMethod;
 use crate::{
     Bench, Subject,
     answer_id::AnswerId,
+    call::Call,
     command_exit_code::CommandExitCode,
     contains::Contains,
     context_retention::ContextRetention,
@@ -76,6 +77,7 @@ pub(crate) enum Behaviour {
     Language(Language),
     Latency(Latency),
     Spend(Spend),
+    Call(Box<Call>),
     LlmJudge(Box<LlmJudge>),
 }
 
@@ -103,6 +105,7 @@ impl Evaluator {
     pub fn asks_a_model(&self) -> bool {
         match &self.behaviour {
             Behaviour::LlmJudge(_)
+            | Behaviour::Call(_)
             | Behaviour::SemanticCondition(_)
             | Behaviour::SemanticSimilar(_)
             | Behaviour::Similarity(_)
@@ -158,6 +161,7 @@ impl Evaluator {
             Behaviour::Language(check) => check.find(subject),
             Behaviour::Latency(check) => check.find(subject),
             Behaviour::Spend(check) => check.find(subject),
+            Behaviour::Call(check) => Box::pin(check.find(subject, bench)).await,
             Behaviour::LlmJudge(check) => Box::pin(check.find(subject, bench)).await,
         }
     }

@@ -13,6 +13,7 @@ pub mod scorer;
 pub mod subject;
 
 mod answer_id;
+mod call;
 mod caseless;
 mod command_exit_code;
 mod contains;

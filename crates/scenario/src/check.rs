@@ -1,5 +1,6 @@
 //! What a reply, a step or a conversation must satisfy, as data. `evaluate` makes it behaviour.
 
+mod call;
 mod conversation;
 mod judge;
 mod rubric;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::{
+    call::CallRule,
     conversation::{FlowPattern, SatisfactionMethod},
     judge::{Expected, JudgeRule},
     rubric::{Criterion, RubricRule},
@@ -115,6 +117,8 @@ pub enum Rule {
     AnswerId {
         id: u32,
     },
+    /// The result of a function that is asked about the conversation satisfies its checks.
+    Call(CallRule),
     /// The text is a JSON object, perhaps in a fence or between words; the values at these paths satisfy their checks.
     JsonCheck {
         fields: Vec<(String, Vec<Check>)>,
@@ -224,6 +228,7 @@ impl Rule {
             Self::TrajectoryContainsAction { .. } => "trajectory_contains_action",
             Self::ToolCalls(_) => "tool_calls",
             Self::AnswerId { .. } => "answer_id",
+            Self::Call(_) => "call",
             Self::JsonCheck { .. } => "json_check",
             Self::JsonSchema { .. } => "json_schema",
             Self::JsonPath { .. } => "json_path",
@@ -272,6 +277,7 @@ impl Rule {
             | Self::TrajectoryContainsAction { .. }
             | Self::ToolCalls(_)
             | Self::AnswerId { .. }
+            | Self::Call(_)
             | Self::Refusal { .. }
             | Self::LlmJudge(_)
             | Self::Rubric(_)

@@ -209,6 +209,7 @@ fn questions(rule: &Rule) -> u64 {
         Rule::ContextRetention { test_memory_of, retention_turns, .. } => {
             (test_memory_of.len() as u64).saturating_mul(u64::from(*retention_turns).min(20))
         }
+        Rule::Call(rule) => 1 + questions_of(&rule.checks),
         Rule::JsonPath { checks, .. } => questions_of(checks),
         Rule::JsonCheck { fields } | Rule::RegexMatch { captures: fields, .. } => {
             fields.iter().map(|(_, checks)| questions_of(checks)).sum()

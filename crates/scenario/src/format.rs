@@ -73,6 +73,12 @@ impl Format {
         endings.map(|(ending, _)| *ending).find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
     }
 
+    /// Whether a page of Markdown that is not named as such holds conversations.
+    #[must_use]
+    pub(crate) fn is_skunit(text: &str) -> bool {
+        skunit::is_skunit(text)
+    }
+
     /// The largest file that is read, in bytes.
     #[must_use]
     pub fn max_bytes(self) -> usize {

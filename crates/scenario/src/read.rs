@@ -173,7 +173,7 @@ impl Reader {
                     held |= self.walk(&path, depth + 1);
                 }
             } else if path.is_file()
-                && let Some(kind) = kind_of(&path)
+                && let Some(kind) = kind_of(&path).or_else(|| by_content(&path))
             {
                 self.add(path, kind, false);
                 held = true;
@@ -464,6 +464,14 @@ fn kind_of(path: &Path) -> Option<Kind> {
     }
     let in_library = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "personas");
     (ends("persona") || (in_library && is_yaml(path))).then_some(Kind::Persona)
+}
+
+/// A page of a folder that is skUnit's by the names that its own samples have, or by its headings.
+fn by_content(path: &Path) -> Option<Kind> {
+    let name = path.file_name()?.to_str()?;
+    let is_skunit = || text_of(path, Format::Skunit.max_bytes()).is_ok_and(|(text, _)| Format::is_skunit(&text));
+    let is_one = name == "skchat.md" || name == "sktest.md" || (name.ends_with(".md") && is_skunit());
+    is_one.then_some(Kind::Scenario(Format::Skunit))
 }
 
 /// A file with any name, for one who names it himself.
