@@ -8,6 +8,7 @@
 //! - [`json`], [`junit`], [`markdown`], [`html`], [`terminal`]: the pages, one file a format.
 //! - [`trials_jsonl`], [`transcripts_jsonl`], [`view`]: one line a trial.
 //! - [`qna`]: the knowledge base that was asked for, with its results.
+//! - [`battery`]: workbooks and distributions of quality batteries.
 //! - [`schema`]: the shape of `report.json`.
 //! - `cases`, `matrix`, `reasons`, `failures`, `clip`, `figures`: what the pages share.
 
@@ -19,6 +20,7 @@ mod matrix;
 mod part_file;
 mod reasons;
 
+pub mod battery;
 pub mod html;
 pub mod json;
 pub mod junit;

@@ -27,7 +27,11 @@ impl PartFile {
     }
 
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Error> {
-        self.file.write_all(text.as_bytes()).map_err(|source| self.error(source))
+        self.write_bytes(text.as_bytes())
+    }
+
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(|source| self.error(source))
     }
 
     /// Its final path.

@@ -9,7 +9,10 @@ use record::{Summary, Trial, Turn};
 
 use scenario::Plan;
 
-use crate::{Failures, Page, Selection, html, junit, part_file::PartFile, qna::Batch, transcripts_jsonl, trials_jsonl};
+use crate::{
+    Failures, Page, Selection, battery::books::Books, html, junit, part_file::PartFile, qna::Batch, transcripts_jsonl,
+    trials_jsonl,
+};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,6 +24,8 @@ pub enum Error {
     Html(#[from] html::Error),
     #[error("render junit.xml")]
     Junit(#[from] junit::Error),
+    #[error("write a workbook")]
+    Workbook(#[from] rust_xlsxwriter::XlsxError),
 }
 
 /// Fed with all trials of a run in the plan's order. What it has not finished leaves no file.
@@ -31,6 +36,7 @@ pub struct Writer {
     transcripts: PartFile,
     selection: Selection,
     qna: Option<Batch>,
+    books: Books,
 }
 
 /// What a writer left.
@@ -47,6 +53,8 @@ pub struct Written {
     pub qna: Option<PathBuf>,
     /// Where it expects ids only: the same as a table.
     pub qna_tsv: Option<PathBuf>,
+    /// Of quality batteries.
+    pub workbooks: Vec<PathBuf>,
     /// For [`crate::terminal::summary_text`].
     pub failures: Failures,
 }
@@ -61,6 +69,7 @@ impl Writer {
             transcripts: PartFile::create(dir, "transcripts.jsonl")?,
             selection: Selection::default(),
             qna: None,
+            books: Books::new(dir),
         })
     }
 
@@ -75,6 +84,7 @@ impl Writer {
         if let Some(batch) = &mut self.qna {
             batch.add(trial, turns);
         }
+        self.books.add(trial, turns)?;
         self.trials.write(&trials_jsonl::line(trial))?;
         match transcripts_jsonl::line(trial, turns) {
             Some(line) => self.transcripts.write(&line),
@@ -83,7 +93,7 @@ impl Writer {
     }
 
     pub fn finish(self, summary: &Summary) -> Result<Written, Error> {
-        let Self { dir, trials, transcripts, selection, qna } = self;
+        let Self { dir, trials, transcripts, selection, qna, books } = self;
         let trials_jsonl = trials.finish()?;
         let transcripts_jsonl = transcripts.finish()?;
         let page = |page: Page, name| {
@@ -107,6 +117,7 @@ impl Writer {
             trials_jsonl,
             transcripts_jsonl,
             failures: selection.failures().clone(),
+            workbooks: books.finish(summary)?,
             dir,
         })
     }

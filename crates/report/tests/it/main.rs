@@ -6,6 +6,7 @@
 )]
 
 mod base64;
+mod battery;
 mod browser;
 mod folder;
 mod hostile;

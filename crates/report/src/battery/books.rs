@@ -1,0 +1,105 @@
+//! The folder `batteries` of a run: for each case a workbook a report and a summary, and all scores as CSV.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use record::{Summary, Trial, Turn, battery::Head};
+use scenario::battery::Saved;
+
+use super::{Sheet, Totals, csv, workbook};
+use crate::{Error, cases, part_file::PartFile};
+
+const FOLDER: &str = "batteries";
+/// Sheets that are kept over all cases until the end; later runs are in the summaries only.
+const MOST_SHEETS: usize = 500;
+/// Conversations that are written as text; all of them are in the transcripts.
+const MOST_CONVERSATIONS: u32 = 1_000;
+
+/// Fed with all trials of a run; those that are no batteries leave nothing.
+#[derive(Debug)]
+pub(crate) struct Books {
+    dir: PathBuf,
+    /// By the case's place in the plan.
+    cases: BTreeMap<u64, Book>,
+    sheets: usize,
+    conversations: u32,
+    scores: Option<PartFile>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    totals: Totals,
+    sheets: Vec<(u32, Sheet)>,
+}
+
+impl Books {
+    pub(crate) fn new(run: &Path) -> Self {
+        Self { dir: run.join(FOLDER), cases: BTreeMap::new(), sheets: 0, conversations: 0, scores: None }
+    }
+
+    pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
+        let Some(sheet) = Sheet::of(turns, &trial.judgments) else { return Ok(()) };
+        let name = trial.case_id.as_str();
+        if self.scores.is_none() {
+            fs::create_dir_all(&self.dir).map_err(|source| Error::Write { path: self.dir.clone(), source })?;
+            let mut file = PartFile::create(&self.dir, "scores.csv")?;
+            file.write(&csv::text(&[csv::SCORES]))?;
+            self.scores = Some(file);
+        }
+        if let Some(file) = &mut self.scores {
+            file.write(&csv::scores(name, trial.repeat, &trial.judgments))?;
+        }
+        if self.conversations < MOST_CONVERSATIONS
+            && let Some(head) = Head::of(turns)
+        {
+            self.conversations += 1;
+            let said = |turn: &Turn| (turn.user.clone(), turn.agent.clone().unwrap_or_default());
+            let saved = Saved { exchanges: turns.iter().map(said).collect(), examination: head.examination };
+            let mut file = PartFile::create(&self.dir, &format!("{name}-conversation-{}.txt", trial.repeat))?;
+            file.write(&saved.write())?;
+            file.finish()?;
+        }
+        let book = self.cases.entry(trial.case).or_default();
+        book.totals.add(&sheet);
+        if self.sheets < MOST_SHEETS {
+            self.sheets += 1;
+            book.sheets.push((trial.repeat, sheet));
+        }
+        Ok(())
+    }
+
+    /// The workbooks that were written.
+    pub(crate) fn finish(self, summary: &Summary) -> Result<Vec<PathBuf>, Error> {
+        let Self { dir, cases, scores, .. } = self;
+        let Some(scores) = scores else { return Ok(Vec::new()) };
+        scores.finish()?;
+        let mut written = Vec::new();
+        let mut histograms = PartFile::create(&dir, "histograms.csv")?;
+        histograms.write(&csv::text(&[csv::HISTOGRAMS]))?;
+        for (number, book) in &cases {
+            let case = cases::find(summary, *number);
+            let id = case.map_or_else(|| number.to_string(), |case| case.id.to_string());
+            let name = case.map_or_else(|| id.clone(), |case| file_name(&cases::full_name(case), &id));
+            histograms.write(&csv::histograms(&id, &book.totals))?;
+            let pages = [("report", workbook::report(&book.sheets)), ("summary", workbook::summary(&book.totals))];
+            for (kind, bytes) in pages {
+                let mut file = PartFile::create(&dir, &format!("{name}_{kind}.xlsx"))?;
+                file.write_bytes(&bytes?)?;
+                written.push(file.finish()?);
+            }
+        }
+        histograms.finish()?;
+        Ok(written)
+    }
+}
+
+/// The case's name in letters that every file system takes, and its id, since names may look alike then.
+fn file_name(name: &str, id: &str) -> String {
+    let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
+    let words: String = name.to_lowercase().chars().map(plain).take(60).collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    format!("{}-{id}", words.join("-"))
+}
