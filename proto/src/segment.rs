@@ -1,5 +1,7 @@
 //! Segments: the turns of one batch, encoded once by the worker and stored as they came.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use prost::Message as _;
 use record::Turn;
@@ -24,13 +26,12 @@ pub fn decode(payload: Bytes) -> Result<v1::Segment, Error> {
     v1::Segment::decode(payload).map_err(|error| Error::Undecodable(error.to_string()))
 }
 
-/// The turns of one attempt, in the order in which they happened.
+/// The turns of each attempt, by trial and epoch, in the order in which they happened.
 #[must_use]
-pub fn turns_of(segment: &v1::Segment, trial: u64, epoch: u32) -> Vec<v1::Turn> {
-    segment
-        .trials
-        .iter()
-        .filter(|part| part.trial == trial && part.epoch == epoch)
-        .flat_map(|part| part.turns.iter().cloned())
-        .collect()
+pub fn attempts(segment: v1::Segment) -> BTreeMap<(u64, u32), Vec<v1::Turn>> {
+    let mut attempts: BTreeMap<_, Vec<v1::Turn>> = BTreeMap::new();
+    for part in segment.trials {
+        attempts.entry((part.trial, part.epoch)).or_default().extend(part.turns);
+    }
+    attempts
 }

@@ -23,7 +23,7 @@ pub(super) struct Transcripts<S> {
     run: RunId,
     next: u64,
     page: VecDeque<StoredTrial>,
-    segments: BTreeMap<Place, Arc<v1::Segment>>,
+    segments: BTreeMap<Place, Attempts>,
     /// Oldest first, with their encoded sizes.
     kept: VecDeque<(Place, usize)>,
     kept_bytes: usize,
@@ -31,6 +31,8 @@ pub(super) struct Transcripts<S> {
 
 /// A session and a sequence in it.
 type Place = (u64, u64);
+/// What a segment holds, by trial and epoch.
+type Attempts = BTreeMap<(u64, u32), Vec<v1::Turn>>;
 
 impl<S: Store> Transcripts<S> {
     pub(super) fn new(store: Arc<S>, run: RunId, first: u64) -> Self {
@@ -55,7 +57,8 @@ impl<S: Store> Transcripts<S> {
         let mut turns = Vec::new();
         for sequence in stored.first_sequence..=stored.last_sequence {
             if let Some(segment) = self.segment((stored.session, sequence)).await? {
-                turns.extend(proto::segment::turns_of(&segment, stored.trial.number, stored.trial.epoch));
+                // An attempt is exported once, so its turns need not stay.
+                turns.extend(segment.remove(&(stored.trial.number, stored.trial.epoch)).unwrap_or_default());
             }
         }
         let trial = proto::trial::to_wire(stored.trial, stored.first_sequence, stored.last_sequence);
@@ -63,29 +66,28 @@ impl<S: Store> Transcripts<S> {
     }
 
     /// `None` for a sequence that belongs to another run of the session.
-    async fn segment(&mut self, place: Place) -> Result<Option<Arc<v1::Segment>>, Error> {
-        if let Some(segment) = self.segments.get(&place) {
-            return Ok(Some(Arc::clone(segment)));
+    async fn segment(&mut self, place: Place) -> Result<Option<&mut Attempts>, Error> {
+        if !self.segments.contains_key(&place) {
+            let (session, sequence) = place;
+            let Some(payload) = self.store.segments(&self.run, session, sequence, sequence).await?.pop() else {
+                return Ok(None);
+            };
+            let bytes = payload.len();
+            let broken = |error: proto::Error| {
+                let text = format!("segment {sequence} of session {session} is broken: {error}");
+                Error::Read(aggregate::Error::Store(store::Error::Failed(text)))
+            };
+            let segment = proto::segment::decode(payload).map_err(broken)?;
+            while self.kept_bytes + bytes > KEPT_BYTES
+                && let Some((oldest, freed)) = self.kept.pop_front()
+            {
+                self.segments.remove(&oldest);
+                self.kept_bytes -= freed;
+            }
+            self.segments.insert(place, proto::segment::attempts(segment));
+            self.kept.push_back((place, bytes));
+            self.kept_bytes += bytes;
         }
-        let (session, sequence) = place;
-        let Some(payload) = self.store.segments(&self.run, session, sequence, sequence).await?.pop() else {
-            return Ok(None);
-        };
-        let bytes = payload.len();
-        let broken = |error: proto::Error| {
-            let text = format!("segment {sequence} of session {session} is broken: {error}");
-            Error::Read(aggregate::Error::Store(store::Error::Failed(text)))
-        };
-        let segment = Arc::new(proto::segment::decode(payload).map_err(broken)?);
-        while self.kept_bytes + bytes > KEPT_BYTES
-            && let Some((oldest, freed)) = self.kept.pop_front()
-        {
-            self.segments.remove(&oldest);
-            self.kept_bytes -= freed;
-        }
-        self.segments.insert(place, Arc::clone(&segment));
-        self.kept.push_back((place, bytes));
-        self.kept_bytes += bytes;
-        Ok(Some(segment))
+        Ok(self.segments.get_mut(&place))
     }
 }

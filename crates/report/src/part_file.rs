@@ -8,6 +8,9 @@ use std::{
 
 use crate::Error;
 
+/// A line of a trial is often a page long: many of them go with one call of the system.
+const BUFFER_BYTES: usize = 256 << 10;
+
 #[derive(Debug)]
 pub(crate) struct PartFile {
     file: BufWriter<File>,
@@ -21,7 +24,7 @@ impl PartFile {
         let path = dir.join(name);
         let part = dir.join(format!(".{name}.part"));
         match File::create(&part) {
-            Ok(file) => Ok(Self { file: BufWriter::new(file), part, path, finished: false }),
+            Ok(file) => Ok(Self { file: BufWriter::with_capacity(BUFFER_BYTES, file), part, path, finished: false }),
             Err(source) => Err(Error::Write { path, source }),
         }
     }
