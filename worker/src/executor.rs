@@ -3,12 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
 use proto::v1;
 use record::{Failure, FailureKind, Verdict};
 use scenario::{Digest, Plan, RunId};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::{
+    task::{AbortHandle, Id, JoinError, JoinSet},
+    time::Instant,
+};
 
 use crate::{
     outbox::{Attempt, Outbox},
@@ -19,6 +23,10 @@ use crate::{
 
 /// Plans of which nothing is held are kept until there are this many.
 const KEPT_PLANS: usize = 8;
+/// A claim that is due so soon after the last grant was too small: each costs the coordinator a write to the disk.
+const SOON: Duration = Duration::from_millis(100);
+/// Of trials that wait here. They last for [`SOON`] and not much longer, so that nobody else waits for them.
+const MOST_AT_HAND_PER_SLOT: u32 = 8;
 
 #[derive(Debug)]
 pub(crate) struct Executor {
@@ -27,11 +35,14 @@ pub(crate) struct Executor {
     outbox: Outbox,
     gate: crate::gate::Gate,
     plans: BTreeMap<Digest, (Arc<Plan>, Arc<Scripts>)>,
+    /// Trials that are to wait here beside those that are being played.
+    at_hand: u32,
+    granted_at: Option<Instant>,
     waiting: VecDeque<Ticket>,
     running: BTreeMap<Attempt, AbortHandle>,
     tasks: JoinSet<Attempt>,
     /// Attempts by task, for those that panic and so cannot say who they were.
-    by_task: BTreeMap<tokio::task::Id, Ticket>,
+    by_task: BTreeMap<Id, Ticket>,
 }
 
 impl Executor {
@@ -42,6 +53,8 @@ impl Executor {
             outbox,
             gate,
             plans: BTreeMap::new(),
+            at_hand: fewest_at_hand(slots),
+            granted_at: None,
             waiting: VecDeque::new(),
             running: BTreeMap::new(),
             tasks: JoinSet::new(),
@@ -55,11 +68,26 @@ impl Executor {
 
     /// Trials to claim now: enough to fill the slots and to have some at hand.
     pub(crate) fn wanted(&self) -> u32 {
-        let at_hand = (self.slots / 2).max(1);
         let held = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
         // A claim for one trial costs as much as a claim for many.
-        let wanted = (self.slots + at_hand).saturating_sub(held);
-        if wanted * 2 >= at_hand { wanted } else { 0 }
+        let wanted = (self.slots + self.at_hand).saturating_sub(held);
+        if wanted * 2 >= self.at_hand { wanted } else { 0 }
+    }
+
+    /// A claim brought trials.
+    pub(crate) fn granted(&mut self, now: Instant) {
+        self.granted_at = Some(now);
+    }
+
+    /// Trials that are over in no time are claimed in larger numbers, those that last in smaller ones.
+    pub(crate) fn pace(&mut self, now: Instant) {
+        let Some(granted_at) = self.granted_at else { return };
+        let least = fewest_at_hand(self.slots);
+        self.at_hand = if now - granted_at < SOON {
+            (self.at_hand * 2).min(least.max(self.slots * MOST_AT_HAND_PER_SLOT))
+        } else {
+            (self.at_hand / 2).max(least)
+        };
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -121,11 +149,19 @@ impl Executor {
         }
     }
 
-    /// Returns when a trial has ended and its slot is free. Waits for ever while none is played.
+    /// Returns when trials have ended and their slots are free. Waits for ever while none is played.
     pub(crate) async fn finished(&mut self) {
         let Some(ended) = self.tasks.join_next_with_id().await else {
             return std::future::pending().await;
         };
+        self.free(ended);
+        // Many that ended meanwhile cost the caller one look at everything.
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            self.free(ended);
+        }
+    }
+
+    fn free(&mut self, ended: Result<(Id, Attempt), JoinError>) {
         match ended {
             Ok((task, attempt)) => {
                 self.by_task.remove(&task);
@@ -233,6 +269,10 @@ pub(crate) enum LeaseError {
     Plan(String),
 }
 
+fn fewest_at_hand(slots: u32) -> u32 {
+    (slots / 2).max(1)
+}
+
 /// Neighbouring attempts of one run and epoch as one range.
 fn ranges(attempts: BTreeSet<&Attempt>) -> Vec<v1::Held> {
     let mut sorted: Vec<&Attempt> = attempts.into_iter().collect();
@@ -288,6 +328,23 @@ mod tests {
             }
         }
         assert!(executor.knows(&first.expect("a hundred plans")), "of the first plan a trial is held");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn quick_trials_are_claimed_in_larger_numbers() {
+        let mut executor = Executor::new(10, Cast::plain().resources(), Outbox::new(Gate::new()), Gate::new());
+        executor.pace(Instant::now());
+        assert_eq!(executor.wanted(), 15);
+        let paced = |executor: &mut Executor, after| {
+            let now = Instant::now();
+            executor.granted(now);
+            executor.pace(now + after);
+            executor.wanted()
+        };
+        let quick: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON / 2)).collect();
+        assert_eq!(quick, [20, 30, 50, 90, 90, 90]);
+        let slow: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON)).collect();
+        assert_eq!(slow, [50, 30, 20, 15, 15, 15]);
     }
 
     #[test]

@@ -16,8 +16,9 @@ use tonic::{Streaming, transport::Channel};
 use super::{Config, Drain, RECONNECT};
 use crate::{executor::Executor, gate::Gate, outbox::Outbox};
 
-/// Results are sent at most this long after they came, so that many of them share a batch.
-const LINGER: Duration = Duration::from_millis(10);
+/// Results are sent at most this long after they came, so that many of them share a batch: a commit costs the
+/// same for one as for hundreds.
+const LINGER: Duration = Duration::from_millis(50);
 /// How long the last word may take to arrive.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Between two claims, where the last one brought what cannot be played.
@@ -213,6 +214,8 @@ impl<'a> Session<'a> {
                 self.claim_open = false;
                 if grant.leases.is_empty() {
                     self.not_before = Instant::now() + Duration::from_millis(u64::from(grant.retry_millis.max(10)));
+                } else {
+                    self.executor.granted(Instant::now());
                 }
                 for lease in grant.leases {
                     if self.leaving.is_some() {
@@ -310,6 +313,7 @@ impl<'a> Session<'a> {
 
     fn claim_if_wanted(&mut self) {
         if !self.claim_open && self.executor.wanted() > 0 && Instant::now() >= self.not_before {
+            self.executor.pace(Instant::now());
             self.claim += 1;
             self.claim_open = true;
             self.say_claim();

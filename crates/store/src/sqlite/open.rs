@@ -19,6 +19,9 @@ use crate::Error;
 /// As the first migration sets it: "gabf".
 const APPLICATION_ID: i64 = 0x6761_6266;
 const READERS: u32 = 4;
+/// Pages in the log (16 MiB) that are written back into the file at once: a page that several commits filled is
+/// written once then.
+const CHECKPOINT_PAGES: &str = "4096";
 
 pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
     let lock = lock(path)?;
@@ -26,6 +29,7 @@ pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
         .filename(path)
         .create_if_missing(true)
         .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .busy_timeout(Duration::from_secs(5))
         .disable_statement_logging();
     let connection = prepare(&options).await.map_err(|error| named(path, error))?;
