@@ -16,11 +16,12 @@ pub(crate) mod sse;
 mod wait;
 pub mod written;
 
-pub use reqwest::{
-    Method, StatusCode, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+pub use ::http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    header::{AUTHORIZATION, CONTENT_TYPE},
 };
+pub use url::Url;
 
 pub use address::address;
 pub use answer::{Answer, Event, Events};
-pub use sender::{Call, Sender};
+pub use sender::{Call, Sender, Unusable};

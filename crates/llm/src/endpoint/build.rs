@@ -8,8 +8,9 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Url, header::AUTHORIZATION};
+use ::http::header::AUTHORIZATION;
 use secrecy::ExposeSecret;
+use url::Url;
 
 use crate::{
     Model,
@@ -54,7 +55,7 @@ pub enum Error {
     #[error("the price of endpoint {endpoint} is not an amount of money")]
     Price { endpoint: String },
     #[error("the client of endpoint {endpoint} cannot be set up")]
-    Client { endpoint: String, source: reqwest::Error },
+    Client { endpoint: String, source: http::Unusable },
 }
 
 impl Endpoint {
@@ -67,7 +68,7 @@ impl Endpoint {
         let (model, in_flight): (Arc<dyn Model>, _) = match settings.kind {
             Kind::Openai => {
                 let client = openai::Client::new(name, client_settings(name, settings)?)
-                    .map_err(|source| Error::Client { endpoint: endpoint(), source: source.without_url() })?;
+                    .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
                 let priced = Priced::new(TimeLimit::new(client, limit), settings.price);
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)

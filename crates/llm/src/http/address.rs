@@ -1,6 +1,6 @@
 //! The address of a server, as people write it.
 
-use reqwest::Url;
+use url::Url;
 
 /// Checks an address of the settings. Its fragment is dropped, which no server ever sees.
 ///

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use reqwest::{
+use ::http::{
     Response, StatusCode,
     header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap},
 };
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout};
 
 use crate::Error;
@@ -26,7 +29,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// The head of an answer, and when the call that it answers was on a warm connection.
 #[derive(Debug)]
 pub struct Answer {
-    response: Response,
+    response: Response<Incoming>,
     sent: Instant,
     connect: Option<Duration>,
 }
@@ -56,11 +59,11 @@ pub struct Event {
 pub(crate) enum Ending {
     Whole,
     TooLong,
-    Broken(reqwest::Error),
+    Broken(hyper::Error),
 }
 
 impl Answer {
-    pub(crate) fn new(response: Response, sent: Instant, connect: Option<Duration>) -> Self {
+    pub(crate) fn new(response: Response<Incoming>, sent: Instant, connect: Option<Duration>) -> Self {
         Self { response, sent, connect }
     }
 
@@ -113,16 +116,24 @@ impl Answer {
         Events { sender, answer: self, reader: Reader::default(), bytes: 0, ended: false, came }
     }
 
-    pub(crate) fn response(&mut self) -> &mut Response {
-        &mut self.response
+    /// The next piece of the body; `None` at its end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
+        while let Some(frame) = self.response.body_mut().frame().await {
+            // What is no data is a trailer, which nobody reads.
+            if let Ok(data) = frame?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
     }
 
     /// What comes of a body, up to `most` bytes, and how it ends.
     pub(crate) async fn body(&mut self, most: usize) -> (Vec<u8>, Ending) {
-        let expected = self.response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let expected =
+            self.response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         let mut body = Vec::with_capacity(expected.min(most));
         loop {
-            match self.response.chunk().await {
+            match self.chunk().await {
                 Ok(Some(chunk)) => {
                     body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
                     if body.len() == most {
@@ -137,7 +148,7 @@ impl Answer {
 
     /// Reads on for a moment after the last word of a stream: unread, its end would cost the connection.
     pub(crate) async fn linger(&mut self) {
-        let _ = timeout(LINGER, self.response.chunk()).await;
+        let _ = timeout(LINGER, self.chunk()).await;
     }
 }
 
@@ -151,10 +162,10 @@ impl Events<'_> {
             if self.ended {
                 return Ok(None);
             }
-            let chunk = match self.answer.response.chunk().await {
+            let chunk = match self.answer.chunk().await {
                 Ok(chunk) => chunk,
                 Err(error) => {
-                    return Err(self.sender.malformed(format!("the stream breaks off: {}", chain(error)), b""));
+                    return Err(self.sender.malformed(format!("the stream breaks off: {}", chain(&error)), b""));
                 }
             };
             self.came = Instant::now();

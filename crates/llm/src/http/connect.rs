@@ -1,14 +1,16 @@
-//! Connecting, told apart from asking: reqwest does both in one call and says nothing of the first.
+//! Connecting, told apart from asking: hyper does both in one call and says nothing of the first.
 
 use std::{
     cell::Cell,
     future::Future,
+    io,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
-use tokio::time::Instant;
-use tower::{Layer, Service};
+use tokio::time::{Instant, timeout};
+use tower::{BoxError, Service};
 
 tokio::task_local! {
     /// When the connection that this call waited for was there.
@@ -28,58 +30,69 @@ pub(crate) async fn watch<F: Future>(call: F) -> (F::Output, Option<Instant>) {
         .await
 }
 
-/// The layer round reqwest's connector that notes when it is done.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Note;
-
+/// A connector that gives up after a while, and notes when it is done.
 #[derive(Debug, Clone)]
-pub(crate) struct Noted<S>(S);
+pub(crate) struct Noted<S> {
+    connector: S,
+    within: Duration,
+}
 
-impl<S> Layer<S> for Note {
-    type Service = Noted<S>;
-
-    fn layer(&self, connector: S) -> Noted<S> {
-        Noted(connector)
+impl<S> Noted<S> {
+    pub(crate) fn new(connector: S, within: Duration) -> Self {
+        Self { connector, within }
     }
 }
 
 impl<S, R> Service<R> for Noted<S>
 where
     S: Service<R>,
+    S::Error: Into<BoxError>,
     S::Future: Send + 'static,
 {
     type Response = S::Response;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(context)
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.connector.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, target: R) -> Self::Future {
-        let connecting = self.0.call(target);
+        let within = self.within;
+        let connecting = self.connector.call(target);
         Box::pin(async move {
-            let connection = connecting.await;
+            let Ok(connection) = timeout(within, connecting).await else {
+                let message = format!("no connection within {} ms", within.as_millis());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message).into());
+            };
             // An error means that nobody watches.
             let _ = CONNECTED_AT.try_with(|at| at.set(Some(Instant::now())));
-            connection
+            connection.map_err(Into::into)
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, time::Duration};
+    use std::convert::Infallible;
 
     use tokio::time::sleep;
 
     use super::*;
 
-    fn connector() -> impl Service<(), Response = (), Error = Infallible, Future: Send> {
-        Note.layer(tower::service_fn(|()| async {
+    fn connector() -> impl Service<(), Response = (), Error = BoxError, Future: Send> {
+        let connector = tower::service_fn(|()| async {
             sleep(Duration::from_secs(3)).await;
             Ok::<_, Infallible>(())
-        }))
+        });
+        Noted::new(connector, Duration::from_secs(10))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_never_answers_is_given_up() {
+        let silent = tower::service_fn(|()| std::future::pending::<Result<(), Infallible>>());
+        let error = Noted::new(silent, Duration::from_millis(700)).call(()).await.expect_err("no connection");
+        assert_eq!(error.to_string(), "no connection within 700 ms");
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest as _, Sha256};
 
 use crate::Context;

@@ -1,6 +1,6 @@
 //! What an answer means that is no reply: the status and the body, as one of the errors a caller can act on.
 
-use reqwest::{StatusCode, header::HeaderMap};
+use ::http::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
 use crate::Error;

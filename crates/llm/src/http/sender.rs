@@ -2,14 +2,22 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use reqwest::{
-    Method, Url,
-    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
-    redirect,
+use ::http::{
+    Method, Uri,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT},
+    uri::InvalidUri,
 };
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{self, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use rustls_platform_verifier::ConfigVerifierExt as _;
 use secrecy::SecretString;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::Error;
 
@@ -24,6 +32,14 @@ use super::{
 const MOST_STALE: u32 = 4;
 /// Of an answer that is no reply, kept to be looked at.
 const MOST_PARTIAL_BYTES: usize = 4 << 10;
+/// Servers close connections that nobody uses after a minute or so; there is no use in keeping them longer.
+const KEPT_IDLE: Duration = Duration::from_secs(90);
+/// A connection that waits long for a reply must not be forgotten by what stands between.
+const PROBED_EVERY: Duration = Duration::from_secs(15);
+const MOST_PROBES: u32 = 3;
+
+/// A call in the form in which it leaves.
+pub(crate) type Outgoing = ::http::Request<Full<Bytes>>;
 
 /// What is sent. A body is JSON unless the headers say otherwise.
 #[derive(Debug, Clone)]
@@ -36,39 +52,48 @@ pub struct Call {
 
 /// The connections to one server, and the keys that its errors must not show.
 ///
-/// Times are measured from the moment a request is given to reqwest or, where that has to connect first, from the
-/// moment the connection is there: reqwest does not show the socket.
+/// Times are measured from the moment a request is given to hyper or, where that has to connect first, from the
+/// moment the connection is there: hyper does not show the socket.
+///
+/// Nothing is done on its behalf: no redirect, which could carry the key to another host, no proxy from the
+/// environment, which is not in the plan, and no try that is not counted.
 #[derive(Debug)]
 pub struct Sender {
     name: String,
-    http: reqwest::Client,
+    http: legacy::Client<connect::Noted<HttpsConnector<HttpConnector>>, Full<Bytes>>,
     secrets: Secrets,
+}
+
+/// Why nothing can be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    #[error("read the certificates that this machine trusts")]
+    Certificates(#[from] rustls::Error),
+    #[error("use the address")]
+    Address(#[from] InvalidUri),
 }
 
 impl Sender {
     /// `name` is the endpoint's in errors. Needs a default crypto provider of rustls, which the binary installs
     /// first of all.
-    pub fn new(
-        name: impl Into<String>,
-        keys: Vec<SecretString>,
-        connect_within: Duration,
-    ) -> Result<Self, reqwest::Error> {
-        let http = reqwest::Client::builder()
-            .user_agent(concat!("gabfest/", env!("CARGO_PKG_VERSION")))
-            .tcp_nodelay(true)
+    pub fn new(name: impl Into<String>, keys: Vec<SecretString>, connect_within: Duration) -> Result<Self, Unusable> {
+        let mut plain = HttpConnector::new();
+        plain.enforce_http(false);
+        plain.set_nodelay(true);
+        plain.set_keepalive(Some(PROBED_EVERY));
+        plain.set_keepalive_interval(Some(PROBED_EVERY));
+        plain.set_keepalive_retries(Some(MOST_PROBES));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(rustls::ClientConfig::with_platform_verifier()?)
+            .https_or_http()
             // HTTP/2 would send all calls over one connection and hold back those above the server's limit
             // of streams: a wait that would pass for latency.
-            .http1_only()
-            .pool_max_idle_per_host(usize::MAX)
-            .connector_layer(connect::Note)
-            .connect_timeout(connect_within)
-            // A redirect could carry the key to another host, and a proxy from the environment is not in the plan.
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .referer(false)
-            // Tries are counted, paced and reported by our own layer.
-            .retry(reqwest::retry::never())
-            .build()?;
+            .enable_http1()
+            .wrap_connector(plain);
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(KEPT_IDLE)
+            .build(connect::Noted::new(connector, connect_within));
         Ok(Self { name: name.into(), http, secrets: Secrets::new(keys) })
     }
 
@@ -79,16 +104,18 @@ impl Sender {
 
     /// The head of the answer, whatever its status is.
     pub async fn send(&self, call: &Call) -> Result<Answer, Error> {
-        self.execute(|| {
-            let mut request = reqwest::Request::new(call.method.clone(), call.url.clone());
-            *request.headers_mut() = call.headers.clone();
-            if let Some(body) = &call.body {
-                request.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-                *request.body_mut() = Some(body.clone().into());
-            }
-            request
-        })
-        .await
+        let mut headers = call.headers.clone();
+        if call.body.is_some() {
+            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        }
+        let uri = uri(&call.url).map_err(|error| Error::Unreachable {
+            endpoint: self.name.clone(),
+            status: None,
+            sent: false,
+            message: self.secrets.hide(chain(&error)),
+        })?;
+        let body = call.body.clone().unwrap_or_default();
+        self.execute(|| outgoing(call.method.clone(), uri.clone(), headers.clone(), body.clone())).await
     }
 
     /// The whole body of an answer whose status is success; any other is the error that it stands for.
@@ -107,7 +134,7 @@ impl Sender {
                 Err(self.malformed(format!("a body of more than {MOST_BODY_BYTES} bytes"), &body))
             }
             (body, Ending::Broken(error)) => {
-                Err(self.malformed(format!("the body breaks off: {}", chain(error)), &body))
+                Err(self.malformed(format!("the body breaks off: {}", chain(&error)), &body))
             }
         }
     }
@@ -138,42 +165,50 @@ impl Sender {
     /// A connection that was kept may have been closed by the server just before it is used again. Such a call is
     /// sent anew, as HTTP clients do for calls with an `Idempotency-Key` (RFC 9110, 9.2.2), which all of ours have;
     /// a server that closes a connection made for the call has failed, and that is not repeated here.
-    pub(crate) async fn execute(&self, call: impl Fn() -> reqwest::Request) -> Result<Answer, Error> {
+    pub(crate) async fn execute(&self, call: impl Fn() -> Outgoing) -> Result<Answer, Error> {
         let mut stale = 0;
         loop {
             let began = Instant::now();
-            let (response, connected_at) = connect::watch(self.http.execute(call())).await;
+            let (response, connected_at) = connect::watch(self.http.request(call())).await;
             match response {
                 Ok(response) => {
                     // The latency of a call begins on a warm connection.
                     let sent = connected_at.unwrap_or(began);
                     return Ok(Answer::new(response, sent, connected_at.map(|at| at - began)));
                 }
-                Err(error)
-                    if connected_at.is_none() && error.is_request() && !error.is_connect() && stale < MOST_STALE =>
-                {
-                    stale += 1;
-                }
+                Err(error) if connected_at.is_none() && !error.is_connect() && stale < MOST_STALE => stale += 1,
                 Err(error) => return Err(self.unreachable(error)),
             }
         }
     }
 
-    fn unreachable(&self, error: reqwest::Error) -> Error {
+    fn unreachable(&self, error: legacy::Error) -> Error {
         Error::Unreachable {
             endpoint: self.name.clone(),
             status: None,
             sent: !error.is_connect(),
-            message: self.secrets.hide(chain(error)),
+            message: self.secrets.hide(chain(&error)),
         }
     }
 }
 
-/// An error of reqwest with its causes, which it keeps out of its own words, and without the address.
-pub(crate) fn chain(error: reqwest::Error) -> String {
-    let error = error.without_url();
+/// The address as hyper wants it, which it may be too long for.
+pub(crate) fn uri(url: &Url) -> Result<Uri, InvalidUri> {
+    Uri::try_from(url.as_str())
+}
+
+pub(crate) fn outgoing(method: Method, uri: Uri, mut headers: HeaderMap, body: Bytes) -> Outgoing {
+    headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("gabfest/", env!("CARGO_PKG_VERSION"))));
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+    let mut request = ::http::Request::new(Full::new(body));
+    (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
+    request
+}
+
+/// An error with its causes, which hyper keeps out of its own words.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
+    let mut cause = error.source();
     while let Some(inner) = cause {
         text.push_str(": ");
         text.push_str(&inner.to_string());

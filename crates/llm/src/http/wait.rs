@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use ::http::header::{DATE, HeaderMap, RETRY_AFTER};
 
 /// `retry-after-ms`, then `Retry-After`, then the later of `x-ratelimit-reset-requests` and `-tokens`.
 ///
@@ -64,8 +64,8 @@ fn spelled(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use ::http::header::{HeaderName, HeaderValue};
     use proptest::prelude::*;
-    use reqwest::header::{HeaderName, HeaderValue};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use ::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::key::{self, KeyRef};

@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
-use reqwest::{
-    Method, Url,
+use ::http::{
+    Method, Uri,
     header::{CONTENT_TYPE, HeaderMap, HeaderValue},
 };
+use async_trait::async_trait;
 use secrecy::SecretString;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::{
     Error, Model, Reply, Request, Task, Timing,
     http::{
-        Answer, Sender,
+        self, Answer, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
         headers,
-        sender::chain,
+        sender::{Outgoing, Unusable, chain, outgoing},
         sse,
     },
 };
@@ -49,7 +50,9 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Client {
     sender: Sender,
-    url: Url,
+    completions: Uri,
+    embeddings: Uri,
+    moderations: Uri,
     model: String,
     headers: HeaderMap,
     stream: bool,
@@ -58,13 +61,16 @@ pub struct Client {
 
 impl Client {
     /// Needs a default crypto provider of rustls, which the binary installs first of all.
-    pub fn new(name: impl Into<String>, settings: Settings) -> Result<Self, reqwest::Error> {
+    pub fn new(name: impl Into<String>, settings: Settings) -> Result<Self, Unusable> {
         let sender = Sender::new(name, settings.keys, settings.connect_within)?;
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let address = |task| http::sender::uri(&measure::address(&settings.url, task));
         Ok(Self {
             sender,
-            url: settings.url,
+            completions: address(Task::Complete)?,
+            embeddings: address(Task::Embed)?,
+            moderations: address(Task::Moderate)?,
             model: settings.model,
             headers,
             stream: settings.stream,
@@ -93,14 +99,15 @@ impl Client {
         Ok(reply)
     }
 
-    fn call(&self, request: &Request) -> reqwest::Request {
+    fn call(&self, request: &Request) -> Outgoing {
         let mut headers = self.headers.clone();
         headers::write(&request.context, &mut headers);
-        // Not by way of a builder, which would copy the headers one by one.
-        let mut call = reqwest::Request::new(Method::POST, measure::address(&self.url, request.task));
-        *call.headers_mut() = headers;
-        *call.body_mut() = Some(self.body_of(request).into());
-        call
+        let address = match request.task {
+            Task::Embed => &self.embeddings,
+            Task::Moderate => &self.moderations,
+            Task::Complete | Task::Extract | Task::Follow => &self.completions,
+        };
+        outgoing(Method::POST, address.clone(), headers, self.body_of(request).into())
     }
 
     fn body_of(&self, request: &Request) -> Vec<u8> {
@@ -135,9 +142,9 @@ impl Client {
         let mut reader = sse::Reader::default();
         let mut bytes = 0;
         let outcome = loop {
-            let chunk = match answer.response().chunk().await {
+            let chunk = match answer.chunk().await {
                 Ok(chunk) => chunk,
-                Err(error) => break Err(Trouble::Malformed(format!("the stream breaks off: {}", chain(error)))),
+                Err(error) => break Err(Trouble::Malformed(format!("the stream breaks off: {}", chain(&error)))),
             };
             let at = Instant::now();
             match &chunk {

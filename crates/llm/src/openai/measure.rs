@@ -2,9 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::Url;
 
 use crate::{Reply, Request, Task, Usage, estimate, http::rejection::Fault};
 
