@@ -168,17 +168,8 @@ fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
 }
 
 fn wants_execution(script: &Script) -> bool {
-    let is_command = |check: &scenario::Check| matches!(check.rule, Rule::CommandExitCodeIs { .. });
-    script.scenario.steps.iter().any(|step| {
-        let in_conversation = match &step.action {
-            Action::Execute { .. } => true,
-            Action::Converse(conversation) => {
-                conversation.turn_checks.iter().chain(&conversation.final_checks).any(is_command)
-            }
-            Action::Say { .. } | Action::Examine(_) => false,
-        };
-        in_conversation || step.checks.iter().any(is_command)
-    })
+    script.scenario.steps.iter().any(|step| matches!(step.action, Action::Execute { .. }))
+        || script.scenario.checks().any(|check| matches!(check.rule, Rule::CommandExitCodeIs { .. }))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod args;
 mod assemble;
 mod check;
 mod clock;
+mod compiled;
 mod diagnostics;
 mod embedded;
 mod estimate;

@@ -9,7 +9,7 @@ use scenario::{
     read::Reading,
 };
 
-use crate::{args::Selection, diagnostics, exit::usage, settings::Read};
+use crate::{args::Selection, compiled, diagnostics, exit::usage, settings::Read};
 
 /// Reads what is selected and plans it. Findings are printed; errors among them end it.
 pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
@@ -64,7 +64,10 @@ pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
     let beside = beside.filter(|folder| folder.is_dir());
     let library = read.settings.personas.iter().map(|path| read.folder.join(path));
     let all: Vec<PathBuf> = paths.iter().cloned().chain(beside).chain(library).collect();
-    scenario::read::read(&all)
+    let mut reading = scenario::read::read(&all);
+    let faults = compiled::faults(&reading);
+    reading.diagnostics.extend(faults);
+    reading
 }
 
 /// Prints what would be played and what it may take.

@@ -60,6 +60,27 @@ pub enum Error {
     Language { code: String },
 }
 
+impl Error {
+    /// What whoever wrote the check may do.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Pattern { .. } => {
+                "patterns run in linear time, so there is no look-around and there are no backreferences"
+            }
+            Self::Schema { .. } => "a JSON Schema of any draft from 4 on, without references to other documents",
+            Self::TooLong { .. } => "let capitals count, or look for a shorter text",
+            Self::Empty { .. } => "write what it must be; a check that nothing can fail would always pass",
+            Self::Group { .. } => "a group is named so: `(?<name>…)`",
+            Self::NotAboutText { .. } => {
+                "within another one stand `equals`, `contains`, `regex_match`, `number` and the like"
+            }
+            Self::Invalid { .. } => "docs/evaluators.md shows what may be written",
+            Self::Language { .. } => "an ISO 639 code of one of about seventy languages, such as `en`, `de` or `jpn`",
+        }
+    }
+}
+
 /// Makes an evaluator of a check.
 ///
 /// # Errors

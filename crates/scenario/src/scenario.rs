@@ -35,6 +35,20 @@ pub struct Scenario {
     pub expect_failure: bool,
 }
 
+impl Scenario {
+    /// All checks, step by step; those of a conversation before those of its step.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.steps.iter().flat_map(|step| {
+            let conversation = match &step.action {
+                Action::Converse(conversation) => Some(conversation),
+                _ => None,
+            };
+            let inner = conversation.into_iter().flat_map(|one| one.turn_checks.iter().chain(&one.final_checks));
+            inner.chain(&step.checks)
+        })
+    }
+}
+
 /// Where a scenario was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Source {

@@ -92,10 +92,10 @@ impl Walk<'_> {
 
     /// The choice that says yes or no; where none does, the choices name things and are taken in turn.
     fn choice(&self, choices: &[Value], place: Place<'_>) -> Value {
-        const GOOD: [&str; 9] =
-            ["yes", "pass", "passed", "true", "good", "correct", "achieved", "satisfied", "positive"];
-        const BAD: [&str; 9] =
-            ["no", "fail", "failed", "false", "bad", "incorrect", "not_achieved", "unsatisfied", "negative"];
+        const GOOD: [&str; 10] =
+            ["yes", "pass", "passed", "true", "good", "correct", "achieved", "satisfied", "positive", "met"];
+        const BAD: [&str; 10] =
+            ["no", "fail", "failed", "false", "bad", "incorrect", "not_achieved", "unsatisfied", "negative", "not_met"];
         let wanted = if self.finding.good { GOOD } else { BAD };
         let says = |choice: &&Value| match choice {
             Value::String(text) => wanted.iter().any(|word| word.eq_ignore_ascii_case(text)),

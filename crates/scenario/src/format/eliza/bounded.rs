@@ -52,6 +52,14 @@ bounded! {
     TotalMillis: u64, "integer", 10_000.0 to None;
     /// A span of time, in milliseconds.
     Millis: u64, "integer", 0.0 to None;
+    /// A number of things, perhaps none.
+    Amount: u64, "integer", 0.0 to None;
+    /// US dollars.
+    Dollars: f64, "number", 0.0 to None;
+    /// How alike two texts are.
+    Cosine: f64, "number", -1.0 to Some(1.0);
+    /// How often a judge is asked.
+    Votes: u32, "integer", 1.0 to Some(100.0);
     /// A number of things, at least one.
     Count: u32, "integer", 1.0 to Some(4_294_967_295.0);
     /// How often a case is repeated.

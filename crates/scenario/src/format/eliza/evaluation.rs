@@ -1,6 +1,11 @@
-//! `evaluations`: the twelve kinds of check, told apart by their `type`.
+//! `evaluations`: the kinds of check, told apart by their `type`.
 
+mod common;
 mod document;
+mod judged;
+mod limits;
+mod structured;
+mod texts;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,19 +25,38 @@ use document as doc;
 pub(crate) const PATTERN_LIMIT: usize = 1 << 20;
 
 /// All kinds, in the order in which they are documented.
-pub(super) const KINDS: [&str; 12] = [
+pub(super) const KINDS: [&str; 31] = [
     "string_contains",
+    "contains",
+    "starts_with",
+    "ends_with",
+    "equals",
+    "empty",
     "regex_match",
-    "file_exists",
-    "file_contains",
-    "command_exit_code_is",
+    "length",
+    "number",
+    "language",
+    "refusal",
+    "json_check",
+    "json_path",
+    "json_schema",
+    "tool_calls",
     "trajectory_contains_action",
+    "semantic_condition",
+    "semantic_similar",
+    "similarity",
     "llm_judge",
+    "rubric",
     "execution_time",
+    "latency",
+    "spend",
     "conversation_length",
     "conversation_flow",
     "user_satisfaction",
     "context_retention",
+    "file_exists",
+    "file_contains",
+    "command_exit_code_is",
 ];
 
 pub(super) fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
@@ -60,7 +84,8 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
         }
     };
     let (description, rule) = rule(kind, part, findings)?;
-    Some(Check { description, ..Check::new(rule, part.line()) })
+    let check = Check { description, ..Check::new(rule, part.line()) };
+    Some(common::read(check, part, findings))
 }
 
 /// Decodes the fields of one kind. The fields see neither `type`, which chose them, nor each other's kinds.
@@ -71,12 +96,11 @@ fn rule(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<
             let case_sensitive = written.case_sensitive;
             (written.description, Rule::StringContains { value: written.value, case_sensitive })
         }
-        "regex_match" => {
-            let written: doc::RegexMatch = fields(part, findings)?;
-            check_pattern(&written.pattern, part, findings);
-            let rule = Rule::RegexMatch { pattern: written.pattern, case_sensitive: false, captures: Vec::new() };
-            (written.description, rule)
-        }
+        "contains" | "starts_with" | "ends_with" | "equals" | "empty" | "regex_match" | "length" | "number"
+        | "language" | "refusal" => texts::read(kind, part, findings)?,
+        "json_check" | "json_path" | "json_schema" | "tool_calls" => structured::read(kind, part, findings)?,
+        "semantic_condition" | "semantic_similar" | "similarity" | "rubric" => judged::read(kind, part, findings)?,
+        "latency" | "spend" => limits::read(kind, part, findings)?,
         "file_exists" => {
             let written: doc::FileExists = fields(part, findings)?;
             check_path(&written.path, part, findings);
@@ -153,7 +177,43 @@ fn rule(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<
 }
 
 fn fields<T: DeserializeOwned + schemars::JsonSchema>(part: &Part<'_>, findings: &mut Findings) -> Option<T> {
-    part.decode_without(&["type"], findings)
+    let [negate, weight, required] = common::KEYS;
+    part.decode_without(&["type", negate, weight, required], findings)
+}
+
+/// The checks of a value that an evaluation takes out of the text.
+fn read_text_checks(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
+    let mut checks = Vec::with_capacity(parts.len());
+    for part in parts {
+        let Some(check) = read(part, findings) else { continue };
+        if !check.rule.is_about_text() {
+            let message = format!("`{}` is not about a text, so it cannot stand within another one", check.rule.kind());
+            findings.error(part.spot_of("type"), message);
+            findings.help("within another one stand `equals`, `contains`, `regex_match`, `number` and the like");
+        }
+        common::warn_within(part, findings);
+        checks.push(check);
+    }
+    checks
+}
+
+/// The list of checks under a key.
+fn read_within(part: &Part<'_>, key: &str, findings: &mut Findings) -> Vec<Check> {
+    read_text_checks(&part.items_of(key), findings)
+}
+
+/// The mapping of names to lists of checks under a key.
+fn read_map(part: &Part<'_>, key: &str, findings: &mut Findings) -> Vec<(String, Vec<Check>)> {
+    let entries = part.get(key).map_or_else(Vec::new, |part| part.entries());
+    let mut lists = Vec::with_capacity(entries.len());
+    for (name, list) in entries {
+        if list.items().is_empty() {
+            findings.error(list.spot(), format!("expected a list of evaluations for `{name}`"));
+            findings.help("as in `[{type: equals, values: [Lisbon]}]`");
+        }
+        lists.push((name.to_owned(), read_text_checks(&list.items(), findings)));
+    }
+    lists
 }
 
 fn judge(written: doc::LlmJudge, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<String>, Rule)> {
@@ -195,9 +255,20 @@ fn conversation_length(
     (written.description, Rule::ConversationLength { min_turns, max_turns, optimal_turns, target_range })
 }
 
-fn check_pattern(pattern: &str, part: &Part<'_>, findings: &mut Findings) {
+fn check_pattern(pattern: &str, captures: &[(String, Vec<Check>)], part: &Part<'_>, findings: &mut Findings) {
     let compiled = regex::RegexBuilder::new(pattern).case_insensitive(true).size_limit(PATTERN_LIMIT).build();
-    let Err(error) = compiled else { return };
+    let error = match compiled {
+        Ok(regex) => {
+            let groups: Vec<&str> = regex.capture_names().flatten().collect();
+            for (name, _) in captures.iter().filter(|(name, _)| !groups.contains(&name.as_str())) {
+                let spot = part.get("captures").map_or(part.spot(), |captures| captures.key_spot(name));
+                findings.error(spot, format!("the pattern has no group `{name}`"));
+                findings.help(format!("a group is named so: `(?<{name}>…)`"));
+            }
+            return;
+        }
+        Err(error) => error,
+    };
     let message = match &error {
         regex::Error::CompiledTooBig(_) => "the pattern becomes too large".to_owned(),
         // The last line says what is wrong; those before it draw the pattern.
@@ -228,5 +299,31 @@ fn check_order(low: Option<u64>, high: Option<u64>, part: &Part<'_>, low_key: &s
 fn check_not_empty(length: usize, part: &Part<'_>, key: &str, findings: &mut Findings) {
     if length == 0 {
         findings.error(part.spot_of(key), format!("`{key}` is empty, so there is nothing to judge"));
+    }
+}
+
+/// A list of texts: none is none to look for, and an empty one is found everywhere.
+fn check_values(values: &[String], part: &Part<'_>, key: &str, findings: &mut Findings) {
+    check_not_empty(values.len(), part, key, findings);
+    if values.iter().any(|value| value.trim().is_empty()) {
+        findings.error(part.spot_of(key), format!("`{key}` holds an empty text, which every text would satisfy"));
+    }
+}
+
+/// One end must be written, and the range must hold something.
+fn check_range<N: PartialOrd + std::fmt::Display>(
+    min: Option<N>,
+    max: Option<N>,
+    part: &Part<'_>,
+    findings: &mut Findings,
+) {
+    match (min, max) {
+        (None, None) => {
+            findings.error(part.spot(), "there is no range: expected `min` or `max`");
+        }
+        (Some(min), Some(max)) if min > max => {
+            findings.error(part.spot_of("min"), format!("`min` is {min}, more than the most allowed, {max}"));
+        }
+        _ => {}
     }
 }

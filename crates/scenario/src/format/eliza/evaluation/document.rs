@@ -4,6 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::{
+    common,
+    judged::{Rubric, SemanticCondition, SemanticSimilar, Similarity},
+    limits::{Latency, Spend},
+    structured::{JsonCheck, JsonPath, JsonSchemaDocument, ToolCalls},
+    texts::{Contains, Empty, EndsWith, Equals, Language, Length, Number, Refusal, RegexMatch, StartsWith},
+};
 use crate::{
     check::{FlowPattern, SatisfactionMethod},
     format::eliza::bounded::{Count, ExitCode, Millis, Share, Temperature, Words},
@@ -11,24 +18,43 @@ use crate::{
 
 /// One check, told apart by its `type`.
 #[derive(Debug, JsonSchema)]
-#[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = common::describe)]
 #[expect(
     dead_code,
     reason = "the choice is described here and made by hand, so that each kind's faults keep their places"
 )]
 pub(crate) enum EvaluationDocument {
     StringContains(StringContains),
+    Contains(Contains),
+    StartsWith(StartsWith),
+    EndsWith(EndsWith),
+    Equals(Equals),
+    Empty(Empty),
     RegexMatch(RegexMatch),
-    FileExists(FileExists),
-    FileContains(FileContains),
-    CommandExitCodeIs(CommandExitCodeIs),
+    Length(Length),
+    Number(Number),
+    Language(Language),
+    Refusal(Refusal),
+    JsonCheck(JsonCheck),
+    JsonPath(JsonPath),
+    JsonSchema(JsonSchemaDocument),
+    ToolCalls(ToolCalls),
     TrajectoryContainsAction(TrajectoryContainsAction),
+    SemanticCondition(SemanticCondition),
+    SemanticSimilar(SemanticSimilar),
+    Similarity(Similarity),
     LlmJudge(LlmJudge),
+    Rubric(Rubric),
     ExecutionTime(ExecutionTime),
+    Latency(Latency),
+    Spend(Spend),
     ConversationLength(ConversationLength),
     ConversationFlow(ConversationFlow),
     UserSatisfaction(UserSatisfaction),
     ContextRetention(ContextRetention),
+    FileExists(FileExists),
+    FileContains(FileContains),
+    CommandExitCodeIs(CommandExitCodeIs),
 }
 
 /// The reply contains a text.
@@ -41,15 +67,6 @@ pub(crate) struct StringContains {
     /// Whether capitals count.
     #[serde(default)]
     pub(crate) case_sensitive: bool,
-}
-
-/// The reply matches a regular expression, capitals ignored.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct RegexMatch {
-    /// Words for people.
-    pub(crate) description: Option<String>,
-    /// Looked for anywhere in the reply.
-    pub(crate) pattern: String,
 }
 
 /// A file exists when the step is over.
