@@ -12,7 +12,12 @@ use serde_json::{Map, Value};
 /// `None` where the scenario expects nothing in particular, as in a conversation with a simulated user.
 pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
     let Action::Say { expected: Some(expected), .. } = &step.action else { return None };
-    let tool_calls = step.checks.iter().filter(|check| !check.negated).flat_map(calls_of).map(call).collect();
+    let listed: Vec<&ExpectedCall> = step.checks.iter().filter(|check| !check.negated).flat_map(calls_of).collect();
+    // A check that only names a tool is answered by the call that another one describes.
+    let is_described = |call: &ExpectedCall| {
+        call.arguments.is_none() && listed.iter().any(|other| other.name == call.name && other.arguments.is_some())
+    };
+    let tool_calls = listed.iter().filter(|call| !is_described(call)).map(|expected| call(expected)).collect();
     Some(Arc::new(Cue { text: expected.text(), tool_calls }))
 }
 
@@ -78,7 +83,16 @@ mod tests {
             expected: expected.map(|text| Message::text_of(Speaker::Agent, text)),
             timeout_ms: 1,
         };
-        let checks = vec![Check::new(rule(CallOrder::AnyOrder), 1), Check::new(rule(CallOrder::Forbidden), 2)];
+        let bare = ToolCallsRule {
+            calls: vec![ExpectedCall { arguments: None, ..listed.clone() }],
+            order: CallOrder::AnyOrder,
+            pick: CallPick::Any,
+        };
+        let checks = vec![
+            Check::new(rule(CallOrder::AnyOrder), 1),
+            Check::new(Rule::ToolCalls(bare), 1),
+            Check::new(rule(CallOrder::Forbidden), 2),
+        ];
         let step = Step { name: None, action: say(Some("Pizza")), checks, line: 1 };
         let cue = of_step(&step).expect("something is expected");
         assert_eq!((cue.text.as_str(), cue.tool_calls.len()), ("Pizza", 1));

@@ -162,6 +162,15 @@ pub(crate) struct Run {
     pub(crate) capacity: Capacity,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// Print every word and finding while the run goes on, in the plan's order
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "quiet")]
+    pub(crate) log: Option<Log>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Log {
+    /// With the headings of skUnit
+    Skunit,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -24,6 +24,7 @@ const PIPE_BYTES: usize = 1 << 20;
 
 pub(crate) struct Embedded {
     client: Client,
+    channel: Channel,
     worker: Option<JoinHandle<Result<(), worker::Error>>>,
     coordinator: JoinHandle<()>,
     store: Arc<Sqlite>,
@@ -74,11 +75,18 @@ impl Embedded {
                 Some(tokio::spawn(worker.run(channel(pipes.clone()), drain_worker.clone())))
             }
         };
-        Ok(Self { client: follow::client(channel(pipes)), worker, coordinator, store, drain_worker, drain_coordinator })
+        let channel = channel(pipes);
+        let client = follow::client(channel.clone());
+        Ok(Self { client, channel, worker, coordinator, store, drain_worker, drain_coordinator })
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
         &mut self.client
+    }
+
+    /// For somebody who asks while the other client is in use.
+    pub(crate) fn second_client(&self) -> Client {
+        follow::client(self.channel.clone())
     }
 
     /// A handle that makes the worker give back what it plays, at once.
@@ -105,7 +113,7 @@ impl Embedded {
             }
         }
         self.drain_coordinator.cancel();
-        drop(self.client);
+        drop((self.client, self.channel));
         let _ = self.coordinator.await;
         // Whoever still holds the store is a connection that is being closed; the next to open it tidies up then.
         if let Ok(store) = Arc::try_unwrap(self.store)

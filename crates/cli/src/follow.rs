@@ -120,14 +120,26 @@ pub(crate) async fn each_trial(
     run: &RunId,
     mut take: impl FnMut(&Trial, &[Turn]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let request = v1::ExportRequest { run: run.as_str().to_owned(), first: 0 };
+    trials_from(client, run, 0, |trial, turns| take(trial, turns).map(|()| true)).await
+}
+
+/// The same from a trial on, until somebody has enough.
+pub(crate) async fn trials_from(
+    client: &mut Client,
+    run: &RunId,
+    first: u64,
+    mut take: impl FnMut(&Trial, &[Turn]) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let request = v1::ExportRequest { run: run.as_str().to_owned(), first };
     let unreadable = |status: tonic::Status| anyhow!("the trials cannot be read: {}", status.message());
     let mut trials = client.runs.export(request).await.map_err(unreadable)?.into_inner();
     while let Some(exported) = trials.next().await {
         let exported = exported.map_err(unreadable)?;
         let trial = proto::trial::from_wire(exported.trial.ok_or_else(|| anyhow!("a trial came without its record"))?)?;
         let turns = exported.turns.into_iter().map(proto::turn::from_wire).collect::<Result<Vec<_>, _>>()?;
-        take(&trial, &turns)?;
+        if !take(&trial, &turns)? {
+            break;
+        }
     }
     Ok(())
 }

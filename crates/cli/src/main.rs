@@ -12,6 +12,7 @@ mod exit;
 mod follow;
 mod init;
 mod knowledge_base;
+mod log;
 mod mock;
 mod plan;
 mod progress;

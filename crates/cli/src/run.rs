@@ -1,12 +1,15 @@
 //! `gabfest run`: plan, play in this process, report.
 
+use anyhow::Context as _;
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     args::Run,
     assemble, clock,
     embedded::{self, Embedded},
     exit::Exit,
     follow::{self, OnInterrupt},
-    plan,
+    log, plan,
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
@@ -28,10 +31,19 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let store = embedded::open(&folder.store()).await?;
     let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
     embedded.submit(&run, &plan).await?;
+    let log_ends = CancellationToken::new();
+    let log = args.log.map(|format| {
+        let client = embedded.second_client();
+        tokio::spawn(log::print(format, client, run.clone(), plan, log_ends.clone()))
+    });
     let hurry = embedded.hurry();
     let last =
-        follow::watch(embedded.client(), &run, args.output.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await?;
-    finish(embedded, &run, &folder, args.output.quiet, last.as_ref()).await
+        follow::watch(embedded.client(), &run, args.output.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await;
+    log_ends.cancel();
+    if let Some(log) = log {
+        log.await.context("failed to print the log")??;
+    }
+    finish(embedded, &run, &folder, args.output.quiet, last?.as_ref()).await
 }
 
 /// Reports what there is, also when the run stopped before its end.

@@ -9,6 +9,7 @@
 //! - [`trials_jsonl`], [`transcripts_jsonl`], [`view`]: one line a trial.
 //! - [`qna`]: the knowledge base that was asked for, with its results.
 //! - [`battery`]: workbooks and distributions of quality batteries.
+//! - [`skunit`]: every word of a run while it is played.
 //! - [`schema`]: the shape of `report.json`.
 //! - `cases`, `matrix`, `reasons`, `failures`, `clip`, `figures`: what the pages share.
 
@@ -29,6 +30,7 @@ pub mod page;
 pub mod qna;
 pub mod schema;
 pub mod selection;
+pub mod skunit;
 pub mod terminal;
 pub mod transcripts_jsonl;
 pub mod trials_jsonl;

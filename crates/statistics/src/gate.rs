@@ -168,11 +168,17 @@ fn enough_evidence(required: Required, cases: &[CaseResult]) -> Gate {
     Gate { name: "enough_evidence".to_owned(), verdict, reason }
 }
 
-/// 0.8 of 5 must be 4 although 0.8 x 5 is a little more in binary.
-const SLACK: f64 = 1e-9;
+/// 0.8 of 5 must be 4 although 0.8 x 5 is a little more in binary, and 0.67 of 3 is meant to be 2.
+const SLACK: f64 = 0.02;
+
+/// How many of so many trials a share stands for.
+#[must_use]
+pub fn required_of(trials: u64, share: f64) -> u64 {
+    (share * trials as f64 - SLACK).ceil().max(0.0) as u64
+}
 
 fn reaches(pass: u64, against: u64, required: f64) -> bool {
-    pass as f64 + SLACK >= required * (pass + against) as f64
+    pass >= required_of(pass + against, required)
 }
 
 fn some_of(names: &[&str]) -> String {

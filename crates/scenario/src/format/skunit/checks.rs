@@ -27,7 +27,11 @@ pub(super) fn read(
             return None;
         }
     };
-    let body = values.fill(&item.text(&page.source));
+    let written = values.fill(&item.text(&page.source));
+    let body = match (kind, expected) {
+        (Kind::Similar, Some(expected)) if written.is_empty() => expected.to_owned(),
+        _ => written,
+    };
     let check = match kind {
         Kind::JsonCheck => {
             if item.body.is_empty() {
@@ -39,10 +43,6 @@ pub(super) fn read(
         }
         Kind::FunctionCall => {
             structured::function_call(item, page, values, findings).map(|rule| Check::new(rule, line))?
-        }
-        Kind::Similar if body.is_empty() => {
-            let expected = expected.map(str::to_owned).into_iter().collect::<Vec<_>>();
-            plain(kind, &expected, item, findings)?
         }
         _ => plain(kind, std::slice::from_ref(&body), item, findings)?,
     };

@@ -96,6 +96,10 @@ fn with_identifier(heading: &str) -> Option<(Option<&str>, Statement<'_>)> {
 /// The keyword that a heading was probably meant to have.
 pub(super) fn meant(heading: &str) -> Option<&'static str> {
     let text = heading.trim();
+    // Without the identifier a statement is text on purpose.
+    if read(text, None).is_some() {
+        return None;
+    }
     let word = text.split_whitespace().next()?;
     let word = if text.starts_with('[') { &text[..=text.find(']')?] } else { word };
     let (known, keyword) = KEYWORDS.iter().find(|(known, _)| {
@@ -160,5 +164,6 @@ mod tests {
         assert_eq!(meant("Answer"), None);
         assert_eq!(meant("Check in at the counter"), None);
         assert_eq!(meant("[1]"), None);
+        assert_eq!(meant("[USER]"), None);
     }
 }

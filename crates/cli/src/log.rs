@@ -1,0 +1,48 @@
+//! `--log`: what is said and found, printed in the plan's order while the run goes on.
+
+use std::time::Duration;
+
+use scenario::{Plan, RunId};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::Log,
+    follow::{self, Client},
+    stdout,
+};
+
+/// Between two looks at what has ended.
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// Prints until `ended`, and then what is left.
+pub(crate) async fn print(
+    format: Log,
+    mut client: Client,
+    run: RunId,
+    plan: Plan,
+    ended: CancellationToken,
+) -> anyhow::Result<()> {
+    let Log::Skunit = format;
+    let mut log = report::skunit::Log::new(plan);
+    let mut next = 0;
+    loop {
+        let last = ended.is_cancelled();
+        // Trials end in any order; those behind one that is being played wait for it.
+        follow::trials_from(&mut client, &run, next, |trial, turns| {
+            if !last && trial.number != next {
+                return Ok(false);
+            }
+            next = trial.number + 1;
+            stdout::write(&log.add(trial, turns))?;
+            Ok(true)
+        })
+        .await?;
+        if last {
+            return Ok(());
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PERIOD) => {}
+            () = ended.cancelled() => {}
+        }
+    }
+}
