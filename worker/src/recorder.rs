@@ -102,6 +102,10 @@ impl llm::Model for Recorded {
         self.model.endpoint()
     }
 
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
     async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
         let held = self.gate.pass().await;
         let began = Instant::now();
@@ -133,7 +137,7 @@ impl llm::Model for Recorded {
             Err(error) => {
                 let cost = (!error.may_have_been_charged()).then_some(Usd(0));
                 let call = failed_call(self.role, self.model.endpoint(), started_micros, began.elapsed(), error);
-                Call { cost, wait_micros: micros(held), ..call }
+                Call { model: self.model.name().to_owned(), cost, wait_micros: micros(held), ..call }
             }
         });
         answer

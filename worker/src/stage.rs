@@ -162,6 +162,7 @@ impl Stage {
                     took = took.min(timeout);
                 }
                 let mut call = failed_call(Role::Agent, agent.name(), started_micros, took, &error);
+                agent.model().clone_into(&mut call.model);
                 call.wait_micros = micros(waited);
                 match &error.spent {
                     Spent::Nothing => call.cost = Some(Usd(0)),

@@ -12,6 +12,11 @@ pub trait Agent: Send + Sync + fmt::Debug {
     /// Its name in the settings.
     fn name(&self) -> &str;
 
+    /// The model that it asks, else its name: what a call is counted under that gave no answer.
+    fn model(&self) -> &str {
+        self.name()
+    }
+
     /// Whether it does something with plugins; where it does not, the trial notes them.
     fn understands_plugins(&self) -> bool;
 

@@ -54,6 +54,10 @@ impl Agent for ModelAgent {
         &self.name
     }
 
+    fn model(&self) -> &str {
+        self.model.name()
+    }
+
     fn understands_plugins(&self) -> bool {
         self.plugins == settings::Plugins::Body
     }

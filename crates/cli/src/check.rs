@@ -1,7 +1,7 @@
 //! `gabfest check`: read files and print what is wrong with them.
 
 use anyhow::anyhow;
-use scenario::plan::Choices;
+use scenario::{Diagnostic, plan::Choices, read::ScenarioFile};
 
 use crate::{
     args::Check,
@@ -15,14 +15,15 @@ pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
     let reading = plan::read_files(&args.paths, &read);
     let mut found = reading.diagnostics.clone();
     // What is fine file by file may still not fit together: a persona that nobody defines, a matrix without end.
-    if !found.iter().any(scenario::Diagnostic::is_error) && !reading.scenarios.is_empty() {
+    if !found.iter().any(Diagnostic::is_error) && !reading.scenarios.is_empty() {
         found.extend(scenario::plan::build(&reading, &Choices::default()).err().unwrap_or_default());
     }
+    found.extend(reading.scenarios.iter().filter(|file| !file.script.scenario.judges_something()).map(unjudged));
     if args.strict {
         scenario::diagnostic::strict(&mut found);
     }
     diagnostics::print(&found);
-    if found.iter().any(scenario::Diagnostic::is_error) {
+    if found.iter().any(Diagnostic::is_error) {
         return Err(usage(anyhow!("{}", diagnostics::count(&found))));
     }
     stdout::line(&format!(
@@ -33,4 +34,11 @@ pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
         diagnostics::count(&found)
     ))?;
     Ok(Exit::Held)
+}
+
+fn unjudged(file: &ScenarioFile) -> Diagnostic {
+    let scenario = &file.script.scenario;
+    let message = format!("the scenario `{}` has no check: nothing will be judged", scenario.name);
+    Diagnostic::warning(scenario.source.path.clone(), scenario.source.line, 0, message)
+        .with_help("without a check every trial ends INCONCLUSIVE; say what the agent's replies must satisfy")
 }

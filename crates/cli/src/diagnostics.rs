@@ -113,8 +113,67 @@ fn span(text: &str, column: usize) -> (usize, usize) {
         text.char_indices().nth(column - 1).map_or(text.len(), |(at, _)| at)
     };
     let rest = &text[start..];
-    let length = rest.find(": ").unwrap_or(rest.trim_end().len());
-    (start, start + length.max(usize::from(!rest.is_empty())).min(rest.len()))
+    let length = scalar(rest, in_flow(&text[..start])).len();
+    (start, start + length.max(rest.chars().next().map_or(0, char::len_utf8)))
+}
+
+/// The key or the value at the beginning of a piece of YAML.
+fn scalar(rest: &str, in_flow: bool) -> &str {
+    let whole = rest.trim_end();
+    let end = match rest.chars().next() {
+        Some(quote @ ('"' | '\'')) => closing_quote(rest, quote),
+        Some('{' | '[') => {
+            let (at, _) = flow_depths(rest).find(|(_, depth)| *depth == 0).unwrap_or((whole.len(), 0));
+            Some(at + usize::from(at < whole.len()))
+        }
+        _ => rest.char_indices().find_map(|(at, character)| {
+            let next = rest[at + character.len_utf8()..].chars().next();
+            let ends = match character {
+                ':' => next.is_none_or(char::is_whitespace),
+                '#' => rest[..at].ends_with(' '),
+                ',' | '}' | ']' => in_flow,
+                _ => false,
+            };
+            ends.then_some(at)
+        }),
+    };
+    end.and_then(|end| rest.get(..end)).map_or(whole, str::trim_end)
+}
+
+fn closing_quote(rest: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    rest.char_indices().skip(1).find_map(|(at, character)| {
+        let closes = character == quote && !escaped;
+        escaped = character == '\\' && quote == '"' && !escaped;
+        closes.then_some(at + 1)
+    })
+}
+
+/// Whether a line is inside `{…}` or `[…]` where this piece of it ends.
+fn in_flow(before: &str) -> bool {
+    flow_depths(before).last().is_some_and(|(_, depth)| depth > 0)
+}
+
+/// How deep in brackets each character leaves a line that begins outside of them; those in quotes do not count.
+fn flow_depths(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut depth = 0_usize;
+    let mut quote = None;
+    let mut before = ':';
+    text.char_indices().map(move |(at, character)| {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (Some(_), _) => {}
+            // An apostrophe within a word opens nothing.
+            (None, '"' | '\'') if "{[,:-".contains(before) => quote = Some(character),
+            (None, '{' | '[') if depth > 0 || "{[,:-".contains(before) => depth += 1,
+            (None, '}' | ']') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if !character.is_whitespace() {
+            before = character;
+        }
+        (at, depth)
+    })
 }
 
 #[cfg(test)]
@@ -127,6 +186,33 @@ mod tests {
         let text = render(&diagnostic, Some("run:\n  inptu: hi\n"), false);
         for part in ["error: unknown key `inptu`", "a.yaml:2:3", "inptu: hi", "^^^^^", "help: did you mean `input`?"] {
             assert!(text.contains(part), "{part:?} is missing in\n{text}");
+        }
+    }
+
+    /// In the texts `^` stands before what must be underlined, and `$` after it.
+    #[test]
+    fn what_is_wrong_is_underlined_and_nothing_beside_it() {
+        for marked in [
+            "  ^inptu$: hi",
+            "  input: ^hi there, you$",
+            "  input: ^hi$  # a greeting",
+            "  - {type: string_contains, ^vlaue$: hi}",
+            "  - {type: string_contains, value: ^9$}",
+            "  - {type: ^string_contain$, value: 9}",
+            "  - [one, ^two$, three]",
+            "  - {value: \"a, b\", ^typ$: x}",
+            "  - {value: ^\"a, \\\"b}\"$, type: x}",
+            "  - {value: ^'a, b}'$, type: x}",
+            "  user: ^{name: x, style: [a, b]}$",
+            "  - {user: ^{name: x}$, max_turns: 3}",
+            "  input: ^it's {not} a, mapping$",
+            "  url: ^http://h:80/x$",
+            "  ^key$:",
+        ] {
+            let text = marked.replace(['^', '$'], "");
+            let from = marked.find('^').unwrap();
+            let (start, end) = span(&text, text[..from].chars().count() + 1);
+            assert_eq!(format!("{}^{}${}", &text[..start], &text[start..end], &text[end..]), marked);
         }
     }
 

@@ -81,6 +81,7 @@ pub(crate) async fn watch(
                     continue;
                 }
                 shown.note("interrupted: finishing the trials that are being played; once more gives them up");
+                shown.drain();
                 let request = v1::CancelRequest { run: run.as_str().to_owned(), drain: true };
                 client.runs.cancel(request).await.map_err(|status| anyhow!("the run cannot be stopped: {}", status.message()))?;
             }

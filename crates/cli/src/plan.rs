@@ -41,7 +41,14 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     }
     match scenario::plan::build(&reading, &choices) {
         Ok(plan) => {
+            found.extend(scenario::plan::unknown_tags(&reading, &choices.tags));
+            if selection.strict {
+                scenario::diagnostic::strict(&mut found);
+            }
             diagnostics::print(&found);
+            if found.iter().any(scenario::Diagnostic::is_error) {
+                return Err(usage(anyhow!("nothing was played: {}", diagnostics::count(&found))));
+            }
             for file in reading.scenarios.iter().filter(|file| !file.plays_alone()) {
                 diagnostics::note(&format!(
                     "{} is played through its matrix; name the file to play it by itself too",

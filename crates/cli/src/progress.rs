@@ -10,7 +10,14 @@ use tokio::time::Instant;
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(crate) enum Progress {
+pub(crate) struct Progress {
+    shown: Shown,
+    /// Nothing new is begun: what was not begun is no work that is left.
+    draining: bool,
+}
+
+#[derive(Debug)]
+enum Shown {
     Quiet,
     Plain { said: Option<Instant> },
     Bar(ProgressBar),
@@ -18,6 +25,55 @@ pub(crate) enum Progress {
 
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
+        Self { shown: Shown::new(quiet), draining: false }
+    }
+
+    /// From now on only what is being played counts as left.
+    pub(crate) fn drain(&mut self) {
+        self.draining = true;
+    }
+
+    pub(crate) fn show(&mut self, progress: &v1::Progress) {
+        let planned = to_play(progress, self.draining);
+        let figures = figures(progress, self.draining);
+        match &mut self.shown {
+            Shown::Quiet => {}
+            Shown::Bar(bar) => {
+                bar.set_length(planned);
+                bar.set_position(done(progress));
+                bar.set_message(figures);
+            }
+            Shown::Plain { said } => {
+                if said.is_none_or(|said| said.elapsed() >= PLAIN_EVERY) {
+                    *said = Some(Instant::now());
+                    say(&format!("{}/{planned} trials  {figures}", done(progress)));
+                }
+            }
+        }
+    }
+
+    /// A line that stays, above the bar.
+    pub(crate) fn note(&self, text: &str) {
+        match &self.shown {
+            Shown::Quiet => {}
+            Shown::Bar(bar) => bar.println(text),
+            Shown::Plain { .. } => say(text),
+        }
+    }
+
+    pub(crate) fn finish(self, last: Option<&v1::Progress>) {
+        match (self.shown, last) {
+            (Shown::Bar(bar), _) => bar.finish_and_clear(),
+            (Shown::Plain { .. }, Some(last)) => {
+                say(&format!("{}/{} trials  {}", done(last), last.planned, figures(last, self.draining)))
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Shown {
+    fn new(quiet: bool) -> Self {
         if quiet {
             return Self::Quiet;
         }
@@ -31,50 +87,20 @@ impl Progress {
         bar.enable_steady_tick(Duration::from_millis(120));
         Self::Bar(bar)
     }
+}
 
-    pub(crate) fn show(&mut self, progress: &v1::Progress) {
-        match self {
-            Self::Quiet => {}
-            Self::Bar(bar) => {
-                bar.set_length(progress.planned);
-                bar.set_position(done(progress));
-                bar.set_message(figures(progress));
-            }
-            Self::Plain { said } => {
-                if said.is_none_or(|said| said.elapsed() >= PLAIN_EVERY) {
-                    *said = Some(Instant::now());
-                    say(&format!("{}/{} trials  {}", done(progress), progress.planned, figures(progress)));
-                }
-            }
-        }
-    }
-
-    /// A line that stays, above the bar.
-    pub(crate) fn note(&self, text: &str) {
-        match self {
-            Self::Quiet => {}
-            Self::Bar(bar) => bar.println(text),
-            Self::Plain { .. } => say(text),
-        }
-    }
-
-    pub(crate) fn finish(self, last: Option<&v1::Progress>) {
-        match (self, last) {
-            (Self::Bar(bar), _) => bar.finish_and_clear(),
-            (Self::Plain { .. }, Some(last)) => {
-                say(&format!("{}/{} trials  {}", done(last), last.planned, figures(last)))
-            }
-            _ => {}
-        }
-    }
+/// The trials that will have ended when the run does.
+fn to_play(progress: &v1::Progress, draining: bool) -> u64 {
+    if draining { progress.planned.min(done(progress) + progress.running) } else { progress.planned }
 }
 
 fn done(progress: &v1::Progress) -> u64 {
     progress.pass + progress.fail + progress.inconclusive + progress.error + progress.skipped + progress.cancelled
 }
 
-fn figures(progress: &v1::Progress) -> String {
+fn figures(progress: &v1::Progress, draining: bool) -> String {
     let done = done(progress);
+    let left = to_play(progress, draining).saturating_sub(done);
     let seconds = progress.elapsed_millis as f64 / 1_000.0;
     let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
     let mut text = format!("{} passing, {} failing", progress.pass, progress.fail);
@@ -88,12 +114,15 @@ fn figures(progress: &v1::Progress) -> String {
         record::Usd(progress.cost_nanos),
         if progress.unpriced_calls > 0 { "+" } else { "" },
     ));
-    if rate > 0.0 && done < progress.planned {
-        let left = (progress.planned - done) as f64 / rate;
-        text.push_str(&format!("  {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9)))));
+    if draining {
+        text.push_str(&format!("  {left} being finished"));
+    }
+    if rate > 0.0 && left > 0 {
+        let seconds = left as f64 / rate;
+        text.push_str(&format!("  {} left", HumanDuration(Duration::from_secs_f64(seconds.min(1e9)))));
     }
     // An embedded worker needs a moment to join.
-    if progress.workers == 0 && done < progress.planned && seconds > 1.0 {
+    if progress.workers == 0 && left > 0 && seconds > 1.0 {
         text.push_str("  waiting for a worker");
     } else if !progress.waiting_for.is_empty() {
         text.push_str(&format!("  waiting: {}", progress.waiting_for));
@@ -107,4 +136,28 @@ fn figures(progress: &v1::Progress) -> String {
 #[expect(clippy::print_stderr, reason = "progress is what this file prints")]
 fn say(text: &str) {
     eprintln!("{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_an_interrupt_only_what_is_being_played_is_left() {
+        let progress = v1::Progress {
+            planned: 1_000,
+            pass: 90,
+            fail: 10,
+            running: 5,
+            elapsed_millis: 10_000,
+            workers: 1,
+            ..v1::Progress::default()
+        };
+        assert!(figures(&progress, false).ends_with("2 minutes left"), "{}", figures(&progress, false));
+        let draining = figures(&progress, true);
+        assert!(draining.contains("5 being finished") && !draining.contains("minute"), "{draining}");
+        assert_eq!((to_play(&progress, false), to_play(&progress, true)), (1_000, 105));
+        let over = v1::Progress { running: 0, ..progress };
+        assert!(!figures(&over, true).contains("left"), "{}", figures(&over, true));
+    }
 }

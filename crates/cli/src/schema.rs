@@ -7,7 +7,7 @@ pub(crate) fn print(what: SchemaOf) -> anyhow::Result<Exit> {
         SchemaOf::Scenario => scenario::schema::scenario(),
         SchemaOf::Matrix => scenario::schema::matrix(),
         SchemaOf::Persona => scenario::schema::persona(),
-        SchemaOf::Config => schemars::schema_for!(Settings).to_value(),
+        SchemaOf::Config => scenario::schema::of::<Settings>(),
         SchemaOf::Report => report::schema::report(),
     };
     stdout::line(&serde_json::to_string_pretty(&schema)?)?;

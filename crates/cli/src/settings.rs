@@ -66,8 +66,10 @@ pub(crate) struct Database {
 pub(crate) struct Gates {
     /// The least share that must pass of the trials that were judged or broken off by the agent; without it every case
     /// must pass.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) pass_rate: Option<f64>,
     /// The largest share of planned trials that may end without a PASS or FAIL.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) max_unjudged: f64,
 }
 

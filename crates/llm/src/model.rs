@@ -13,6 +13,11 @@ pub trait Model: Send + Sync + fmt::Debug {
     /// The endpoint's name in the settings.
     fn endpoint(&self) -> &str;
 
+    /// The model that is asked for, as the settings name it. A server may answer under a longer name.
+    fn name(&self) -> &str {
+        self.endpoint()
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error>;
 }
 
@@ -20,6 +25,10 @@ pub trait Model: Send + Sync + fmt::Debug {
 impl<M: Model + ?Sized> Model for Arc<M> {
     fn endpoint(&self) -> &str {
         (**self).endpoint()
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {

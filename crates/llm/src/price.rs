@@ -98,6 +98,10 @@ impl<M: Model> Model for Priced<M> {
         self.inner.endpoint()
     }
 
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         // What is free need not be counted, which takes a look at every message.
         let price = self.price.filter(|price| !price.is_free());

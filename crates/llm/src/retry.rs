@@ -98,6 +98,10 @@ impl<M: Model> Model for Retry<M> {
         self.inner.endpoint()
     }
 
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         let began = Instant::now();
         let deadline = request.timeout.map_or(self.policy.deadline, |own| own.min(self.policy.deadline));

@@ -26,6 +26,10 @@ impl<M: Model> Model for TimeLimit<M> {
         self.inner.endpoint()
     }
 
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         let limit = request.timeout.map_or(self.limit, |own| own.min(self.limit));
         match timeout(limit, self.inner.ask(request)).await {

@@ -17,6 +17,7 @@ mod select;
 mod stored;
 
 pub use build::{Choices, MAX_CASES, MAX_TRIALS, build};
+pub use select::unknown_tags;
 pub use stored::Error;
 
 /// The version of the plan's shape that this build writes and reads.

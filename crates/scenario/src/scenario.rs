@@ -47,6 +47,13 @@ impl Scenario {
             inner.chain(&step.checks)
         })
     }
+
+    /// Whether something in it can pass or fail.
+    #[must_use]
+    pub fn judges_something(&self) -> bool {
+        // A battery is judged by its own oracles.
+        self.checks().next().is_some() || self.steps.iter().any(|step| matches!(step.action, Action::Examine(_)))
+    }
 }
 
 /// Where a scenario was written.

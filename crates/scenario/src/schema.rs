@@ -2,6 +2,8 @@
 
 mod shape;
 
+use std::collections::BTreeSet;
+
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
@@ -32,7 +34,50 @@ pub fn persona() -> Value {
 pub fn of<T: JsonSchema>() -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
     forbid_null(&mut schema);
+    let mut shared = BTreeSet::new();
+    extended(&schema, &mut shared);
+    close(&mut schema, &shared, "");
     schema
+}
+
+/// The definitions that others add keys to: with a choice by `type`, the key `type` itself.
+fn extended(schema: &Value, found: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(map) => {
+            if let (Some(name), true) = (map.get("$ref").and_then(Value::as_str), map.contains_key("properties")) {
+                found.insert(name.to_owned());
+            }
+            map.values().for_each(|item| extended(item, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| extended(item, found)),
+        _ => {}
+    }
+}
+
+/// Refuses the keys that the readers warn of. `shared` definitions are closed by those that add to them.
+fn close(schema: &mut Value, shared: &BTreeSet<String>, place: &str) {
+    match schema {
+        Value::Object(map) => {
+            if map.get("properties").is_some_and(Value::is_object) && !shared.contains(&format!("#{place}")) {
+                let word = if map.contains_key("$ref") { "unevaluatedProperties" } else { "additionalProperties" };
+                map.entry(word).or_insert(Value::Bool(false));
+            }
+            for (key, item) in map {
+                // A property may have any name, also one that means something in a schema.
+                match (key.as_str(), item) {
+                    ("properties" | "$defs", Value::Object(named)) => {
+                        for (name, item) in named {
+                            close(item, shared, &format!("{place}/{key}/{name}"));
+                        }
+                    }
+                    ("default" | "const" | "enum" | "examples", _) => {}
+                    (_, item) => close(item, shared, &format!("{place}/{key}")),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| close(item, shared, place)),
+        _ => {}
+    }
 }
 
 /// Takes out the `null` that stands for a value of Rust's `Option` that is left out.

@@ -199,3 +199,22 @@ fn settings_that_cannot_be_meant_are_refused() {
     let ended = place.run(&["run", "a.scenario.yaml"]);
     assert!(ended.code == 2 && ended.stderr.contains("agents: { m: { endpoint: m } }"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_scenario_without_a_check_and_a_tag_that_nobody_has_are_told() {
+    let place = Place::new();
+    place.write(
+        "a.scenario.yaml",
+        "name: a\ndescription: b\njudgment: {strategy: all_pass}\ngabfest: {tags: [smoke]}\nrun: [{input: hi}]\n",
+    );
+    let checked = place.run(&["check", "a.scenario.yaml"]);
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+    assert!(checked.stderr.contains("nothing will be judged"), "{}", checked.stderr);
+    assert_eq!(place.run(&["check", "a.scenario.yaml", "--strict"]).code, 2);
+    let run = place.run(&["run", "a.scenario.yaml", "--dry-run", "--tag", "smoke,smokd"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for part in ["warning: no scenario has the tag `smokd`", "did you mean `smoke`?"] {
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+    assert_eq!(place.run(&["run", "a.scenario.yaml", "--dry-run", "--strict", "--tag", "smoke,smokd"]).code, 2);
+}

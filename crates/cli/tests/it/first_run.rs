@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::process::{Place, scenarios};
 
 #[test]
@@ -131,6 +133,24 @@ fn schemas_and_completions_are_printed() {
         let ended = place.run(&["schema", what]);
         let schema: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
         assert!(schema["properties"].is_object(), "{what}");
+    }
+    let config = place.run(&["schema", "config"]).stdout;
+    let config = jsonschema::validator_for(&serde_json::from_str(&config).unwrap()).unwrap();
+    for (settings, fine) in [
+        (json!({ "endpoints": { "m": { "kind": "mock", "mock": { "pass": [{ "probability": 0.5 }] } } } }), true),
+        (json!({ "gates": { "pass_rate": 0.9 }, "slots": 4 }), true),
+        (json!({ "gates": { "pass_rate": 90 } }), false),
+        (json!({ "endpoints": { "m": { "mock": { "pass": [{ "probability": 1.5 }] } } } }), false),
+        (json!({ "endpoints": { "m": { "mock": { "hang_rat": 0.5 } } } }), false),
+        (json!({ "endpoints": { "m": { "timeout_ms": 0 } } }), false),
+        (json!({ "endpoint": {} }), false),
+    ] {
+        assert_eq!(config.is_valid(&settings), fine, "{settings}");
+        place.write("gabfest.yaml", &settings.to_string());
+        let strict = place.run(&["run", &scenarios(), "--dry-run", "--strict", "--config", "gabfest.yaml"]);
+        let refused = strict.code == 2;
+        // A timeout of 0 is refused where the endpoint is opened, when the run begins.
+        assert!(refused != fine || settings["endpoints"]["m"]["timeout_ms"] == 0, "{settings}: {}", strict.stderr);
     }
     for shell in ["bash", "zsh", "fish"] {
         assert!(place.run(&["completions", shell]).stdout.contains("gabfest"));

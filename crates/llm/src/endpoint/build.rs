@@ -212,6 +212,12 @@ mod tests {
             "retries": {"tries": 2},
         }));
         assert_eq!(full.retries.deadline_ms, 600_000);
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let named = settings(
+            json!({"url": "http://h", "model": "m-1", "price": {"input_per_million": 1, "output_per_million": 2}}),
+        );
+        let model = Endpoint::open("main", &named).expect("opens").model(crate::retry::Policy::model());
+        assert_eq!((model.endpoint(), model.name()), ("main", "m-1"), "through every layer");
         assert_eq!(settings(serde_json::to_value(&full).expect("writes")), full);
         assert_eq!(settings(json!({})), Settings::default());
         let zero = serde_json::from_value::<Settings>(json!({"limits": {"concurrency": 0}}));

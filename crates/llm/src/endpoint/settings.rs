@@ -23,6 +23,7 @@ pub struct Settings {
     /// Whether replies are streamed, which shows the time to the first token.
     pub stream: bool,
     /// For one try of a call, from its first byte to its last.
+    #[schemars(range(min = 1))]
     pub timeout_ms: u64,
     /// How the server is told that a reply must satisfy a schema.
     pub schema_mode: SchemaMode,

@@ -60,6 +60,10 @@ impl<M: Model> Model for Limited<M> {
         self.inner.endpoint()
     }
 
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         let Attempt { waited, outcome } = self.attempt(request).await;
         outcome.map(|mut reply| {

@@ -29,11 +29,14 @@ pub struct Behaviour {
     /// The least length of the agent's replies; without it they are as long as what they say.
     pub tokens: Option<Lengths>,
     /// 0 to 1: how often a call is answered with status 500.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub error_rate: f64,
     pub rate_limit: RateLimit,
     /// 0 to 1: how often a reply is not a chat completion (a page of HTML, or a stream that breaks off).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub malformed_rate: f64,
     /// 0 to 1: how often a call is never answered.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub hang_rate: f64,
 }
 
@@ -50,6 +53,7 @@ pub struct PassRule {
     #[serde(default)]
     pub turn: Option<u32>,
     /// 0 to 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: f64,
 }
 
@@ -95,10 +99,13 @@ pub enum Role {
 #[serde(default)]
 pub struct JudgeSkill {
     /// 0 to 1: how often it finds a bad reply bad.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub sensitivity: f64,
     /// 0 to 1: how often it finds a good reply good.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub specificity: f64,
     /// 0 to 1: how often it answers prose where JSON was asked for.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub malformed_rate: f64,
 }
 
@@ -108,12 +115,16 @@ pub struct JudgeSkill {
 pub struct Delay {
     pub kind: DelayKind,
     /// Constant: the time. Lognormal: the median. In milliseconds.
+    #[schemars(range(min = 0.0))]
     pub ms: f64,
     /// Uniform: the shortest. In milliseconds.
+    #[schemars(range(min = 0.0))]
     pub min_ms: f64,
     /// Uniform: the longest. Lognormal: cut off here, unless 0. In milliseconds.
+    #[schemars(range(min = 0.0))]
     pub max_ms: f64,
     /// Lognormal: the standard deviation of the logarithm.
+    #[schemars(range(min = 0.0))]
     pub sigma: f64,
 }
 
@@ -140,6 +151,7 @@ pub struct Lengths {
 #[serde(default)]
 pub struct RateLimit {
     /// 0 to 1: the share of calls that are refused.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub rate: f64,
     /// What `Retry-After` says, in milliseconds.
     pub retry_after_ms: u64,

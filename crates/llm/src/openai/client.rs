@@ -192,6 +192,10 @@ impl Model for Client {
         self.sender.name()
     }
 
+    fn name(&self) -> &str {
+        &self.model
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         self.hear(request).await
     }

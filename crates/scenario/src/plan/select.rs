@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Case, Choices, Group, MAX_CASES, Plan};
-use crate::{Diagnostic, suggest};
+use crate::{Diagnostic, read::Reading, suggest};
 
 /// Applies the choices. The sizes are multiplied out before anything is listed, so a plan of 10^12 trials is
 /// refused at once.
@@ -12,6 +12,21 @@ pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnosti
     check_cases(plan)?;
     by_filter(plan, choices.filter.as_deref())?;
     check_trials(plan, choices.max_trials)
+}
+
+/// Findings about tags that no scenario has, beside others that some have.
+#[must_use]
+pub fn unknown_tags(reading: &Reading, tags: &[String]) -> Vec<Diagnostic> {
+    let scenarios = reading.scenarios.iter().flat_map(|file| &file.script.scenario.tags);
+    let matrices = reading.matrices.iter().flat_map(|file| &file.matrix.tags);
+    let known: BTreeSet<&str> = scenarios.chain(matrices).map(String::as_str).collect();
+    let unknown = tags.iter().filter(|tag| !known.contains(tag.as_str()));
+    unknown
+        .map(|tag| {
+            Diagnostic::warning(String::new(), 0, 0, format!("no scenario has the tag `{tag}`"))
+                .with_help(suggest::known_names(tag, known.iter().copied()))
+        })
+        .collect()
 }
 
 fn by_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {

@@ -73,7 +73,7 @@ impl<'a> Shape<'a> {
                 Segment::Key(key) => choice["properties"].get(key).or_else(|| choice.get("additionalProperties")),
                 Segment::Index(_) => choice.get("items"),
             };
-            if let Some(next) = next {
+            if let Some(next) = next.filter(|next| **next != Value::Bool(false)) {
                 shape.add(next, 0);
             }
         }

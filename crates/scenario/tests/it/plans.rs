@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs};
 use proptest::prelude::*;
 use scenario::{
     Action, Diagnostic, Plan, Reading, estimate,
-    plan::{Axis, Choices, Error, Gates, Group, VERSION, build},
+    plan::{Axis, Choices, Error, Gates, Group, VERSION, build, unknown_tags},
     read,
 };
 use serde_json::json;
@@ -181,6 +181,15 @@ fn filter_and_tags_keep_what_they_name() {
     let part = build(&usual(), &filter("shy")).unwrap();
     assert_eq!(whole.case(2).unwrap().id, part.case(0).unwrap().id);
     assert_eq!(whole.trial(2).unwrap().seed, part.trial(0).unwrap().seed);
+}
+
+#[test]
+fn an_unknown_tag_beside_a_known_one_is_told() {
+    let tags = ["smoke".to_owned(), "smokes".to_owned()];
+    let found = unknown_tags(&usual(), &tags);
+    let told: Vec<_> = found.iter().map(|one| (one.is_error(), one.message.as_str(), one.help.as_deref())).collect();
+    assert_eq!(told, [(false, "no scenario has the tag `smokes`", Some("did you mean `smoke`?"))]);
+    assert!(unknown_tags(&usual(), &tags[..1]).is_empty());
 }
 
 #[test]

@@ -60,6 +60,43 @@ fn limits_and_defaults_are_in_the_schema() {
     assert_eq!(schema["required"].as_array().unwrap().len(), 4);
 }
 
+/// What an editor marks is what the reader refuses or warns of.
+#[test]
+fn the_schema_marks_what_the_reader_does() {
+    let schema = jsonschema::validator_for(&schema::scenario()).unwrap();
+    let head = "name: a\ndescription: b\njudgment: {strategy: all_pass}\n";
+    let rows = [
+        ("run: [{input: hi, evaluations: [{type: string_contains, value: x, description: d}]}]", true),
+        ("run: [{input: hi}]\ngabfest: {tags: [a], weight: 2}", true),
+        ("run: [{input: hi}]\nplugin: []", false),
+        ("run: [{inptu: hi}]", false),
+        ("run: [{input: hi, evaluations: [{type: string_contains, value: x, vlaue: y}]}]", false),
+        ("run: [{input: hi, evaluations: [{type: string_containz, value: x}]}]", false),
+        ("run: [{input: hi}]\ngabfest: {tag: [a]}", false),
+        ("run: [{input: hi}]\ngabfest: {weight: -1}", false),
+        (
+            "run: [{input: hi, conversation: {max_turns: 5, user_simulator: {persona: p, objective: o, temperature: 0.5}}}]",
+            true,
+        ),
+        ("run: [{input: hi, conversation: {max_turns: 99, user_simulator: {persona: p, objective: o}}}]", false),
+        (
+            "run: [{input: hi, conversation: {max_turns: 5, user_simulator: {persona: p, objective: o, temperature: 9}}}]",
+            false,
+        ),
+        (
+            "run: [{input: hi, conversation: {max_turns: 5, user_simulator: {persona: p, objective: o, mood: x}}}]",
+            false,
+        ),
+    ];
+    for (rest, fine) in rows {
+        let document = yaml::open(&format!("{head}{rest}\n"), "x").unwrap();
+        let (_, findings) = scenario::Format::Eliza.read(&document);
+        assert_eq!(findings.is_empty(), fine, "{rest}: {findings:?}");
+        let faults: Vec<String> = schema.iter_errors(&document.value).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults.is_empty(), fine, "{rest}: {faults:?}");
+    }
+}
+
 #[test]
 fn every_reference_and_every_description_is_there() {
     for (name, schema) in

@@ -95,6 +95,39 @@ async fn an_answer_without_words_has_its_cost() {
     assert_eq!((played.turns[0].duration_micros, played.trial.spend.unpriced_calls()), (2_000_000, 1));
 }
 
+/// A model that nobody serves.
+#[derive(Debug)]
+struct Unplugged;
+
+#[async_trait::async_trait]
+impl llm::Model for Unplugged {
+    fn endpoint(&self) -> &str {
+        "shop"
+    }
+
+    fn name(&self) -> &str {
+        "m-1"
+    }
+
+    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        let (endpoint, message) = ("shop".to_owned(), "connection refused".to_owned());
+        Err(llm::Error::Unreachable { endpoint, status: None, message, sent: false })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_call_is_counted_under_the_model_that_was_asked() {
+    let agent = agent::build("support", &agent::Settings::default(), Arc::new(Unplugged));
+    let models = Cast::plain().resources().models.clone();
+    let resources = crate::fakes::resources(agent, models, crate::environment::Execution::Off);
+    let played = play_one(&plan(&conversation(json!({})), 1), 0, 1, Arc::new(resources)).await;
+    let call = &played.turns[0].calls[0];
+    assert_eq!((&*call.model, &*call.endpoint, call.error.is_some()), ("m-1", "support", true));
+    let counted: Vec<_> = played.trial.spend.lines.keys().cloned().collect();
+    assert_eq!(counted, [(Role::Agent, "m-1".to_owned())]);
+    assert_eq!(played.trial.unanswered, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_total_time_is_held_against_whoever_used_it() {
     // How many seconds the agent, the simulator and the judge take each time; all have 10 together.
