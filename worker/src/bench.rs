@@ -65,3 +65,43 @@ impl evaluate::Bench for Bench {
         (context, seed_of(&[&self.seed.to_le_bytes(), b"judge", &call.to_le_bytes()]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use evaluate::Bench as _;
+    use llm::mock::{Behaviour, Mock};
+    use record::Spend;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn scores_are_counted_under_whoever_gave_them() {
+        let mock = |name: &str| Arc::new(Mock::new(name, Behaviour::default())) as Arc<dyn llm::Model>;
+        let scores = scorer::Models { similarity: Some(mock("vectors")), ..scorer::Models::default() };
+        let models = Models { user_sim: mock("user"), judge: mock("words"), by_type: Default::default(), scores };
+        let bench = Bench {
+            models,
+            log: CallLog::new(Instant::now()),
+            gate: Gate::new(),
+            template: llm::Context::default(),
+            seed: 7,
+            questions: AtomicU32::new(0),
+            turn: AtomicU32::new(1),
+        };
+        let scorer = bench.scorer(Scope::Step { step: 1 });
+        let score = scorer.similarity("cancel my order", "cancel an order").await.expect("a score");
+        assert!(score.value > 0.9 && score.model == "vectors", "{score:?}");
+        let toxicity = scorer.toxicity("you idiot").await.expect("scores");
+        assert!(toxicity.scores[4] > 0.8 && toxicity.model == "judge words", "{toxicity:?}");
+        let follows = scorer.next_sentence("Where is my order?", "Your order is on its way.").await.expect("a score");
+        assert!(follows.value > 0.0, "{follows:?}");
+        let answer = scorer.answer("Where do you live?", "Hello! I live in Oslo.").await.expect("an answer");
+        assert_eq!(answer.text, "I live in Oslo.");
+        let mut spend = Spend::default();
+        bench.log.take().iter().for_each(|call| spend.add_call(call));
+        let calls = [Role::Scorer, Role::Judge, Role::Agent].map(|role| spend.of(role).calls);
+        assert_eq!(calls, [1, 3, 0]);
+        assert!(spend.of(Role::Scorer).tokens.input > 0);
+    }
+}

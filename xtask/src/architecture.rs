@@ -17,6 +17,7 @@ mod tests {
         ("gabfest-telemetry", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
         ("gabfest-report", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
         ("gabfest-agent", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
+        ("gabfest-embed", &["gabfest-llm"]),
         ("gabfest-evaluate", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-proto", &["gabfest-scenario", "gabfest-record"]),
         (
@@ -50,7 +51,7 @@ mod tests {
         ("prost", &["gabfest-proto", "gabfest-coordinator", "xtask"]),
         ("opentelemetry", &["gabfest-telemetry"]),
         ("tracing-subscriber", &["gabfest-telemetry"]),
-        ("reqwest", &["gabfest-worker", "gabfest-bench"]),
+        ("reqwest", &["gabfest-embed", "gabfest-worker", "gabfest-bench"]),
         ("hyper", &["gabfest-llm"]),
         ("hyper-rustls", &["gabfest-llm"]),
         ("governor", &["gabfest-llm"]),
@@ -61,6 +62,9 @@ mod tests {
         ("clap", &["gabfest", "xtask"]),
         ("indicatif", &["gabfest"]),
         ("axum", &["gabfest-llm"]),
+        ("candle-core", &["gabfest-embed"]),
+        ("tokenizers", &["gabfest-embed"]),
+        ("zip", &["gabfest-embed"]),
     ];
 
     /// Crates that decide and never wait: no runtime, no network.

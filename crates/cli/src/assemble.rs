@@ -71,7 +71,7 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
         user_sim: endpoints.open(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
         judge: endpoints.open(settings.roles.judge.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
         by_type,
-        scores: scores::models(&settings.scores, &mut |name| Ok(endpoints.open(name)?.model(Policy::model())))?,
+        scores: scores::models(&settings.scores, &mut |name| Ok(endpoints.open(name)?.model(Policy::model()))).await?,
     };
     let execution = match capacity.allow_exec {
         None => Execution::Off,

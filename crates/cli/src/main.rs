@@ -14,6 +14,7 @@ mod init;
 mod knowledge_base;
 mod log;
 mod mock;
+mod models;
 mod plan;
 mod progress;
 mod remote;
@@ -87,6 +88,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Watch(args) => submit::watch(args).await,
         Command::Cancel(args) => submit::cancel(args).await,
         Command::Runs(args) => submit::list(args).await,
+        Command::Models(args) => models::models(args).await,
         Command::Completions(args) => {
             clap_complete::generate(args.shell, &mut Args::command(), "gabfest", &mut std::io::stdout());
             Ok(Exit::Held)

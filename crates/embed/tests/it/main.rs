@@ -1,0 +1,10 @@
+//! Models on a shelf: how they come there, and what they say.
+#![expect(clippy::unwrap_used, reason = "in a test, what cannot be unwrapped is the failure that it reports")]
+
+mod fetching;
+#[cfg(feature = "candle")]
+mod heads;
+#[cfg(feature = "candle")]
+mod meaning;
+#[cfg(feature = "candle")]
+mod tiny;

@@ -1,0 +1,82 @@
+//! What all-MiniLM-L6-v2 finds alike, where its weights are on the shelf that `GABFEST_MODELS` names.
+
+use std::sync::Arc;
+
+use embed::{Local, Shelf, catalogue::SENTENCES};
+use llm::{Model as _, Request, Task};
+use tokio::time::Instant;
+
+/// What a check of similarity asks for unless it says otherwise: above for paraphrases, below for all else.
+const THRESHOLD: f64 = 0.5;
+
+/// `None` where there are no weights, which is said aloud.
+fn model() -> Option<Local> {
+    let shelf = Shelf::new(std::env::var_os("GABFEST_MODELS").unwrap_or_default());
+    if shelf.find(SENTENCES).unwrap().is_none() {
+        println!("SKIPPED: GABFEST_MODELS names no folder with {SENTENCES}: get it by `gabfest models fetch`");
+        return None;
+    }
+    Some(Local::open(&shelf, SENTENCES, Task::Embed).unwrap())
+}
+
+async fn vectors(model: &Local, texts: &[&str]) -> Vec<Vec<f32>> {
+    model.ask(&Request::measure(Task::Embed, texts)).await.unwrap().vectors
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+#[tokio::test]
+async fn paraphrases_are_above_the_threshold_and_unrelated_sentences_below() {
+    let Some(model) = model() else { return };
+    let paraphrases = [
+        ("How do I get my money back?", "What do I have to do for a refund?"),
+        ("The cat sits on the mat.", "A cat is sitting on a rug."),
+        ("I would like to cancel my subscription.", "Please end my subscription."),
+        ("It will rain tomorrow.", "Tomorrow rain is expected."),
+    ];
+    let unrelated = [
+        ("How do I get my money back?", "The museum opens at nine."),
+        ("The cat sits on the mat.", "Interest rates rose again."),
+        ("I would like to cancel my subscription.", "My favourite dish is lasagna."),
+        ("It will rain tomorrow.", "He plays the violin."),
+    ];
+    for (pairs, alike) in [(paraphrases, true), (unrelated, false)] {
+        for (a, b) in pairs {
+            let both = vectors(&model, &[a, b]).await;
+            let score = cosine(&both[0], &both[1]);
+            println!("{score:.3} {a} | {b}");
+            assert_eq!(score > THRESHOLD, alike, "{score:.3} {a} | {b}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn vectors_do_not_depend_on_the_batch_and_long_texts_are_cut() {
+    let Some(model) = model() else { return };
+    let model = Arc::new(model);
+    let long = "one two three ".repeat(5_000);
+    let texts = ["Hello there.", "", "Grüße aus 東京 🗼", &long];
+    let together = vectors(&model, &texts).await;
+    for (text, vector) in texts.iter().zip(&together) {
+        let length = cosine(vector, vector);
+        assert!(vector.len() == 384 && (length - 1.0).abs() < 1e-4, "{length}");
+        let alone = vectors(&model, &[text]).await;
+        assert!(cosine(vector, &alone[0]) > 0.9999, "{}", cosine(vector, &alone[0]));
+    }
+    let reply = model.ask(&Request::measure(Task::Embed, &[&long])).await.unwrap();
+    assert_eq!(reply.usage.input_tokens, 256);
+
+    let began = Instant::now();
+    let calls = (0..16).map(|_| {
+        let model = Arc::clone(&model);
+        tokio::spawn(
+            async move { vectors(&model, &["A sentence of some eighteen words, more or less.", "Another."]).await },
+        )
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap().len(), 2);
+    }
+    println!("32 embeddings in {} ms", began.elapsed().as_millis());
+}
