@@ -70,7 +70,7 @@ impl evaluate::Bench for Bench {
 mod tests {
     use evaluate::Bench as _;
     use llm::mock::{Behaviour, Mock};
-    use record::Spend;
+    use record::call::Spend;
     use tokio::time::Instant;
 
     use super::*;

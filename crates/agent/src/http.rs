@@ -49,8 +49,8 @@ struct Conversation {
 impl Http {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let settings::Resolved { headers, templated, keys } = settings.resolve()?;
-        let sender = Sender::new(name, keys, CONNECT_WITHIN)
-            .map_err(|source| settings::Error::Client(source.to_string()))?;
+        let sender =
+            Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
         Ok(Self(Arc::new(Shared { sender, headers, templated, settings: settings.clone() })))
     }
 }
