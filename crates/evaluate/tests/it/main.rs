@@ -1,9 +1,12 @@
 //! Evaluators as a worker uses them: rows of (check, what happened, judgment).
 #![expect(clippy::unwrap_used, reason = "in a test, what cannot be unwrapped is the failure that it reports")]
 
+mod definitions;
+mod docs;
 mod edges;
 mod facts;
 mod fakes;
 mod injection;
 mod judges;
+mod rows;
 mod scores;

@@ -43,8 +43,10 @@ fn evidence(messages: &[Message], bad: bool) -> String {
 
 /// The last `"agent":"…"`, `"reply":"…"` or `"text":"…"` of material that is JSON.
 fn said_in_json(text: &str) -> Option<String> {
-    let start =
-        ["\"agent\":\"", "\"reply\":\"", "\"text\":\""].iter().filter_map(|mark| Some(text.rfind(mark)? + mark.len() - 1)).max()?;
+    let start = ["\"agent\":\"", "\"reply\":\"", "\"text\":\""]
+        .iter()
+        .filter_map(|mark| Some(text.rfind(mark)? + mark.len() - 1))
+        .max()?;
     let value = serde_json::Deserializer::from_str(&text[start..]).into_iter::<String>().next();
     value?.ok().filter(|said| !said.is_empty())
 }

@@ -1,0 +1,166 @@
+//! Rows of (evaluation as written, what happened, judgment): the table that docs/evaluators.md is written from.
+
+mod judged;
+mod limits;
+mod structured;
+mod texts;
+
+use record::{
+    Call, Finding, Role, Tokens, Turn, Usd,
+    turn::{Speaker, ToolCall},
+};
+use scenario::{Check, Format};
+
+use crate::fakes::{Judges, Scene, score, turn, yes_no};
+
+/// One example of one evaluation.
+pub(crate) struct Row {
+    /// YAML, as it stands in `evaluations`.
+    pub(crate) check: &'static str,
+    pub(crate) seen: Seen,
+    /// What the judges say, in turn.
+    pub(crate) judges: &'static [Says],
+    pub(crate) finding: Finding,
+    /// Part of the reason.
+    pub(crate) reason: &'static str,
+}
+
+/// What happened before the evaluation.
+pub(crate) enum Seen {
+    Reply(&'static str),
+    /// (tool, arguments, result)
+    Calls(&'static [(&'static str, &'static str, Option<&'static str>)]),
+    /// (user, agent)
+    Talk(&'static [(&'static str, &'static str)]),
+    /// A reply that took so long, in milliseconds: to its first token, and to its end.
+    Took(Option<u64>, u64),
+    /// A reply that used so many tokens and billionths of a dollar.
+    Used(u64, Option<i64>),
+}
+
+/// What a judge answers.
+pub(crate) enum Says {
+    Yes,
+    No,
+    Score(f64),
+    Alike(f64),
+    /// For each criterion.
+    Marks(&'static [&'static str]),
+    Prose,
+}
+
+pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+    [texts::ROWS, structured::ROWS, judged::ROWS, limits::ROWS].into_iter().flatten()
+}
+
+const fn row(check: &'static str, reply: &'static str, finding: Finding, reason: &'static str) -> Row {
+    Row { check, seen: Seen::Reply(reply), judges: &[], finding, reason }
+}
+
+const fn seen(check: &'static str, seen: Seen, finding: Finding, reason: &'static str) -> Row {
+    Row { check, seen, judges: &[], finding, reason }
+}
+
+const fn asked(
+    check: &'static str,
+    seen: Seen,
+    judges: &'static [Says],
+    finding: Finding,
+    reason: &'static str,
+) -> Row {
+    Row { check, seen, judges, finding, reason }
+}
+
+/// The evaluation as the reader of scenario files reads it.
+pub(crate) fn read(written: &str) -> Check {
+    let indented = written.trim().replace('\n', "\n          ");
+    let text = format!(
+        "name: a\ndescription: b\njudgment: {{strategy: all_pass}}\nrun:\n  - input: hi\n    evaluations:\n        - {indented}\n"
+    );
+    let (documents, faults) = Format::Eliza.open(&text, "row");
+    assert!(faults.is_empty(), "{written}: {faults:?}");
+    let (script, findings) = Format::Eliza.read(&documents[0]);
+    assert!(findings.is_empty(), "{written}: {findings:?}");
+    script.unwrap().scenario.steps[0].checks[0].clone()
+}
+
+impl Seen {
+    fn scene(&self) -> Scene {
+        let mut scene = match self {
+            Self::Reply(reply) => Scene::replied(reply),
+            Self::Calls(calls) => {
+                let mut turn = turn("Hello", "Done.");
+                let calls = calls.iter().enumerate().map(|(index, (name, arguments, result))| ToolCall {
+                    id: format!("call_{index}"),
+                    name: (*name).to_owned(),
+                    arguments: (*arguments).to_owned(),
+                    result: result.map(str::to_owned),
+                });
+                turn.tool_calls = calls.collect();
+                Scene { turns: vec![turn], ..Scene::replied("Done.") }
+            }
+            Self::Talk(turns) => Scene::talked(turns.iter().map(|(user, agent)| turn(user, agent)).collect()),
+            Self::Took(first, total) => Scene { turns: vec![timed(*first, *total)], ..Scene::replied("Hello") },
+            Self::Used(tokens, nanos) => {
+                let mut turn = timed(None, 500);
+                turn.calls[0].tokens = Tokens { input: *tokens, output: 0 };
+                turn.calls[0].cost = nanos.map(Usd);
+                Scene { turns: vec![turn], ..Scene::replied("Hello") }
+            }
+        };
+        scene.duration_ms = scene.turns.last().map(|turn| turn.duration_micros / 1_000);
+        scene.folder.files.insert("notes.txt".to_owned(), "Refund issued on Monday".to_owned());
+        scene
+    }
+}
+
+fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
+    let call = Call {
+        role: Role::Agent,
+        endpoint: "agent".to_owned(),
+        model: "model".to_owned(),
+        started_micros: 0,
+        wait_micros: 0,
+        connect_micros: None,
+        ttft_micros: first_ms.map(|ms| ms * 1_000),
+        inter_token_micros: None,
+        total_micros: total_ms * 1_000,
+        tokens: Tokens { input: 40, output: 10 },
+        cost: Some(Usd(1_000)),
+        tries: 1,
+        lost_tries: 0,
+        error: None,
+    };
+    Turn { speaker: Speaker::Scripted, duration_micros: total_ms * 1_000, calls: vec![call], ..turn("Hi", "Hello") }
+}
+
+impl Says {
+    fn text(&self) -> String {
+        match self {
+            Self::Yes => yes_no("yes", 0.9),
+            Self::No => yes_no("no", 0.1),
+            Self::Score(value) => score(*value),
+            Self::Alike(value) => serde_json::json!({ "similarity": value }).to_string(),
+            Self::Marks(marks) => {
+                let mark = |mark| serde_json::json!({ "mark": mark, "reasoning": "because" });
+                let criteria: Vec<_> = marks.iter().map(mark).collect();
+                serde_json::json!({ "criteria": criteria }).to_string()
+            }
+            Self::Prose => "I would rather not say.".to_owned(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_row_holds() {
+    for row in all() {
+        let evaluator = evaluate::compile(&read(row.check)).unwrap_or_else(|error| panic!("{}: {error}", row.check));
+        let judges = Judges::saying(row.judges.iter().map(Says::text));
+        let judgment = row.seen.scene().judge_by(&evaluator, &judges).await;
+        let shown = format!("{}\n=> {:?}: {}", row.check, judgment.finding, judgment.reason);
+        assert_eq!(judgment.finding, row.finding, "{shown}");
+        assert!(judgment.reason.contains(row.reason), "{:?} in {shown}", row.reason);
+        assert_eq!(judges.requests().len(), row.judges.len(), "as many questions as answers: {shown}");
+        assert_eq!(evaluator.asks_a_model(), evaluator.asks_a_model() || !row.judges.is_empty(), "{shown}");
+    }
+}

@@ -1,0 +1,25 @@
+//! Rows of the evaluations that limit time, tokens and money, and of those that look at files and commands.
+
+use record::Finding::{Error, Fail, Pass};
+
+use super::{Row, Seen, row, seen};
+
+pub(super) const ROWS: &[Row] = &[
+    seen("type: execution_time\nmax_duration_ms: 1000", Seen::Took(None, 700), Pass, "took 700 ms"),
+    seen("type: execution_time\nmax_duration_ms: 500", Seen::Took(None, 700), Fail, "above the maximum of 500 ms"),
+    seen("type: latency\nmax_total_ms: 1000", Seen::Took(Some(200), 700), Pass, "at most 700 ms a reply"),
+    seen("type: latency\nmax_total_ms: 500", Seen::Took(Some(200), 700), Fail, "took 700 ms, at most 500 ms"),
+    seen("type: latency\nmax_ttft_ms: 100", Seen::Took(Some(200), 700), Fail, "the first token of turn 1 took 200 ms"),
+    seen("type: latency\nmax_ttft_ms: 100", Seen::Took(None, 700), Error, "does not stream"),
+    seen("type: spend\nmax_tokens: 100", Seen::Used(80, None), Pass, "80 tokens"),
+    seen("type: spend\nmax_tokens: 50", Seen::Used(80, None), Fail, "used 80 tokens, at most 50"),
+    seen("type: spend\nmax_tokens: 50", Seen::Used(0, None), Error, "does not say how many tokens"),
+    seen("type: spend\nmax_usd: 0.01", Seen::Used(80, Some(2_000_000)), Pass, "$0.0020"),
+    seen("type: spend\nmax_usd: 0.001", Seen::Used(80, Some(2_000_000)), Fail, "cost $0.0020, at most $0.0010"),
+    seen("type: spend\nmax_usd: 0.001", Seen::Used(80, None), Error, "has no price"),
+    row("type: file_exists\npath: notes.txt", "Done.", Pass, ""),
+    row("type: file_exists\npath: missing.txt", "Done.", Fail, ""),
+    row("type: file_contains\npath: notes.txt\nvalue: Refund", "Done.", Pass, ""),
+    row("type: file_contains\npath: notes.txt\nvalue: Cancelled", "Done.", Fail, ""),
+    row("type: command_exit_code_is\ncommand: test -f notes.txt", "Done.", Error, "not allowed"),
+];
