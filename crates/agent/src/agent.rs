@@ -84,6 +84,13 @@ pub struct Error {
     pub spent: Spent,
 }
 
+impl Error {
+    /// Of a conversation that could not begin: nothing was said yet.
+    pub(crate) fn before(kind: record::FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), spent: Spent::Nothing }
+    }
+}
+
 /// What a call that gave no reply has used: its trial's cost is whole, a lower bound, or known all the same.
 #[derive(Debug, Clone)]
 pub enum Spent {

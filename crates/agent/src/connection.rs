@@ -24,6 +24,11 @@ pub(crate) trait Connection: Send + Sync + fmt::Debug {
     fn understands_plugins(&self) -> bool {
         false
     }
+
+    /// Whether a scenario's time for a turn is for somebody else: nobody types against a clock.
+    fn takes_its_time(&self) -> bool {
+        false
+    }
 }
 
 /// An agent behind a connection.
@@ -57,7 +62,8 @@ impl Agent for Connected {
         "agent".clone_into(&mut request.context.role);
         request.context.conversation = start.conversation;
         request.messages.extend(start.opening.iter().map(message_of));
-        Ok(Box::new(Conversation { model, seed: start.seed, history: self.history, request }))
+        let takes_its_time = self.connection.takes_its_time();
+        Ok(Box::new(Conversation { model, seed: start.seed, history: self.history, takes_its_time, request }))
     }
 }
 
@@ -66,6 +72,7 @@ struct Conversation {
     model: Arc<dyn llm::Model>,
     seed: u64,
     history: History,
+    takes_its_time: bool,
     request: llm::Request,
 }
 
@@ -76,7 +83,7 @@ impl Session for Conversation {
         context.turn = exchange.turn;
         context.call = 0;
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
-        self.request.timeout = Some(exchange.timeout);
+        self.request.timeout = Some(exchange.timeout).filter(|_| !self.takes_its_time);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
         // What a scenario opens with is told once, by whoever keeps the history.
         if exchange.turn > 1 {

@@ -9,14 +9,19 @@
 
 pub mod agent;
 mod connection;
+pub mod eliza;
 pub mod history;
 pub mod http;
+pub mod interactive;
 mod model;
 mod outcome;
 pub mod path;
 pub mod reading;
+pub mod replayed;
 pub mod settings;
+pub mod subprocess;
 pub mod template;
+pub mod websocket;
 
 pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};
 pub use settings::{Settings, Surroundings, build, connect};

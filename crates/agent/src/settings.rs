@@ -14,13 +14,19 @@ use serde_json::Value;
 use crate::{
     Agent,
     connection::{Connected, Connection},
+    eliza::{self, Eliza},
     history::History,
     http::{self, Http},
+    interactive::{self, Interactive},
     model::ModelAgent,
+    replayed::{self, Replayed},
+    subprocess::{self, Subprocess},
+    websocket::{self, WebSocket},
 };
 
 /// As for endpoints.
 const USUAL_TIMEOUT_MS: u64 = 120_000;
+const TIMEOUT_OF_PEOPLE_MS: u64 = 600_000;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
@@ -59,6 +65,20 @@ pub struct Settings {
     /// Any HTTP API that speaks JSON.
     #[serde(default)]
     pub http: Option<http::Settings>,
+    /// An agent of an ElizaOS server.
+    #[serde(default)]
+    pub eliza: Option<eliza::Settings>,
+    /// A program of this machine, which its operator must allow.
+    #[serde(default)]
+    pub subprocess: Option<subprocess::Settings>,
+    #[serde(default)]
+    pub websocket: Option<websocket::Settings>,
+    /// A person at the terminal.
+    #[serde(default)]
+    pub interactive: Option<interactive::Settings>,
+    /// Answers that are written down.
+    #[serde(default)]
+    pub replayed: Option<replayed::Settings>,
 }
 
 /// Which chat model answers. Agents of other kinds have a section of their own: `http`, …
@@ -92,14 +112,20 @@ pub struct Surroundings {
     pub may_execute: bool,
     /// Conversations at the same time.
     pub slots: u32,
+    /// Where an agent that is a person reads and types.
+    pub terminal: Option<Arc<dyn interactive::Terminal>>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
     Misfit(String),
-    #[error("{0}")]
-    Http(#[from] http::settings::Error),
+    #[error(transparent)]
+    Address(#[from] http::settings::Error),
+    #[error(transparent)]
+    Subprocess(#[from] subprocess::SettingsError),
+    #[error(transparent)]
+    Replayed(#[from] replayed::Error),
 }
 
 impl Settings {
@@ -154,16 +180,35 @@ impl Settings {
             keys.extend(http.key.clone());
             keys.extend(http.headers.values().filter_map(|value| KeyRef::parse(value).ok()));
         }
+        if let Some(eliza) = &self.eliza {
+            keys.extend(eliza.key.clone());
+            keys.extend(eliza.headers.values().filter_map(|value| KeyRef::parse(value).ok()));
+        }
+        if let Some(websocket) = &self.websocket {
+            keys.extend(websocket.key.clone());
+            keys.extend(websocket.headers.values().filter_map(|value| KeyRef::parse(value).ok()));
+        }
+        if let Some(program) = &self.subprocess {
+            keys.extend(program.variables.values().filter_map(|value| KeyRef::parse(value).ok()));
+        }
         keys
     }
 
     fn sections(&self) -> Vec<&'static str> {
-        let all = [("http", self.http.is_some())];
+        let all = [
+            ("http", self.http.is_some()),
+            ("eliza", self.eliza.is_some()),
+            ("subprocess", self.subprocess.is_some()),
+            ("websocket", self.websocket.is_some()),
+            ("interactive", self.interactive.is_some()),
+            ("replayed", self.replayed.is_some()),
+        ];
         all.into_iter().filter(|(_, written)| *written).map(|(name, _)| name).collect()
     }
 
     fn layers(&self) -> Layers {
-        let timeout = Duration::from_millis(self.timeout_ms.unwrap_or(USUAL_TIMEOUT_MS));
+        let usual = if self.interactive.is_some() { TIMEOUT_OF_PEOPLE_MS } else { USUAL_TIMEOUT_MS };
+        let timeout = Duration::from_millis(self.timeout_ms.unwrap_or(usual));
         Layers::new(&self.limits, timeout, self.retries.unwrap_or_default())
     }
 }
@@ -179,12 +224,22 @@ pub fn build(name: &str, settings: &Settings, model: Arc<dyn llm::Model>) -> Arc
 ///
 /// # Errors
 /// The settings cannot be meant, or a key is not where they say.
-pub fn connect(name: &str, settings: &Settings, _surroundings: &Surroundings) -> Result<Option<Arc<dyn Agent>>, Error> {
+pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> Result<Option<Arc<dyn Agent>>, Error> {
     if let Some((key, reason)) = settings.fault() {
         return Err(Error::Misfit(format!("{key} {reason}")));
     }
     let connection: Box<dyn Connection> = if let Some(http) = &settings.http {
         Box::new(Http::new(name, http)?)
+    } else if let Some(eliza) = &settings.eliza {
+        Box::new(Eliza::new(name, eliza)?)
+    } else if let Some(program) = &settings.subprocess {
+        Box::new(Subprocess::new(name, program, surroundings)?)
+    } else if let Some(websocket) = &settings.websocket {
+        Box::new(WebSocket::new(name, websocket)?)
+    } else if settings.interactive.is_some() {
+        Box::new(Interactive::new(name, surroundings.terminal.clone(), surroundings.slots))
+    } else if let Some(replayed) = &settings.replayed {
+        Box::new(Replayed::new(name, replayed, &surroundings.folder)?)
     } else {
         return Ok(None);
     };

@@ -69,6 +69,14 @@ impl Values {
         }))
     }
 
+    /// Everything that placeholders may name, as an object.
+    pub(crate) fn object(self) -> Map<String, Value> {
+        match self.0 {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        }
+    }
+
     fn context(&self) -> minijinja::Value {
         minijinja::Value::from(Serde(&self.0))
     }

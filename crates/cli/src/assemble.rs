@@ -35,6 +35,7 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
         folder: read.folder.clone(),
         may_execute: capacity.allow_exec == Some(AllowExec::Host),
         slots: slots(read, capacity),
+        terminal: agent::interactive::OwnTerminal::find(),
     };
     for (name, agent) in std::iter::once(always_there).chain(defined) {
         hide(&agent)?;

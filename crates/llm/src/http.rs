@@ -10,7 +10,7 @@ pub(crate) mod answer;
 mod connect;
 pub mod headers;
 pub(crate) mod rejection;
-mod secrets;
+pub mod secrets;
 pub(crate) mod sender;
 pub(crate) mod sse;
 mod wait;

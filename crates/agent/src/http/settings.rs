@@ -97,6 +97,10 @@ pub enum Error {
     Header(written::Error),
     #[error("its header {name} cannot be written")]
     Template { name: String, source: template::Error },
+    #[error("its header {0} cannot hold placeholders")]
+    Plain(String),
+    #[error("its replies would never end: `reply.delta` needs `reply.done` or `reply.text`")]
+    Endless,
     #[error("there is no such status: {0}")]
     Status(u16),
     #[error("its client cannot be set up: {0}")]

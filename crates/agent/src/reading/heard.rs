@@ -32,6 +32,8 @@ pub(crate) struct Heard<'a> {
     last: Option<Instant>,
     /// Something was found that a reply can be made of, if only an empty text.
     found: bool,
+    /// The whole text has come.
+    answered: bool,
 }
 
 impl<'a> Heard<'a> {
@@ -47,6 +49,7 @@ impl<'a> Heard<'a> {
             first: None,
             last: None,
             found: false,
+            answered: false,
         }
     }
 
@@ -100,6 +103,16 @@ impl<'a> Heard<'a> {
         if self.found || said_so { Ok(()) } else { Err(self.nothing()) }
     }
 
+    /// Whether the whole text has come, which ends a reply where nothing else is said to.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.answered
+    }
+
+    /// Whether a part of the text has come before the rest.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.pieces > 0
+    }
+
     /// The reply to a call sent at `sent` and answered in full at `ended`.
     pub(crate) fn finish(self, sent: Instant, ended: Instant, streamed: bool) -> llm::Reply {
         let gaps = self.pieces.checked_sub(1).filter(|gaps| *gaps > 0);
@@ -131,10 +144,14 @@ impl<'a> Heard<'a> {
         if let Some(path) = &self.reading.text {
             let texts =
                 path.find(value).into_iter().map(|found| text_of(path, found)).collect::<Result<Vec<_>, _>>()?;
-            if !texts.is_empty() {
+            let text = texts.join("\n");
+            self.answered |= !texts.is_empty();
+            if !text.is_empty() {
                 // The whole text stands for the pieces that came before.
                 self.text.clear();
-                self.say(texts.join("\n"))?;
+            }
+            if !texts.is_empty() {
+                self.say(text)?;
             }
         }
         for call in found(self.reading.tool_calls.as_ref(), value) {

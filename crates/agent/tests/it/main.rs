@@ -3,5 +3,9 @@
 /// A server that answers by a script: the one that the client for chat completions is tested with.
 #[path = "../../../llm/tests/it/bad_server.rs"]
 mod bad_server;
+mod eliza;
 mod house;
 mod http;
+mod predefined;
+mod subprocess;
+mod websocket;

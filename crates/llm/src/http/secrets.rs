@@ -4,15 +4,19 @@ use secrecy::{ExposeSecret, SecretString};
 
 const HIDDEN: &str = "[key]";
 
+/// The keys of one server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Secrets(Vec<SecretString>);
+pub struct Secrets(Vec<SecretString>);
 
 impl Secrets {
-    pub(crate) fn new(keys: Vec<SecretString>) -> Self {
+    #[must_use]
+    pub fn new(keys: Vec<SecretString>) -> Self {
         Self(keys)
     }
 
-    pub(crate) fn hide(&self, text: String) -> String {
+    /// A text with its keys struck out.
+    #[must_use]
+    pub fn hide(&self, text: String) -> String {
         self.0
             .iter()
             .map(ExposeSecret::expose_secret)

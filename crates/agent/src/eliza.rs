@@ -1,0 +1,293 @@
+//! An agent of an ElizaOS server, by the sessions of its messaging API.
+//!
+//! A session is opened for each conversation. A message is answered at once (`http`), as a stream (`sse`), or, by
+//! servers that know neither, among the messages of the session, which are then looked at until they come to rest.
+
+mod poll;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+use llm::{
+    Request,
+    http::{Answer, Call, HeaderMap, HeaderName, Method, Sender, Url, headers, written},
+    key::KeyRef,
+};
+use scenario::ids::seed_of;
+use schemars::JsonSchema;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::{sync::OnceCell, time::Instant};
+
+use crate::{
+    Error, Start,
+    connection::{Connection, last_words, unanswered},
+    http::{CONNECT_WITHIN, settings},
+    path::Path,
+    reading::{Heard, Reading},
+};
+
+/// What a server that asks for a key looks at.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Of the server: `http://localhost:3000`.
+    pub url: String,
+    /// Which of its agents: an id, or a name that it lists.
+    pub agent: String,
+    /// Sent as `X-API-KEY`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
+    #[serde(default)]
+    pub key: Option<KeyRef>,
+    /// Further headers; a value `env:NAME` or `file:PATH` is read from there.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub transport: Transport,
+    /// Between two looks at a session's messages, with `transport: poll`.
+    #[serde(default = "usual_poll")]
+    pub poll_ms: u64,
+}
+
+/// How a reply comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// As a stream, which shows the time to the first words.
+    #[default]
+    Sse,
+    /// As the answer to the message.
+    Http,
+    /// By looking for it, which makes latencies as coarse as `poll_ms`.
+    Poll,
+}
+
+/// The server with its connections; its agent's id, once it is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Eliza(Arc<Server>);
+
+#[derive(Debug)]
+struct Server {
+    sender: Sender,
+    base: Url,
+    headers: HeaderMap,
+    settings: Settings,
+    agent: OnceCell<String>,
+    /// Of an answer, and of the events of one.
+    whole: Reading,
+    streamed: Reading,
+}
+
+/// One conversation, with its session once it has one.
+#[derive(Debug)]
+struct Conversation {
+    server: Arc<Server>,
+    session: OnceCell<String>,
+}
+
+impl Eliza {
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
+        let base = llm::http::address(&settings.url).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
+        let settings::Resolved { mut headers, templated, mut keys } = settings::resolve(None, &settings.headers)?;
+        if let Some((name, _)) = templated.first() {
+            return Err(settings::Error::Plain(name.to_string()));
+        }
+        if let Some(key) = &settings.key {
+            let key = key.resolve().map_err(settings::Error::Key)?;
+            headers.insert(API_KEY, written::secret(key.expose_secret()).ok_or(settings::Error::KeyText)?);
+            keys.push(key);
+        }
+        let sender =
+            Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
+        let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths"));
+        let whole = Reading {
+            text: path("$.agentResponse.text"),
+            actions: path("$.agentResponse.actions"),
+            ..Reading::default()
+        };
+        let streamed = Reading {
+            delta: path("$.chunk"),
+            text: path("$.text"),
+            actions: path("$.actions"),
+            error: path("$.error"),
+            ..Reading::default()
+        };
+        let settings = settings.clone();
+        Ok(Self(Arc::new(Server { sender, base, headers, settings, agent: OnceCell::new(), whole, streamed })))
+    }
+}
+
+impl Connection for Eliza {
+    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        Ok(Arc::new(Conversation { server: Arc::clone(&self.0), session: OnceCell::new() }))
+    }
+}
+
+#[async_trait]
+impl llm::Model for Conversation {
+    fn endpoint(&self) -> &str {
+        self.server.sender.name()
+    }
+
+    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+        let server = &*self.server;
+        let session = self.session.get_or_try_init(|| server.begin(request)).await?;
+        let messages = ["sessions", session, "messages"];
+        let new = &request.messages[unanswered(&request.messages)..];
+        let mut body = json!({
+            "content": last_words(new),
+            "metadata": { "conversation": request.context.conversation, "turn": request.context.turn },
+        });
+        match server.settings.transport {
+            Transport::Sse => body["transport"] = "sse".into(),
+            Transport::Http => body["transport"] = "http".into(),
+            // The word for servers that answer elsewhere; older ones do not know it and do the same.
+            Transport::Poll => body["transport"] = "websocket".into(),
+        }
+        let mut answer = server.post(request, &messages, &body).await?;
+        let streamed = answer.is_success() && answer.media_type().as_deref() == Some("text/event-stream");
+        let mut heard = Heard::new(if streamed { &server.streamed } else { &server.whole });
+        let ended = if streamed {
+            server.hear_events(&mut answer, &mut heard).await?
+        } else {
+            let body = server.sender.whole(&mut answer).await?;
+            let value = server.json(&body)?;
+            if server.settings.transport == Transport::Poll {
+                let found = server.poll(request, session, &value).await?;
+                return Ok(found.into_reply(answer.sent(), answer.connect()));
+            }
+            // An agent may decide to say nothing.
+            if !value["agentResponse"].is_null() {
+                heard.whole(&body).map_err(|trouble| server.sender.malformed(trouble.0, &body))?;
+            }
+            Instant::now()
+        };
+        let mut reply = heard.finish(answer.sent(), ended, streamed);
+        reply.timing.connect = answer.connect();
+        Ok(reply)
+    }
+}
+
+impl Server {
+    async fn begin(&self, request: &Request) -> Result<String, llm::Error> {
+        let agent = self.agent.get_or_try_init(|| self.find_agent(request)).await?;
+        let user = user_id(&request.context);
+        let body = json!({ "agentId": agent, "userId": user, "metadata": { "source": "gabfest" } });
+        let mut answer = self.post(request, &["sessions"], &body).await?;
+        let body = self.sender.whole(&mut answer).await?;
+        let value = self.json(&body)?;
+        match value["sessionId"].as_str() {
+            Some(id) => Ok(id.to_owned()),
+            None => Err(self.sender.malformed("a session without a sessionId".to_owned(), &body)),
+        }
+    }
+
+    async fn find_agent(&self, request: &Request) -> Result<String, llm::Error> {
+        let wanted = &self.settings.agent;
+        if is_uuid(wanted) {
+            return Ok(wanted.clone());
+        }
+        let url = self.url(&["api", "agents"]);
+        let mut answer = self.sender.send(&self.call(request, Method::GET, url, None)).await?;
+        let body = self.sender.whole(&mut answer).await?;
+        let value = self.json(&body)?;
+        let list = value.pointer("/data/agents").or_else(|| value.get("agents")).and_then(Value::as_array);
+        let named = |agent: &&Value| {
+            let name = agent.get("name").or_else(|| agent.get("characterName")).and_then(Value::as_str);
+            name.is_some_and(|name| name.eq_ignore_ascii_case(wanted))
+        };
+        let found = list.and_then(|list| list.iter().find(named)).and_then(|agent| agent["id"].as_str());
+        found.map(str::to_owned).ok_or_else(|| llm::Error::Unwritable {
+            endpoint: self.sender.name().to_owned(),
+            message: format!("the server lists no agent {wanted:?}"),
+        })
+    }
+
+    async fn post(&self, request: &Request, below: &[&str], body: &Value) -> Result<Answer, llm::Error> {
+        let url = self.url(&[&["api", "messaging"], below].concat());
+        self.sender.send(&self.call(request, Method::POST, url, Some(body))).await
+    }
+
+    async fn hear_events(&self, answer: &mut Answer, heard: &mut Heard<'_>) -> Result<Instant, llm::Error> {
+        let mut events = answer.events(&self.sender);
+        loop {
+            let Some(event) = events.next().await? else {
+                let message = "the stream ends before the reply does".to_owned();
+                return Err(self.sender.malformed(message, heard.text.as_bytes()));
+            };
+            // The user's own message comes back first.
+            if event.name == "user_message" {
+                continue;
+            }
+            heard
+                .event(&event.data, event.came)
+                .map_err(|trouble| self.sender.malformed(trouble.0, heard.text.as_bytes()))?;
+            if event.name == "done" {
+                events.finish().await;
+                return Ok(event.came);
+            }
+        }
+    }
+
+    fn call(&self, request: &Request, method: Method, url: Url, body: Option<&Value>) -> Call {
+        let mut headers = self.headers.clone();
+        headers::write(&request.context, &mut headers);
+        Call { method, url, headers, body: body.map(|body| body.to_string().into_bytes().into()) }
+    }
+
+    fn url(&self, below: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(below);
+        }
+        url
+    }
+
+    fn json(&self, body: &[u8]) -> Result<Value, llm::Error> {
+        serde_json::from_slice(body).map_err(|error| self.sender.malformed(format!("it is no JSON: {error}"), body))
+    }
+}
+
+fn usual_poll() -> u64 {
+    500
+}
+
+/// Another user for each conversation, so that none remembers another's: a UUID of the names (RFC 9562, version 8).
+fn user_id(context: &llm::Context) -> String {
+    let half = |salt: &[u8]| seed_of(&[salt, context.run.as_bytes(), context.conversation.as_bytes()]);
+    let (high, low) = (half(b"eliza user, first half"), half(b"eliza user, second half"));
+    let high = high & !0xf000 | 0x8000;
+    let low = low & !(0b11 << 62) | 0b10 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+fn is_uuid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.concat().bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_uuids_of_their_conversation() {
+        let user = |conversation: &str| {
+            user_id(&llm::Context { run: "r".into(), conversation: conversation.into(), ..llm::Context::default() })
+        };
+        let id = user("a");
+        assert!(is_uuid(&id) && id.as_bytes()[14] == b'8' && b"89ab".contains(&id.as_bytes()[19]), "{id}");
+        assert_eq!(id, user("a"));
+        assert_ne!(id, user("b"));
+        assert!(!is_uuid("Eliza") && !is_uuid("0000000-0000-0000-0000-000000000000"));
+    }
+}

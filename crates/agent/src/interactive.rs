@@ -1,0 +1,142 @@
+//! An agent that is a person at the terminal: one conversation after another, answered line by line.
+
+use std::{
+    fmt,
+    io::{self, IsTerminal as _, Write as _},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use llm::model::Speaker;
+use record::FailureKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::Instant,
+};
+
+use crate::{
+    Error, Start,
+    connection::{Connection, unanswered},
+};
+
+/// There is nothing to be set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {}
+
+/// Where somebody reads and types.
+#[async_trait]
+pub trait Terminal: Send + Sync + fmt::Debug {
+    /// Shows a text, and waits for a line; `None` where there will be no more.
+    async fn ask(&self, shown: &str) -> io::Result<Option<String>>;
+}
+
+/// The terminal that gabfest was started from: words go to stderr, since stdout is for data.
+#[derive(Debug, Default)]
+pub struct OwnTerminal(Mutex<Option<mpsc::Receiver<io::Result<String>>>>);
+
+#[derive(Debug)]
+pub(crate) struct Interactive {
+    name: String,
+    terminal: Option<Arc<dyn Terminal>>,
+    slots: u32,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    name: String,
+    terminal: Arc<dyn Terminal>,
+}
+
+impl OwnTerminal {
+    /// `None` where nobody sits at one.
+    #[must_use]
+    pub fn find() -> Option<Arc<dyn Terminal>> {
+        let is_there = io::stdin().is_terminal() && io::stderr().is_terminal();
+        is_there.then(|| Arc::new(Self::default()) as _)
+    }
+}
+
+#[async_trait]
+impl Terminal for OwnTerminal {
+    async fn ask(&self, shown: &str) -> io::Result<Option<String>> {
+        let mut lines = self.0.lock().await;
+        io::stderr().lock().write_all(shown.as_bytes())?;
+        // Nothing is read before somebody is asked: other agents leave stdin alone.
+        lines.get_or_insert_with(read_lines).recv().await.transpose()
+    }
+}
+
+/// A thread of its own: a line that is waited for would hold the end of the program back in a runtime's.
+fn read_lines() -> mpsc::Receiver<io::Result<String>> {
+    let (sender, receiver) = mpsc::channel(1);
+    std::thread::spawn(move || io::stdin().lines().try_for_each(|line| sender.blocking_send(line)));
+    receiver
+}
+
+impl Interactive {
+    pub(crate) fn new(name: &str, terminal: Option<Arc<dyn Terminal>>, slots: u32) -> Self {
+        Self { name: name.to_owned(), terminal, slots }
+    }
+}
+
+impl Connection for Interactive {
+    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        let misfit = |reason: &str| {
+            Error::before(
+                FailureKind::Misconfigured,
+                format!("agent {} is a person at the terminal: {reason}", self.name),
+            )
+        };
+        if self.slots != 1 {
+            return Err(misfit("play one conversation at a time, with --slots 1"));
+        }
+        let Some(terminal) = &self.terminal else { return Err(misfit("there is none here")) };
+        Ok(Arc::new(Conversation { name: self.name.clone(), terminal: Arc::clone(terminal) }))
+    }
+
+    fn takes_its_time(&self) -> bool {
+        true
+    }
+}
+
+#[async_trait]
+impl llm::Model for Conversation {
+    fn endpoint(&self) -> &str {
+        &self.name
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        let new = &request.messages[unanswered(&request.messages)..];
+        let mut shown = String::from("\n");
+        if request.context.turn == 1 {
+            shown.push_str(&format!("--- {} ---\n", plain(&request.context.scenario)));
+        }
+        for message in new {
+            let who = if message.role == Speaker::User { "user" } else { message.role.name() };
+            shown.push_str(&format!("{who}: {}\n", plain(&message.content)));
+        }
+        shown.push_str("you> ");
+        let sent = Instant::now();
+        let failed = |message: String| llm::Error::Unreachable {
+            endpoint: self.name.clone(),
+            status: None,
+            message,
+            sent: true,
+        };
+        match self.terminal.ask(&shown).await {
+            Ok(Some(text)) => {
+                let timing = llm::Timing { total: sent.elapsed(), ..llm::Timing::default() };
+                Ok(llm::Reply { text, timing, tries: 1, cost_nanos: Some(0), ..llm::Reply::default() })
+            }
+            Ok(None) => Err(failed("whoever sat at the terminal has gone".to_owned())),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    }
+}
+
+/// Without what would move a terminal's cursor or change its colours.
+fn plain(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect()
+}

@@ -1,0 +1,161 @@
+//! An agent that says what was written down: a list of answers, or what was said in an old run.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use llm::model::ToolCall;
+use record::{FailureKind, Turn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error as AgentError, Start, connection::Connection};
+
+/// Far above the transcripts of a night's run.
+const MOST_BYTES: u64 = 1 << 30;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Settings {
+    /// What is said, in order, in every conversation.
+    pub answers: Vec<String>,
+    /// Whether the answers begin again after the last one; without it the agent then has nothing to say.
+    pub repeat: bool,
+    /// The `transcripts.jsonl` of an old run: each trial's agent says what it said then. Such a file holds the
+    /// trials that did not pass, and those whose transcripts were to be kept.
+    pub transcripts: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("it has neither `answers` nor `transcripts`")]
+    Nothing,
+    #[error("it has both `answers` and `transcripts`")]
+    Both,
+    #[error("{path} cannot be read")]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{path} is larger than {MOST_BYTES} bytes")]
+    TooLarge { path: PathBuf },
+    #[error("line {line} of {path} is no transcript")]
+    Line { path: PathBuf, line: usize, source: serde_json::Error },
+}
+
+#[derive(Debug)]
+pub(crate) struct Replayed {
+    name: String,
+    source: Source,
+    repeat: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Answers(Arc<[llm::Reply]>),
+    /// By the id of the trial.
+    Trials(BTreeMap<String, Arc<[llm::Reply]>>),
+}
+
+#[derive(Debug)]
+struct Conversation {
+    name: String,
+    answers: Arc<[llm::Reply]>,
+    repeat: bool,
+    said: AtomicUsize,
+}
+
+/// What is read of a transcript.
+#[derive(Deserialize)]
+struct Line {
+    trial_id: String,
+    turns: Vec<Turn>,
+}
+
+impl Replayed {
+    /// Relative paths are relative to `folder`.
+    pub(crate) fn new(name: &str, settings: &Settings, folder: &Path) -> Result<Self, Error> {
+        let source = match (&settings.answers[..], &settings.transcripts) {
+            ([], None) => return Err(Error::Nothing),
+            ([], Some(path)) => Source::Trials(read(&folder.join(path))?),
+            (answers, None) => Source::Answers(answers.iter().map(|text| reply(text.clone())).collect()),
+            (_, Some(_)) => return Err(Error::Both),
+        };
+        Ok(Self { name: name.to_owned(), source, repeat: settings.repeat })
+    }
+}
+
+impl Connection for Replayed {
+    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, AgentError> {
+        let answers = match &self.source {
+            Source::Answers(answers) => answers,
+            Source::Trials(trials) => trials.get(&start.conversation).ok_or_else(|| {
+                let message = format!("the transcripts of agent {} hold no trial {}", self.name, start.conversation);
+                AgentError::before(FailureKind::Misconfigured, message)
+            })?,
+        };
+        Ok(Arc::new(Conversation {
+            name: self.name.clone(),
+            answers: Arc::clone(answers),
+            repeat: self.repeat,
+            said: AtomicUsize::new(0),
+        }))
+    }
+}
+
+#[async_trait]
+impl llm::Model for Conversation {
+    fn endpoint(&self) -> &str {
+        &self.name
+    }
+
+    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        let said = self.said.fetch_add(1, Ordering::Relaxed);
+        let next = if self.repeat { said % self.answers.len().max(1) } else { said };
+        Ok(self.answers.get(next).cloned().unwrap_or_else(|| reply(String::new())))
+    }
+}
+
+fn read(path: &Path) -> Result<BTreeMap<String, Arc<[llm::Reply]>>, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.len() > MOST_BYTES {
+        return Err(Error::TooLarge { path: path.to_owned() });
+    }
+    let mut trials = BTreeMap::new();
+    for (index, line) in BufReader::new(file.take(MOST_BYTES)).lines().enumerate() {
+        let text = line.map_err(unreadable)?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let line: Line = serde_json::from_str(&text).map_err(|source| Error::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            source,
+        })?;
+        // Programs of the scenario are no words of the agent.
+        let talked = line.turns.into_iter().filter(|turn| turn.speaker != record::turn::Speaker::Program);
+        trials.insert(line.trial_id, talked.map(spoken).collect());
+    }
+    Ok(trials)
+}
+
+fn spoken(turn: Turn) -> llm::Reply {
+    let tool_calls = turn.tool_calls.into_iter().map(|call| ToolCall {
+        id: call.id,
+        name: call.name,
+        arguments: call.arguments,
+        result: call.result,
+    });
+    llm::Reply { tool_calls: tool_calls.collect(), actions: turn.actions, ..reply(turn.agent.unwrap_or_default()) }
+}
+
+/// It costs nothing to say again what was said.
+fn reply(text: String) -> llm::Reply {
+    llm::Reply { text, tries: 1, cost_nanos: Some(0), ..llm::Reply::default() }
+}

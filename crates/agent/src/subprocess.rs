@@ -1,0 +1,227 @@
+//! An agent that is a program of this machine: JSON lines in at stdin, JSON lines out at stdout.
+//!
+//! The operator of the worker must allow it. What it gets of the environment is written in the settings.
+
+mod process;
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use llm::{Request, http::headers, http::secrets::Secrets, key::KeyRef, model::Note};
+use record::FailureKind;
+use schemars::JsonSchema;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::{
+    Error, Start, Surroundings,
+    connection::Connection,
+    path::Path,
+    reading::{Heard, Reading},
+    template::Values,
+};
+
+use process::Process;
+
+/// What a program may see of the worker's own environment.
+const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// The program and its arguments; no shell is between.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    #[serde(default)]
+    pub process: PerWhat,
+    /// Where it runs, relative to the settings file.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
+    /// Its variables, besides `PATH`, `HOME`, `LANG` and `TMPDIR`. A value `env:NAME` or `file:PATH` is read from there.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PerWhat {
+    /// It begins and ends with the conversation.
+    #[default]
+    PerConversation,
+    /// One for all conversations, which it tells apart by `conversation`; its replies name the `id` of what they
+    /// answer.
+    Shared,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("its command is empty")]
+    NoCommand,
+    #[error("its variable {name} has no value")]
+    Variable { name: String, source: llm::key::Error },
+}
+
+#[derive(Debug)]
+pub(crate) struct Subprocess {
+    name: String,
+    settings: Settings,
+    folder: PathBuf,
+    may_execute: bool,
+    variables: Vec<(String, String)>,
+    secrets: Arc<Secrets>,
+    shared: Mutex<Option<Arc<Process>>>,
+    reading: Arc<Reading>,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    name: String,
+    process: Arc<Process>,
+    secrets: Arc<Secrets>,
+    reading: Arc<Reading>,
+}
+
+impl Subprocess {
+    pub(crate) fn new(name: &str, settings: &Settings, surroundings: &Surroundings) -> Result<Self, SettingsError> {
+        if settings.command.is_empty() {
+            return Err(SettingsError::NoCommand);
+        }
+        let (mut variables, mut keys) = (Vec::new(), Vec::new());
+        for (name, value) in &settings.variables {
+            let value = match KeyRef::parse(value) {
+                Ok(place) => {
+                    let key =
+                        place.resolve().map_err(|source| SettingsError::Variable { name: name.clone(), source })?;
+                    let value = key.expose_secret().to_owned();
+                    keys.push(key);
+                    value
+                }
+                Err(_) => value.clone(),
+            };
+            variables.push((name.clone(), value));
+        }
+        let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths"));
+        let reading = Reading {
+            text: path("$.text"),
+            delta: path("$.delta"),
+            done: path("$.done"),
+            tool_calls: path("$.tool_calls"),
+            actions: path("$.actions"),
+            error: path("$.error"),
+            input_tokens: path("$.usage.input_tokens"),
+            output_tokens: path("$.usage.output_tokens"),
+            ..Reading::default()
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            folder: surroundings.folder.join(settings.folder.as_deref().unwrap_or(std::path::Path::new(""))),
+            settings: settings.clone(),
+            may_execute: surroundings.may_execute,
+            variables,
+            secrets: Arc::new(Secrets::new(keys)),
+            shared: Mutex::default(),
+            reading: Arc::new(reading),
+        })
+    }
+
+    fn start(&self) -> Result<Arc<Process>, Error> {
+        let mut command = Command::new(&self.settings.command[0]);
+        command.args(&self.settings.command[1..]).env_clear();
+        command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if !self.folder.as_os_str().is_empty() {
+            command.current_dir(&self.folder);
+        }
+        Process::start(command).map(Arc::new).map_err(|error| {
+            let message = format!("agent {} cannot be started: {}: {error}", self.name, self.settings.command[0]);
+            Error::before(FailureKind::Misconfigured, message)
+        })
+    }
+
+    /// The one of all conversations; another one where it has ended.
+    fn shared(&self) -> Result<Arc<Process>, Error> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        match shared.as_ref().filter(|process| process.is_running()) {
+            Some(process) => Ok(Arc::clone(process)),
+            None => Ok(Arc::clone(shared.insert(self.start()?))),
+        }
+    }
+}
+
+impl Connection for Subprocess {
+    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        if !self.may_execute {
+            let message = format!(
+                "agent {} is a program of this machine, which its operator does not allow; --allow-exec=host would",
+                self.name
+            );
+            return Err(Error::before(FailureKind::ExecutionNotAllowed, message));
+        }
+        let process = match self.settings.process {
+            PerWhat::PerConversation => self.start()?,
+            PerWhat::Shared => self.shared()?,
+        };
+        let (secrets, reading) = (Arc::clone(&self.secrets), Arc::clone(&self.reading));
+        Ok(Arc::new(Conversation { name: self.name.clone(), process, secrets, reading }))
+    }
+}
+
+#[async_trait]
+impl llm::Model for Conversation {
+    fn endpoint(&self) -> &str {
+        &self.name
+    }
+
+    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+        let mut line = Values::of(request, "").object();
+        line.remove("session");
+        let id = format!("{}/{}", request.context.idempotency_key, request.context.try_number);
+        line.insert("id".to_owned(), id.clone().into());
+        line.insert("traceparent".to_owned(), headers::traceparent(&request.context).into());
+        let mut line = Value::Object(line).to_string();
+        line.push('\n');
+        let mut answers = self.process.ask(&id, line.as_bytes()).await.map_err(|why| self.gone(why))?;
+        let sent = answers.sent();
+        let mut heard = Heard::new(&self.reading);
+        let ended = loop {
+            let (line, came) = answers.next().await.map_err(|why| self.gone(why))?;
+            let over = heard.event(&line, came).map_err(|trouble| self.malformed(trouble.0, &heard.text))?;
+            if over || heard.is_answered() {
+                break came;
+            }
+        };
+        answers.finish();
+        let streamed = heard.is_streamed();
+        let mut reply = heard.finish(sent, ended, streamed);
+        reply.notes.extend(
+            self.process.last_words().map(|text| Note { kind: "stderr".to_owned(), text: self.secrets.hide(text) }),
+        );
+        Ok(reply)
+    }
+}
+
+impl Conversation {
+    /// The program has ended, or was ended; with what it wrote of that.
+    fn gone(&self, why: String) -> llm::Error {
+        let message = match self.process.last_words() {
+            Some(words) => format!("{why}; it wrote: {}", words.trim()),
+            None => why,
+        };
+        llm::Error::Unreachable {
+            endpoint: self.name.clone(),
+            status: None,
+            message: self.secrets.hide(message),
+            sent: true,
+        }
+    }
+
+    fn malformed(&self, message: String, partial: &str) -> llm::Error {
+        let partial = self.secrets.hide(partial.to_owned());
+        llm::Error::Malformed { endpoint: self.name.clone(), message: self.secrets.hide(message), partial }
+    }
+}

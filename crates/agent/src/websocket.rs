@@ -1,0 +1,262 @@
+//! An agent behind a WebSocket: one connection for each conversation, a frame for each message, one or more back.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::{SinkExt as _, StreamExt as _};
+use llm::{
+    Request,
+    http::{HeaderMap, HeaderName, HeaderValue, headers, secrets::Secrets},
+    key::KeyRef,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::{
+    net::TcpStream,
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream, connect_async_with_config,
+    tungstenite::{self, Message, client::IntoClientRequest as _, protocol::WebSocketConfig},
+};
+
+use crate::{
+    Error, Start,
+    connection::Connection,
+    http::{CONNECT_WITHIN, settings},
+    reading::{Heard, Reading},
+    template::{self, Template, Text, Values},
+};
+
+/// Of one message from the agent.
+const MOST_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// `ws://…` or `wss://…`. Placeholders in it are percent-encoded.
+    pub url: Text,
+    /// Sent as `Authorization: Bearer` when connecting. Where the key is kept, `env:NAME` or `file:PATH`.
+    #[serde(default)]
+    pub key: Option<KeyRef>,
+    /// Further headers of the connection; a value `env:NAME` or `file:PATH` is read from there.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Sent first, on every new connection.
+    #[serde(default)]
+    pub hello: Option<Template>,
+    /// What is sent: JSON, or a text. Without it the user's words as they are.
+    #[serde(default)]
+    pub message: Option<Template>,
+    /// Where in what comes back the parts of the reply stand. Without it the next text that comes is the reply.
+    #[serde(default)]
+    pub reply: Reading,
+    /// What `{{ session }}` is until a message tells another.
+    #[serde(default)]
+    pub session: Option<Text>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct WebSocket(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    name: String,
+    headers: HeaderMap,
+    templated: Vec<(HeaderName, Text)>,
+    secrets: Secrets,
+    settings: Settings,
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// One conversation.
+#[derive(Debug)]
+struct Conversation {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    New,
+    Open {
+        /// In a box, since the other states are small.
+        socket: Box<Socket>,
+        session: String,
+    },
+    /// A turn was given up, or the connection is gone: what comes next could be anything.
+    Lost,
+}
+
+impl WebSocket {
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
+        let sample = settings.url.sample_address().map_err(|error| settings::Error::Url(error.to_string()))?;
+        let plain = sample.strip_prefix("ws").map(|rest| format!("http{rest}"));
+        let plain = plain.ok_or_else(|| settings::Error::Url("is neither ws:// nor wss://".to_owned()))?;
+        llm::http::address(&plain).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
+        let reading = &settings.reply;
+        if reading.delta.is_some() && reading.text.is_none() && reading.done.is_none() {
+            return Err(settings::Error::Endless);
+        }
+        let settings::Resolved { headers, templated, keys } =
+            settings::resolve(settings.key.as_ref(), &settings.headers)?;
+        let (name, settings) = (name.to_owned(), settings.clone());
+        Ok(Self(Arc::new(Shared { name, headers, templated, secrets: Secrets::new(keys), settings })))
+    }
+}
+
+impl Connection for WebSocket {
+    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), state: Mutex::new(State::New) }))
+    }
+}
+
+#[async_trait]
+impl llm::Model for Conversation {
+    fn endpoint(&self) -> &str {
+        &self.shared.name
+    }
+
+    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+        let shared = &*self.shared;
+        let mut state = self.state.lock().await;
+        // Where this call is given up, the connection is given up with it.
+        let (mut socket, mut session, connect) = match std::mem::replace(&mut *state, State::Lost) {
+            State::Open { socket, session } => (socket, session, None),
+            State::Lost => return Err(shared.unreachable("the connection was lost in an earlier turn", true)),
+            State::New => match shared.connect(request).await {
+                Ok((socket, session, took)) => (Box::new(socket), session, Some(took)),
+                Err(error) => {
+                    // Nothing was said on it yet.
+                    *state = State::New;
+                    return Err(error);
+                }
+            },
+        };
+        let values = Values::of(request, &session);
+        let message = match &shared.settings.message {
+            Some(template) => template.render(&values).map_err(|error| shared.unwritable(&error))?,
+            None => Value::from(crate::connection::last_words(
+                &request.messages[crate::connection::unanswered(&request.messages)..],
+            )),
+        };
+        socket.send(frame(message)).await.map_err(|error| shared.broken(&error))?;
+        let sent = Instant::now();
+        let mut heard = Heard::new(&shared.settings.reply);
+        let ended = shared.hear(&mut socket, &mut heard).await?;
+        if let Some(told) = heard.session.take() {
+            session = told;
+        }
+        *state = State::Open { socket, session };
+        let mut reply = heard.finish(sent, ended, shared.settings.reply.delta.is_some());
+        reply.timing.connect = connect;
+        Ok(reply)
+    }
+}
+
+impl Shared {
+    async fn connect(&self, request: &Request) -> Result<(Socket, String, Duration), llm::Error> {
+        let values = Values::of(request, "");
+        let unwritable = |error: template::Error| self.unwritable(&error);
+        let session =
+            self.settings.session.as_ref().map(|text| text.render(&values)).transpose().map_err(unwritable)?;
+        let session = session.unwrap_or_default();
+        let values = Values::of(request, &session);
+        let address = self.settings.url.render_address(&values).map_err(unwritable)?;
+        let mut call = address.into_client_request().map_err(|error| self.broken(&error))?;
+        call.headers_mut().extend(self.headers.clone());
+        for (name, text) in &self.templated {
+            let text = text.render(&values).map_err(unwritable)?;
+            let value = HeaderValue::from_str(&text).map_err(|_| llm::Error::Unwritable {
+                endpoint: self.name.clone(),
+                message: format!("the header {name} would not be printable ASCII"),
+            })?;
+            call.headers_mut().insert(name, value);
+        }
+        headers::write(&request.context, call.headers_mut());
+        let limits = WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
+        let began = Instant::now();
+        let connecting = timeout(CONNECT_WITHIN, connect_async_with_config(call, Some(limits), true)).await;
+        let connected = connecting.map_err(|_| self.unreachable("it does not accept a connection", false))?;
+        let (mut socket, _) = connected.map_err(|error| self.not_connected(error))?;
+        if let Some(hello) = &self.settings.hello {
+            let hello = hello.render(&values).map_err(unwritable)?;
+            socket.send(frame(hello)).await.map_err(|error| self.broken(&error))?;
+        }
+        Ok((socket, session, began.elapsed()))
+    }
+
+    /// Takes messages until the reply is whole; when its last one came.
+    async fn hear(&self, socket: &mut Socket, heard: &mut Heard<'_>) -> Result<Instant, llm::Error> {
+        let reading = &self.settings.reply;
+        let plain = reading.text.is_none() && reading.delta.is_none();
+        loop {
+            let bytes = match socket.next().await {
+                Some(Ok(Message::Text(text))) => text.as_bytes().to_vec(),
+                Some(Ok(Message::Binary(bytes))) => bytes.to_vec(),
+                Some(Ok(Message::Close(close))) => {
+                    let why = close.map_or_else(String::new, |close| format!(": {} {}", close.code, close.reason));
+                    return Err(self.unreachable(&format!("it closed the connection{why}"), true));
+                }
+                Some(Ok(_)) => continue,
+                Some(Err(tungstenite::Error::Capacity(error))) => return Err(self.malformed(error.to_string(), heard)),
+                Some(Err(error)) => return Err(self.broken(&error)),
+                None => return Err(self.unreachable("it closed the connection", true)),
+            };
+            let came = Instant::now();
+            let trouble = |heard: &Heard<'_>, message: String| self.malformed(message, heard);
+            if plain {
+                heard.whole(&bytes).map_err(|error| trouble(heard, error.0))?;
+                return Ok(came);
+            }
+            let over = heard.event(&bytes, came).map_err(|error| trouble(heard, error.0))?;
+            if over || (reading.done.is_none() && heard.is_answered()) {
+                return Ok(came);
+            }
+        }
+    }
+
+    fn not_connected(&self, error: tungstenite::Error) -> llm::Error {
+        let endpoint = self.name.clone();
+        match error {
+            tungstenite::Error::Http(response) => {
+                let status = response.status().as_u16();
+                let message = "it does not open a WebSocket".to_owned();
+                match status {
+                    429 => llm::Error::Throttled { endpoint, after: None, message },
+                    500.. => llm::Error::Unreachable { endpoint, status: Some(status), message, sent: true },
+                    _ => llm::Error::Refused { endpoint, status, message },
+                }
+            }
+            tungstenite::Error::Io(error) => self.unreachable(&error.to_string(), false),
+            error => self.broken(&error),
+        }
+    }
+
+    fn broken(&self, error: &tungstenite::Error) -> llm::Error {
+        self.unreachable(&error.to_string(), true)
+    }
+
+    fn unreachable(&self, message: &str, sent: bool) -> llm::Error {
+        let message = self.secrets.hide(message.to_owned());
+        llm::Error::Unreachable { endpoint: self.name.clone(), status: None, message, sent }
+    }
+
+    fn malformed(&self, message: String, heard: &Heard<'_>) -> llm::Error {
+        let partial = self.secrets.hide(heard.text.clone());
+        llm::Error::Malformed { endpoint: self.name.clone(), message: self.secrets.hide(message), partial }
+    }
+
+    fn unwritable(&self, error: &template::Error) -> llm::Error {
+        llm::Error::Unwritable { endpoint: self.name.clone(), message: error.to_string() }
+    }
+}
+
+fn frame(message: Value) -> Message {
+    match message {
+        Value::String(text) => Message::text(text),
+        message => Message::text(message.to_string()),
+    }
+}
