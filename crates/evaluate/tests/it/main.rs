@@ -10,3 +10,4 @@ mod injection;
 mod judges;
 mod rows;
 mod scores;
+mod skunit;

@@ -14,6 +14,8 @@ mod qna;
 mod qna_cases;
 mod reading;
 mod schemas;
+mod skunit;
+mod skunit_cases;
 
 /// A good scenario with every section, which the tests break one piece at a time.
 const GOOD: &str = include_str!("good.scenario.yaml");
