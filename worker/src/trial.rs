@@ -7,7 +7,7 @@ use record::{
     turn::Speaker,
     verdict::{conclude, invert},
 };
-use scenario::{Action, History, OnFailure, Rule};
+use scenario::{Action, History, OnFailure, Rule, Step};
 
 use crate::{
     battery, conversation,
@@ -76,8 +76,14 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
         match &step.action {
             Action::Say { messages, expected, timeout_ms } => {
                 let timeout = Duration::from_millis(*timeout_ms);
-                stage.say(number, messages, Speaker::Scripted, timeout, script.cues[index].as_ref()).await?;
-                if let (History::Expected, Some(expected)) = (script.scenario.history, expected) {
+                let cue = script.cues[index].as_ref();
+                let answered = match stage.say(number, messages, Speaker::Scripted, timeout, cue).await {
+                    // To say nothing is an answer where that is what is asked for.
+                    Err(failure) if failure.kind == FailureKind::AgentEmpty && wants_nothing(step) => false,
+                    Err(failure) => return Err(failure),
+                    Ok(()) => true,
+                };
+                if let (History::Expected, Some(expected), true) = (script.scenario.history, expected, answered) {
                     stage.replace_last_answer(expected);
                 }
             }
@@ -165,6 +171,10 @@ fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
         judgments: stage.judgments.clone(),
         ..unplayed(&stage.ticket, verdict, Failure::new(FailureKind::Panicked, ""))
     }
+}
+
+fn wants_nothing(step: &Step) -> bool {
+    step.checks.iter().any(|check| check.rule == Rule::Empty && !check.negated)
 }
 
 fn wants_execution(script: &Script) -> bool {

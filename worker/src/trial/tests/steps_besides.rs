@@ -161,3 +161,20 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
         assert_eq!(*cast.agent.replaced.lock().unwrap(), replaced);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn to_say_nothing_is_an_answer_where_it_is_asked_for() {
+    let silent = || {
+        Cast::with(FakeAgent::new(|turn, _| match turn {
+            1 => Does::Fails(FailureKind::AgentEmpty),
+            _ => Does::Says("sunny".to_owned()),
+        }))
+    };
+    let cast = silent();
+    let steps = json!([say("hush", &[json!({ "type": "empty" })]), say("two", &[contains("sunny")])]);
+    let played = first(&scenario(steps, json!({})), &cast).await;
+    assert_eq!((played.trial.verdict, cast.agent.heard().len()), (Verdict::Pass, 2));
+    let steps = json!([say("hush", &[json!({ "type": "empty", "negate": true })]), say("two", &[contains("sunny")])]);
+    let played = first(&scenario(steps, json!({})), &silent()).await;
+    assert_eq!(played.end(), (Verdict::Error, Some((FailureKind::AgentEmpty, Blame::Agent, Some(1)))));
+}
