@@ -177,5 +177,5 @@ fn cue(test: &Test, examination: &Examination) -> Option<Arc<llm::Cue>> {
         (Part::Question, Some(Answer::Yes(false))) => "No, that is not so.".to_owned(),
         (Part::Question, None) | (Part::Information, _) => return None,
     };
-    Some(Arc::new(llm::Cue { text, tool_calls: Vec::new() }))
+    Some(Arc::new(llm::Cue { text, ..llm::Cue::default() }))
 }

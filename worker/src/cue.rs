@@ -11,14 +11,41 @@ use serde_json::{Map, Value};
 
 /// `None` where the scenario expects nothing in particular, as in a conversation with a simulated user.
 pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
-    let Action::Say { expected: Some(expected), .. } = &step.action else { return None };
-    let listed: Vec<&ExpectedCall> = step.checks.iter().filter(|check| !check.negated).flat_map(calls_of).collect();
+    let Action::Say { expected, .. } = &step.action else { return None };
+    let checks = || step.checks.iter().filter(|check| !check.negated);
+    let listed: Vec<&ExpectedCall> = checks().flat_map(calls_of).collect();
     // A check that only names a tool is answered by the call that another one describes.
     let is_described = |call: &ExpectedCall| {
         call.arguments.is_none() && listed.iter().any(|other| other.name == call.name && other.arguments.is_some())
     };
-    let tool_calls = listed.iter().filter(|call| !is_described(call)).map(|expected| call(expected)).collect();
-    Some(Arc::new(Cue { text: expected.text(), tool_calls }))
+    let tool_calls: Vec<ToolCall> =
+        listed.iter().filter(|call| !is_described(call)).map(|expected| call(expected)).collect();
+    let actions: Vec<String> = checks().flat_map(events_of).cloned().collect();
+    let text = match expected {
+        Some(expected) => expected.text(),
+        None => match checks().find_map(condition_of) {
+            Some(condition) => format!("To be clear, this {condition}."),
+            None if actions.is_empty() && tool_calls.is_empty() => return None,
+            None => String::new(),
+        },
+    };
+    Some(Arc::new(Cue { text, tool_calls, actions }))
+}
+
+/// What a pattern of an expected conversation says of the answer.
+fn condition_of(check: &Check) -> Option<&str> {
+    match &check.rule {
+        Rule::SemanticCondition { condition } => Some(condition),
+        Rule::AnyOf { checks } => checks.iter().find_map(condition_of),
+        _ => None,
+    }
+}
+
+fn events_of(check: &Check) -> &[String] {
+    match &check.rule {
+        Rule::TelephonyEvents { expected } => expected,
+        _ => &[],
+    }
 }
 
 fn calls_of(check: &Check) -> &[ExpectedCall] {
@@ -29,15 +56,21 @@ fn calls_of(check: &Check) -> &[ExpectedCall] {
 }
 
 fn call(expected: &ExpectedCall) -> ToolCall {
-    let arguments = expected.arguments.iter().flatten().map(|(name, rule)| (name.clone(), argument(name, rule)));
-    let arguments: Map<String, Value> = arguments.collect();
-    ToolCall { name: expected.name.clone(), arguments: Value::Object(arguments).to_string(), ..ToolCall::default() }
+    let arguments = object(expected.arguments.as_deref().unwrap_or_default());
+    ToolCall { name: expected.name.clone(), arguments: arguments.to_string(), ..ToolCall::default() }
+}
+
+fn object(fields: &[(String, ArgumentRule)]) -> Value {
+    let given = fields.iter().filter_map(|(name, rule)| Some((name.clone(), argument(name, rule)?)));
+    Value::Object(given.collect::<Map<String, Value>>())
 }
 
 /// A value that satisfies the rule, as far as one can be told from it.
-fn argument(name: &str, rule: &ArgumentRule) -> Value {
+fn argument(name: &str, rule: &ArgumentRule) -> Option<Value> {
     let checks = match rule {
-        ArgumentRule::Equals(value) => return value.clone(),
+        ArgumentRule::Optional => return None,
+        ArgumentRule::Equals(value) => return Some(value.clone()),
+        ArgumentRule::Fields { fields, .. } => return Some(object(fields)),
         ArgumentRule::Checks(checks) => checks.as_slice(),
         ArgumentRule::Anything => &[],
     };
@@ -53,7 +86,7 @@ fn argument(name: &str, rule: &ArgumentRule) -> Value {
         Rule::Empty => Some(String::new()),
         _ => None,
     });
-    Value::String(text.unwrap_or_else(|| name.to_owned()))
+    Some(Value::String(text.unwrap_or_else(|| name.to_owned())))
 }
 
 #[cfg(test)]
@@ -97,6 +130,16 @@ mod tests {
         let cue = of_step(&step).expect("something is expected");
         assert_eq!((cue.text.as_str(), cue.tool_calls.len()), ("Pizza", 1));
         assert_eq!(cue.tool_calls[0].arguments, r#"{"mood":"Happy","place":"place","count":3}"#);
-        assert_eq!(of_step(&Step { action: say(None), ..step }), None);
+        let cue = of_step(&Step { action: say(None), ..step.clone() }).expect("a call is expected");
+        assert_eq!((cue.text.as_str(), cue.tool_calls.len()), ("", 1));
+        let condition = Check::new(Rule::SemanticCondition { condition: "mentions pizza".to_owned() }, 1);
+        let events = Check::new(Rule::TelephonyEvents { expected: vec!["end_call".to_owned()] }, 1);
+        let cue = of_step(&Step { action: say(None), checks: vec![condition, events], ..step.clone() });
+        let cue = cue.expect("a pattern is expected");
+        assert_eq!(
+            (cue.text.as_str(), cue.actions.as_slice()),
+            ("To be clear, this mentions pizza.", &["end_call".to_owned()][..])
+        );
+        assert_eq!(of_step(&Step { action: say(None), checks: Vec::new(), ..step }), None);
     }
 }

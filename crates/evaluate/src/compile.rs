@@ -8,6 +8,7 @@ use scenario::{Check, check::Rule};
 use crate::{
     Evaluator,
     answer_id::AnswerId,
+    any_of::AnyOf,
     call::Call,
     command_exit_code::CommandExitCode,
     contains::Contains,
@@ -31,6 +32,7 @@ use crate::{
     similarity::Similarity,
     spending::{Latency, Spend},
     string_contains::StringContains,
+    telephony_events::TelephonyEvents,
     tool_calls::ToolCalls,
     trajectory::Trajectory,
     user_satisfaction::UserSatisfaction,
@@ -96,6 +98,7 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::Equals { values, ignore_case } => Behaviour::Edges(Edges::new(values, Place::Whole, *ignore_case)?),
         Rule::Empty => Behaviour::Empty,
         Rule::AnswerId { id } => Behaviour::AnswerId(AnswerId { id: *id }),
+        Rule::AnyOf { checks } => Behaviour::AnyOf(AnyOf::new(checks)?),
         Rule::RegexMatch { pattern, case_sensitive, captures } => {
             Behaviour::RegexMatch(Box::new(RegexMatch::new(pattern, *case_sensitive, captures)?))
         }
@@ -114,6 +117,9 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::Similarity { expected, threshold } => Behaviour::Similarity(Similarity::new(expected, *threshold)?),
         Rule::Rubric(rule) => Behaviour::Rubric(Box::new(Rubric::new(rule)?)),
         Rule::Refusal { method } => Behaviour::Refusal(Refusal { method: *method }),
+        Rule::TelephonyEvents { expected } => {
+            Behaviour::TelephonyEvents(TelephonyEvents { expected: expected.clone() })
+        }
         Rule::ToolCalls(rule) => Behaviour::ToolCalls(ToolCalls::new(rule)?),
         Rule::JsonCheck { fields } => Behaviour::JsonCheck(JsonCheck::new(fields)?),
         Rule::JsonSchema { schema } => Behaviour::JsonSchema(JsonSchema::new(schema)?),

@@ -13,6 +13,7 @@ pub mod scorer;
 pub mod subject;
 
 mod answer_id;
+mod any_of;
 mod call;
 mod caseless;
 mod command_exit_code;
@@ -42,6 +43,7 @@ mod semantic;
 mod similarity;
 mod spending;
 mod string_contains;
+mod telephony_events;
 mod tool_calls;
 mod trajectory;
 mod user_satisfaction;

@@ -32,7 +32,9 @@ pub(crate) struct ToolCalls {
 impl ToolCalls {
     pub(crate) fn new(rule: &ToolCallsRule) -> Result<Self, compile::Error> {
         // No calls at all is a thing to ask for; the other orders would hold whatever the agent does.
-        if rule.calls.is_empty() && !matches!(rule.order, CallOrder::Exact | CallOrder::Subset) {
+        if rule.calls.is_empty()
+            && !matches!(rule.order, CallOrder::Exact | CallOrder::ExactAnyOrder | CallOrder::Subset)
+        {
             return Err(compile::Error::Empty { field: "calls" });
         }
         let expected = rule.calls.iter().map(Expected::new).collect::<Result<_, _>>()?;
@@ -54,7 +56,7 @@ impl ToolCalls {
         if made.len() > MOST_CALLS {
             return Outcome::undecided(format!("the agent made {} calls, too many to compare", made.len()));
         }
-        if self.order == CallOrder::Exact && made.len() != self.expected.len() {
+        if matches!(self.order, CallOrder::Exact | CallOrder::ExactAnyOrder) && made.len() != self.expected.len() {
             return Outcome::fail(format!(
                 "expected exactly {} calls, the agent made {}{}",
                 self.expected.len(),
@@ -108,7 +110,7 @@ impl ToolCalls {
         let verdict = match self.order {
             CallOrder::Exact => pairs.diagonal(),
             CallOrder::InOrder => pairs.in_order(),
-            CallOrder::AnyOrder => pairs.any_order(),
+            CallOrder::AnyOrder | CallOrder::ExactAnyOrder => pairs.any_order(),
             CallOrder::Subset => pairs.covered(),
             CallOrder::Forbidden => pairs.none(),
         };

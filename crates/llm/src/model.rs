@@ -109,6 +109,7 @@ pub struct Cue {
     pub text: String,
     /// Made before the text is said; without ids.
     pub tool_calls: Vec<ToolCall>,
+    pub actions: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -90,6 +90,10 @@ pub enum Rule {
     },
     /// There is no text, or nothing but white space.
     Empty,
+    /// The text satisfies at least one of these.
+    AnyOf {
+        checks: Vec<Check>,
+    },
     RegexMatch {
         pattern: String,
         #[serde(default)]
@@ -119,6 +123,11 @@ pub enum Rule {
     },
     /// The result of a function that is asked about the conversation satisfies its checks.
     Call(CallRule),
+    /// The agent did exactly these things on the telephone, in this order: `dtmf 0`, `transfer_call +18005551234`,
+    /// `end_call`.
+    TelephonyEvents {
+        expected: Vec<String>,
+    },
     /// The text is a JSON object, perhaps in a fence or between words; the values at these paths satisfy their checks.
     JsonCheck {
         fields: Vec<(String, Vec<Check>)>,
@@ -221,6 +230,7 @@ impl Rule {
             Self::EndsWith { .. } => "ends_with",
             Self::Equals { .. } => "equals",
             Self::Empty => "empty",
+            Self::AnyOf { .. } => "any_of",
             Self::RegexMatch { .. } => "regex_match",
             Self::FileExists { .. } => "file_exists",
             Self::FileContains { .. } => "file_contains",
@@ -229,6 +239,7 @@ impl Rule {
             Self::ToolCalls(_) => "tool_calls",
             Self::AnswerId { .. } => "answer_id",
             Self::Call(_) => "call",
+            Self::TelephonyEvents { .. } => "telephony_events",
             Self::JsonCheck { .. } => "json_check",
             Self::JsonSchema { .. } => "json_schema",
             Self::JsonPath { .. } => "json_path",
@@ -261,6 +272,7 @@ impl Rule {
             | Self::EndsWith { .. }
             | Self::Equals { .. }
             | Self::Empty
+            | Self::AnyOf { .. }
             | Self::RegexMatch { .. }
             | Self::JsonCheck { .. }
             | Self::JsonSchema { .. }
@@ -278,6 +290,7 @@ impl Rule {
             | Self::ToolCalls(_)
             | Self::AnswerId { .. }
             | Self::Call(_)
+            | Self::TelephonyEvents { .. }
             | Self::Refusal { .. }
             | Self::LlmJudge(_)
             | Self::Rubric(_)

@@ -210,7 +210,7 @@ fn questions(rule: &Rule) -> u64 {
             (test_memory_of.len() as u64).saturating_mul(u64::from(*retention_turns).min(20))
         }
         Rule::Call(rule) => 1 + questions_of(&rule.checks),
-        Rule::JsonPath { checks, .. } => questions_of(checks),
+        Rule::JsonPath { checks, .. } | Rule::AnyOf { checks } => questions_of(checks),
         Rule::JsonCheck { fields } | Rule::RegexMatch { captures: fields, .. } => {
             fields.iter().map(|(_, checks)| questions_of(checks)).sum()
         }
@@ -226,6 +226,7 @@ fn questions(rule: &Rule) -> u64 {
         | Rule::FileContains { .. }
         | Rule::CommandExitCodeIs { .. }
         | Rule::TrajectoryContainsAction { .. }
+        | Rule::TelephonyEvents { .. }
         | Rule::JsonSchema { .. }
         | Rule::Number { .. }
         | Rule::Length { .. }

@@ -9,16 +9,22 @@ use crate::{
     Bench, Subject, compile,
     excerpt::{SHORT_BYTES, excerpt},
     loose_json,
-    nested::Nested,
+    nested::{Named, Nested},
     outcome::Outcome,
 };
 
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) name: String,
-    arguments: Option<Vec<(String, Rule)>>,
-    partial: bool,
+    arguments: Option<Fields>,
     result: Option<Rule>,
+}
+
+/// What an object must hold.
+#[derive(Debug)]
+struct Fields {
+    listed: Vec<(String, Rule)>,
+    partial: bool,
 }
 
 #[derive(Debug)]
@@ -26,20 +32,8 @@ enum Rule {
     Equals(Value),
     Checks(Nested),
     Anything,
-}
-
-impl Rule {
-    fn new(rule: &ArgumentRule, field: &'static str) -> Result<Self, compile::Error> {
-        Ok(match rule {
-            ArgumentRule::Equals(value) => Self::Equals(value.clone()),
-            ArgumentRule::Checks(checks) => Self::Checks(Nested::new(checks, field)?),
-            ArgumentRule::Anything => Self::Anything,
-        })
-    }
-
-    fn asks_a_model(&self) -> bool {
-        matches!(self, Self::Checks(checks) if checks.asks_a_model())
-    }
+    Optional,
+    Fields(Fields),
 }
 
 impl Expected {
@@ -47,22 +41,17 @@ impl Expected {
         if call.name.trim().is_empty() {
             return Err(compile::Error::Empty { field: "name" });
         }
-        let argument = |(name, rule): &(String, ArgumentRule)| Ok((name.clone(), Rule::new(rule, "argument_checks")?));
+        let arguments = call.arguments.as_ref();
         Ok(Self {
             name: call.name.clone(),
-            arguments: call
-                .arguments
-                .as_ref()
-                .map(|arguments| arguments.iter().map(argument).collect::<Result<_, compile::Error>>())
-                .transpose()?,
-            partial: call.partial,
+            arguments: arguments.map(|listed| Fields::new(listed, call.partial, "argument_checks")).transpose()?,
             result: call.result.as_ref().map(|rule| Rule::new(rule, "result_checks")).transpose()?,
         })
     }
 
     pub(super) fn asks_a_model(&self) -> bool {
-        let arguments = self.arguments.iter().flatten().map(|(_, rule)| rule);
-        arguments.chain(&self.result).any(Rule::asks_a_model)
+        self.arguments.as_ref().is_some_and(Fields::asks_a_model)
+            || self.result.as_ref().is_some_and(Rule::asks_a_model)
     }
 
     pub(super) fn shown(&self) -> String {
@@ -71,32 +60,21 @@ impl Expected {
 
     /// The names are equal already. What can be told without a judge is told first.
     pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, bench: &dyn Bench) -> Comparison {
-        let given = match &self.arguments {
-            Some(listed) => self.arguments_of(listed, made)?,
-            None => Map::new(),
-        };
         let mut judged = Vec::new();
-        for (name, rule) in self.arguments.iter().flatten() {
-            let shown = format!("argument `{}`", excerpt(name, SHORT_BYTES));
-            let Some(value) = given.get(name) else { return Err(Outcome::fail(format!("{shown} is missing"))) };
-            match rule {
-                Rule::Anything => {}
-                Rule::Equals(expected) => equal(&shown, value, expected)?,
-                Rule::Checks(checks) => judged.push((shown, loose_json::text_of(value).into_owned(), checks)),
-            }
+        if let Some(fields) = &self.arguments {
+            fields.compare(Place::Arguments, "", &arguments_of(made)?, &mut judged)?;
         }
         match (&self.result, &made.result) {
-            (None, _) | (Some(Rule::Anything), Some(_)) => {}
+            (None | Some(Rule::Optional), _) => {}
             (Some(_), None) => return Err(Outcome::fail("its result is not known")),
-            (Some(Rule::Equals(expected)), Some(result)) => {
-                let value = serde_json::from_str(result).unwrap_or_else(|_| Value::from(result.as_str()));
-                // A result that reads like a number may have been meant as text.
-                if expected.as_str() != Some(result) {
-                    equal("the result", &value, expected)?;
-                }
-            }
+            // A result that reads like a number may have been meant as text.
+            (Some(Rule::Equals(Value::String(expected))), Some(result)) if expected == result => {}
             (Some(Rule::Checks(checks)), Some(result)) => {
-                judged.push(("the result".to_owned(), result.clone(), checks))
+                judged.push((Place::Result.shown(""), result.clone(), checks));
+            }
+            (Some(rule), Some(result)) => {
+                let value = serde_json::from_str(result).unwrap_or_else(|_| Value::from(result.as_str()));
+                rule.compare(Place::Result, "", &value, &mut judged)?;
             }
         }
         match Nested::all(judged, subject, bench).await {
@@ -104,21 +82,103 @@ impl Expected {
             _ => Ok(()),
         }
     }
+}
 
-    fn arguments_of(&self, listed: &[(String, Rule)], made: &ToolCall) -> Result<Map<String, Value>, Outcome> {
-        let text = made.arguments.trim();
-        let given = match serde_json::from_str(if text.is_empty() { "{}" } else { text }) {
-            Ok(Value::Object(given)) => given,
-            Ok(Value::Null) => Map::new(),
-            _ => {
-                let shown = excerpt(text, SHORT_BYTES);
-                return Err(Outcome::fail(format!("its arguments are no JSON object: {shown:?}")));
+impl Fields {
+    fn new(listed: &[(String, ArgumentRule)], partial: bool, field: &'static str) -> Result<Self, compile::Error> {
+        let rule = |(name, rule): &(String, ArgumentRule)| Ok((name.clone(), Rule::new(rule, field)?));
+        Ok(Self { listed: listed.iter().map(rule).collect::<Result<_, compile::Error>>()?, partial })
+    }
+
+    fn asks_a_model(&self) -> bool {
+        self.listed.iter().any(|(_, rule)| rule.asks_a_model())
+    }
+
+    /// `path` is where the object stands; what a judge must see is added to `judged`.
+    fn compare<'a>(
+        &'a self,
+        place: Place,
+        path: &str,
+        given: &Map<String, Value>,
+        judged: &mut Vec<Named<'a>>,
+    ) -> Comparison {
+        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let other = given.keys().find(|key| !self.listed.iter().any(|(name, _)| name == *key));
+        if let Some(key) = other.filter(|_| !self.partial) {
+            return Err(Outcome::fail(format!("{} was not expected", place.shown(&below(key)))));
+        }
+        for (name, rule) in &self.listed {
+            let path = below(name);
+            match (given.get(name), rule) {
+                (_, Rule::Optional) => {}
+                (None, _) => return Err(Outcome::fail(format!("{} is missing", place.shown(&path)))),
+                (Some(value), rule) => rule.compare(place, &path, value, judged)?,
             }
-        };
-        let other = given.keys().find(|key| !listed.iter().any(|(name, _)| name == *key));
-        match other.filter(|_| !self.partial) {
-            Some(key) => Err(Outcome::fail(format!("argument `{}` was not expected", excerpt(key, SHORT_BYTES)))),
-            None => Ok(given),
+        }
+        Ok(())
+    }
+}
+
+impl Rule {
+    fn new(rule: &ArgumentRule, field: &'static str) -> Result<Self, compile::Error> {
+        Ok(match rule {
+            ArgumentRule::Equals(value) => Self::Equals(value.clone()),
+            ArgumentRule::Checks(checks) => Self::Checks(Nested::new(checks, field)?),
+            ArgumentRule::Anything => Self::Anything,
+            ArgumentRule::Optional => Self::Optional,
+            ArgumentRule::Fields { fields, partial } => Self::Fields(Fields::new(fields, *partial, field)?),
+        })
+    }
+
+    fn asks_a_model(&self) -> bool {
+        match self {
+            Self::Checks(checks) => checks.asks_a_model(),
+            Self::Fields(fields) => fields.asks_a_model(),
+            Self::Equals(_) | Self::Anything | Self::Optional => false,
+        }
+    }
+
+    fn compare<'a>(&'a self, place: Place, path: &str, value: &Value, judged: &mut Vec<Named<'a>>) -> Comparison {
+        match self {
+            Self::Anything | Self::Optional => Ok(()),
+            Self::Equals(expected) => equal(&place.shown(path), value, expected),
+            Self::Checks(checks) => {
+                judged.push((place.shown(path), loose_json::text_of(value).into_owned(), checks));
+                Ok(())
+            }
+            Self::Fields(fields) => match value {
+                Value::Object(given) => fields.compare(place, path, given, judged),
+                _ => Err(Outcome::fail(format!("{} is no JSON object", place.shown(path)))),
+            },
+        }
+    }
+}
+
+/// Which side of a call a value stands on.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Arguments,
+    Result,
+}
+
+impl Place {
+    fn shown(self, path: &str) -> String {
+        match (self, path) {
+            (Self::Arguments, path) => format!("argument `{}`", excerpt(path, SHORT_BYTES)),
+            (Self::Result, "") => "the result".to_owned(),
+            (Self::Result, path) => format!("`{}` of the result", excerpt(path, SHORT_BYTES)),
+        }
+    }
+}
+
+fn arguments_of(made: &ToolCall) -> Result<Map<String, Value>, Outcome> {
+    let text = made.arguments.trim();
+    match serde_json::from_str(if text.is_empty() { "{}" } else { text }) {
+        Ok(Value::Object(given)) => Ok(given),
+        Ok(Value::Null) => Ok(Map::new()),
+        _ => {
+            let shown = excerpt(text, SHORT_BYTES);
+            Err(Outcome::fail(format!("its arguments are no JSON object: {shown:?}")))
         }
     }
 }

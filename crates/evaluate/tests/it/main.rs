@@ -1,9 +1,14 @@
 //! Evaluators as a worker uses them: rows of (check, what happened, judgment).
-#![expect(clippy::unwrap_used, reason = "in a test, what cannot be unwrapped is the failure that it reports")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "in a test, what cannot be unwrapped is the failure that it reports, and skips are said aloud"
+)]
 
 mod definitions;
 mod docs;
 mod edges;
+mod expected_turns;
 mod facts;
 mod fakes;
 mod injection;

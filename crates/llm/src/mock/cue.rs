@@ -22,10 +22,10 @@ pub(crate) fn follow(cue: &Cue, request: &Request, key: Key) -> Turn {
             ..call.clone()
         })
         .collect();
-    if cue.text.trim().is_empty() && tool_calls.is_empty() {
+    if cue.text.trim().is_empty() && tool_calls.is_empty() && cue.actions.is_empty() {
         return agent::speak(request, key);
     }
-    Turn { text: cue.text.clone(), tool_calls, actions: Vec::new() }
+    Turn { text: cue.text.clone(), tool_calls, actions: cue.actions.clone() }
 }
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn the_cue_is_followed_and_its_tools_are_called_once() {
         let call = ToolCall { name: "get_menu".to_owned(), arguments: "{}".to_owned(), ..ToolCall::default() };
-        let cue = Cue { text: "Pizza".to_owned(), tool_calls: vec![call] };
+        let cue = Cue { text: "Pizza".to_owned(), tool_calls: vec![call], actions: Vec::new() };
         let mut request = Request { messages: vec![Message::user("What is on the menu?")], ..Request::default() };
         let first = follow(&cue, &request, Key::new(1));
         assert_eq!((first.text.as_str(), first.tool_calls[0].name.as_str()), ("Pizza", "get_menu"));

@@ -19,6 +19,8 @@ pub struct ToolCallsRule {
 pub enum CallOrder {
     /// Exactly the listed calls, in this order.
     Exact,
+    /// Exactly the listed calls, in any order.
+    ExactAnyOrder,
     /// All listed calls, in this order; others may stand between.
     InOrder,
     /// All listed calls, in any order; others may be made too.
@@ -65,4 +67,8 @@ pub enum ArgumentRule {
     Checks(Vec<Check>),
     /// It is there.
     Anything,
+    /// It need not even be there.
+    Optional,
+    /// An object with these keys, and with others only where it is said to be partial.
+    Fields { fields: Vec<(String, ArgumentRule)>, partial: bool },
 }

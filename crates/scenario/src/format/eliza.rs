@@ -10,7 +10,7 @@ mod ours;
 mod setup;
 mod step;
 
-pub(crate) use bounded::{Millis, Repeats, ReplyTokens, Share, Temperature, Weight, Words, bounded};
+pub(crate) use bounded::{Millis, Repeats, ReplyTokens, Share, Temperature, TurnMillis, Weight, Words, bounded};
 pub(crate) use document::ScenarioDocument;
 
 use super::Script;

@@ -8,6 +8,7 @@
 mod accepted;
 mod cases;
 mod hostile;
+mod line;
 mod mutated;
 mod plans;
 mod qna;
