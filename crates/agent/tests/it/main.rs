@@ -3,6 +3,7 @@
 /// A server that answers by a script: the one that the client for chat completions is tested with.
 #[path = "../../../llm/tests/it/bad_server.rs"]
 mod bad_server;
+mod documented;
 mod eliza;
 mod house;
 mod http;

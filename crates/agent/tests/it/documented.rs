@@ -1,0 +1,41 @@
+//! The examples of docs/agents.md are settings, without anything that would be warned of.
+
+use std::collections::BTreeMap;
+
+use agent::Settings;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+struct File {
+    agents: BTreeMap<String, Settings>,
+}
+
+#[test]
+fn every_example_can_be_used() {
+    let page = include_str!("../../../../docs/agents.md");
+    let mut agents = 0;
+    for block in page.split("```yaml\n").skip(1) {
+        let text = block.split("```").next().expect("a block has an end");
+        let (file, findings) = scenario::yaml::read::<File>(text, "docs/agents.md");
+        assert!(findings.is_empty(), "{text}: {findings:?}");
+        for (name, settings) in file.expect("settings").agents {
+            assert_eq!(settings.fault(), None, "{name}");
+            assert!(!settings.is_model(), "{name}");
+            agents += 1;
+        }
+    }
+    assert!(agents >= 8, "{agents}");
+}
+
+#[test]
+fn a_wrong_key_has_a_line_and_a_suggestion() {
+    let text = "agents:\n  shop:\n    http:\n      url: http://h\n      boddy: {}\n      reply: { text: answer }\n";
+    let (_, findings) = scenario::yaml::read::<File>(text, "gabfest.yaml");
+    let shown = format!("{findings:?}");
+    assert!(
+        findings.iter().any(|finding| finding.line == 5) && shown.contains("boddy") && shown.contains("body"),
+        "{shown}"
+    );
+    assert!(findings.iter().any(|finding| finding.line == 6) && shown.contains("no JSONPath"), "{shown}");
+}
