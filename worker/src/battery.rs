@@ -172,7 +172,11 @@ fn last(history: &[Message], messages: usize) -> &[Message] {
 fn cue(test: &Test, examination: &Examination) -> Option<Arc<llm::Cue>> {
     let set = examination.set(test.requirement, test.set)?;
     let text = match (test.part, &set.answer) {
-        (Part::Question, Some(Answer::Text(text))) => format!("It is {text}."),
+        (Part::Question, Some(Answer::Text(text))) => {
+            // The answer, and the word that tells an answering model that it is one.
+            let asked = set.extract.as_deref().unwrap_or_default().trim_end_matches('?');
+            format!("The {}: {text}.", asked.rsplit(' ').next().unwrap_or_default())
+        }
         (Part::Question, Some(Answer::Yes(true))) => "Yes, that is so.".to_owned(),
         (Part::Question, Some(Answer::Yes(false))) => "No, that is not so.".to_owned(),
         (Part::Question, None) | (Part::Information, _) => return None,

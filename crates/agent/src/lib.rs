@@ -10,6 +10,7 @@
 pub mod agent;
 mod connection;
 pub mod eliza;
+pub mod emely;
 pub mod history;
 pub mod http;
 pub mod interactive;

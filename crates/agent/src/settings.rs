@@ -15,6 +15,7 @@ use crate::{
     Agent,
     connection::{Connected, Connection},
     eliza::{self, Eliza},
+    emely::{self, Emely},
     history::History,
     http::{self, Http},
     interactive::{self, Interactive},
@@ -79,6 +80,9 @@ pub struct Settings {
     /// Answers that are written down.
     #[serde(default)]
     pub replayed: Option<replayed::Settings>,
+    /// Emely's own API.
+    #[serde(default)]
+    pub emely: Option<emely::Settings>,
 }
 
 /// Which chat model answers. Agents of other kinds have a section of their own: `http`, …
@@ -202,6 +206,7 @@ impl Settings {
             ("websocket", self.websocket.is_some()),
             ("interactive", self.interactive.is_some()),
             ("replayed", self.replayed.is_some()),
+            ("emely", self.emely.is_some()),
         ];
         all.into_iter().filter(|(_, written)| *written).map(|(name, _)| name).collect()
     }
@@ -240,10 +245,13 @@ pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> 
         Box::new(Interactive::new(name, surroundings.terminal.clone(), surroundings.slots))
     } else if let Some(replayed) = &settings.replayed {
         Box::new(Replayed::new(name, replayed, &surroundings.folder)?)
+    } else if let Some(emely) = &settings.emely {
+        Box::new(Emely::new(name, emely)?)
     } else {
         return Ok(None);
     };
-    let history = settings.history.unwrap_or(History::Agent);
+    let usual = if settings.emely.is_some() { emely::USUAL_HISTORY } else { History::Agent };
+    let history = settings.history.unwrap_or(usual);
     Ok(Some(Arc::new(Connected::new(name, connection, settings.layers(), history))))
 }
 

@@ -85,6 +85,9 @@ pub(crate) struct Selection {
     /// Set a parameter in every scenario that has it, such as `run[0].conversation.max_turns=4`
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Judge batteries as this revision of the original does, faults included; the same as `--set compat=REVISION`
+    #[arg(long, value_name = "REVISION", value_parser = ["emely-9043c93"])]
+    pub(crate) compat: Option<String>,
     /// The agent under test: a name of the settings, or the address of an OpenAI-compatible server (repeat for several)
     #[arg(short, long = "agent", value_name = "NAME|URL")]
     pub(crate) agents: Vec<String>,

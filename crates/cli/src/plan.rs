@@ -15,7 +15,8 @@ use crate::{args::Selection, compiled, diagnostics, exit::usage, settings::Read}
 pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
     let reading = read_files(&selection.paths, read);
     let mut found = reading.diagnostics.clone();
-    let set = selection.set.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut set = selection.set.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    set.extend(selection.compat.iter().map(|revision| ("compat".to_owned(), revision.clone().into())));
     let agents =
         if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
     check_agents(&agents, read)?;

@@ -5,6 +5,7 @@
 mod bad_server;
 mod documented;
 mod eliza;
+mod emely;
 mod house;
 mod http;
 mod predefined;

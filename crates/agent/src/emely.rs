@@ -1,0 +1,109 @@
+//! Emely: a chatter behind HTTP that is sent the last messages as one text and answers with one.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use llm::{
+    Request,
+    http::{Call, HeaderMap, Method, Sender, Url, headers},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    Error, Start,
+    connection::Connection,
+    history::History,
+    http::{self, CONNECT_WITHIN},
+};
+
+/// What is sent besides the message that is answered, unless the settings say otherwise: three in all.
+pub(crate) const USUAL_HISTORY: History = History::Last(2);
+/// Characters of a reply that count, as Emely's own test framework cuts them.
+const USUAL_MAX_CHARACTERS: usize = 128;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Where messages are sent, such as `http://localhost:8086/inference`.
+    pub url: String,
+    /// Longer replies are cut; 128 where it is not written.
+    #[serde(default)]
+    pub max_characters: Option<usize>,
+}
+
+/// The agent and its connections.
+#[derive(Debug, Clone)]
+pub(crate) struct Emely(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    sender: Sender,
+    url: Url,
+    max_characters: usize,
+}
+
+impl Emely {
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, http::settings::Error> {
+        let url = llm::http::address(&settings.url)
+            .map_err(|reason| http::settings::Error::Client(format!("url {} {reason}", settings.url)))?;
+        let sender = Sender::new(name, Vec::new(), CONNECT_WITHIN)
+            .map_err(|error| http::settings::Error::Client(error.to_string()))?;
+        let max_characters = settings.max_characters.unwrap_or(USUAL_MAX_CHARACTERS);
+        Ok(Self(Arc::new(Shared { sender, url, max_characters })))
+    }
+}
+
+impl Connection for Emely {
+    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl llm::Model for Emely {
+    fn endpoint(&self) -> &str {
+        self.0.sender.name()
+    }
+
+    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+        let Shared { sender, url, max_characters } = &*self.0;
+        let mut headers = HeaderMap::new();
+        headers::write(&request.context, &mut headers);
+        let body = body(request).to_string().into_bytes().into();
+        let call = Call { method: Method::POST, url: url.clone(), headers, body: Some(body) };
+        let mut answer = sender.send(&call).await?;
+        let body = sender.whole(&mut answer).await?;
+        let ended = Instant::now();
+        let text =
+            serde_json::from_slice::<Value>(&body).ok().and_then(|value| Some(value["text"].as_str()?.to_owned()));
+        let Some(text) = text else {
+            return Err(sender.malformed("an answer without a `text`".to_owned(), &body));
+        };
+        let mut reply = llm::Reply { text: text.chars().take(*max_characters).collect(), ..llm::Reply::default() };
+        reply.timing.total = ended.saturating_duration_since(answer.sent());
+        reply.timing.connect = answer.connect();
+        reply.tries = 1;
+        Ok(reply)
+    }
+}
+
+/// The service wants two of the headers within the body. Each message but the first begins with a blank.
+fn body(request: &Request) -> Value {
+    let lines: Vec<&str> = request.messages.iter().map(|message| message.content.as_str()).collect();
+    json!({ "accept": "application/json", "Content-Type": "application/json", "text": lines.join("\n ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_messages_are_one_text() {
+        let messages = ["hi", "hello", "how are you?"].map(llm::Message::user).to_vec();
+        let request = Request { messages, ..Request::default() };
+        assert_eq!(body(&request)["text"], "hi\n hello\n how are you?");
+        assert_eq!(body(&Request::default())["text"], "");
+    }
+}
