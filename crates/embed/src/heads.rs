@@ -4,7 +4,7 @@ use std::path::Path;
 
 use candle_core::{IndexOp, Tensor};
 use candle_nn::{Linear, Module, linear};
-use tokenizers::{Encoding, TruncationDirection, TruncationParams, TruncationStrategy};
+use tokenizers::{Encoding, Tokenizer, TruncationDirection, TruncationParams, TruncationStrategy};
 
 use crate::{
     Error,
@@ -23,6 +23,9 @@ const MOST_LABELS: usize = 1_000;
 /// `BertForQuestionAnswering`.
 pub(crate) struct Extractor {
     bert: Bert,
+    /// Which cuts nothing: the windows of a long text are cut here, since the tokenizer's own have no marks of which
+    /// part is the question.
+    uncut: Tokenizer,
     /// From each token: how likely an answer begins with it, and ends.
     ends: Linear,
 }
@@ -46,36 +49,48 @@ impl Extractor {
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
         let (mut bert, weights) = Bert::open(folder, WINDOW)?;
         let ends = linear(bert.hidden_size, 2, weights.pp("qa_outputs"))?;
-        // A window may be all question: the stride must fit beside it and the marks.
-        let stride = STRIDE.min(bert.window / 4);
-        cut(&mut bert, TruncationStrategy::OnlySecond, TruncationDirection::Right, stride)?;
-        Ok(Self { bert, ends })
+        let mut uncut = bert.tokenizer.clone();
+        uncut.with_truncation(None)?;
+        cut(&mut bert, TruncationStrategy::OnlySecond, TruncationDirection::Right)?;
+        Ok(Self { bert, uncut, ends })
     }
 
     /// The part of the context that answers best; empty where the question leaves no room for a context.
     pub(crate) fn extract(&self, question: &str, context: &str) -> Result<(String, u64), Error> {
-        let Ok(mut first) = self.bert.tokenizer.encode((question, context), true) else {
-            return Ok((String::new(), 0));
-        };
-        let mut windows = first.take_overflowing();
-        windows.insert(0, first);
         let (mut best, mut read) = (None::<(f32, &str)>, 0);
-        for window in &windows {
-            let inputs = std::slice::from_ref(window);
-            read += tokens(inputs);
-            let (states, _) = self.bert.encode(inputs)?;
+        for window in self.windows(question, context)? {
+            let inputs = [self.bert.tokenizer.encode((question, window), true)?];
+            read += tokens(&inputs);
+            let (states, _) = self.bert.encode(&inputs)?;
             let logits = self.ends.forward(&states.i(0)?)?.to_vec2::<f32>()?;
-            if let Some((score, from, to)) = span(window, &logits)
+            if let Some((score, from, to)) = span(&inputs[0], &logits)
                 && best.is_none_or(|(other, _)| score > other)
             {
-                best = Some((score, context.get(from..to).unwrap_or_default()));
+                best = Some((score, window.get(from..to).unwrap_or_default()));
             }
         }
         Ok((best.map(|(_, answer)| answer.trim().to_owned()).unwrap_or_default(), read))
     }
+
+    /// Parts of the context that fit beside the question and the three marks round them, one running into the next.
+    fn windows<'a>(&self, question: &str, context: &'a str) -> Result<Vec<&'a str>, Error> {
+        let asked = self.uncut.encode(question, false)?.len();
+        let whole = self.uncut.encode(context, false)?;
+        let offsets = whole.get_offsets();
+        let room = self.bert.window.saturating_sub(asked + 3);
+        let step = room - STRIDE.min(room / 2);
+        let mut windows = Vec::new();
+        let mut start = 0;
+        while step > 0 && start < offsets.len() {
+            let end = (start + room).min(offsets.len());
+            windows.extend(context.get(offsets[start].0..offsets[end - 1].1));
+            start = if end == offsets.len() { end } else { start + step };
+        }
+        Ok(windows)
+    }
 }
 
-/// The best answer of a window: its score, and where it is in the context, in bytes.
+/// The best answer of a window: its score, and where it is in the window, in bytes.
 fn span(window: &Encoding, logits: &[Vec<f32>]) -> Option<(f32, usize, usize)> {
     let of_context: Vec<usize> = window
         .get_sequence_ids()
@@ -103,7 +118,7 @@ impl Follower {
         let pooler = pooler(&bert, &weights)?;
         let follows = linear(bert.hidden_size, 2, weights.pp("cls.seq_relationship"))?;
         // Of a long conversation the end matters.
-        cut(&mut bert, TruncationStrategy::LongestFirst, TruncationDirection::Left, 0)?;
+        cut(&mut bert, TruncationStrategy::LongestFirst, TruncationDirection::Left)?;
         Ok(Self { bert, pooler, follows })
     }
 
@@ -147,13 +162,9 @@ fn usual_name(label: &str) -> String {
     .to_owned()
 }
 
-fn cut(
-    bert: &mut Bert,
-    strategy: TruncationStrategy,
-    direction: TruncationDirection,
-    stride: usize,
-) -> Result<(), Error> {
-    bert.tokenizer.with_truncation(Some(TruncationParams { direction, max_length: bert.window, strategy, stride }))?;
+fn cut(bert: &mut Bert, strategy: TruncationStrategy, direction: TruncationDirection) -> Result<(), Error> {
+    let max_length = bert.window;
+    bert.tokenizer.with_truncation(Some(TruncationParams { direction, max_length, strategy, stride: 0 }))?;
     Ok(())
 }
 
