@@ -8,6 +8,9 @@ step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --quiet -- -D warnings
 step cargo build --workspace --quiet
 step cargo nextest run --workspace --no-fail-fast
+# Models in gabfest itself are behind a feature, so that they are built here and nowhere else.
+step cargo clippy -p gabfest-embed -p gabfest --features candle --all-targets --quiet -- -D warnings
+step cargo nextest run -p gabfest-embed --features candle
 # The maps in lib.rs name private rooms, to which the pages cannot link.
 step cargo doc --workspace --no-deps --quiet
 

@@ -119,7 +119,7 @@ mod local {
     /// A model of this machine, downloaded if it is known and not there.
     pub(super) async fn open(measure: &Measure<'_>, name: &str, hub: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
         let shelf = shelf()?;
-        if shelf.find(name).map_err(|error| usage(error.into()))?.is_none() {
+        if shelf.find(name).map_err(usage)?.is_none() {
             let Some(known) = known(name) else {
                 return Err(usage(anyhow!(
                     "scores.{} needs the model {name:?}, which is not in {}\nhint: `gabfest models fetch {name} --from URL|PATH`, or write `{}: judge`",
@@ -128,7 +128,7 @@ mod local {
                     measure.name,
                 )));
             };
-            let source = fetch::Source::of(known, hub).map_err(|error| usage(error.into()))?;
+            let source = fetch::Source::of(known, hub).map_err(usage)?;
             tracing::warn!(model = name, folder = %shelf.folder().display(), "downloading a model, once");
             embed::fetch(&shelf, name, &source, None)
                 .await

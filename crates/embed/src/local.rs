@@ -28,7 +28,7 @@ pub struct Local {
 
 enum Work {
     Embed(Sentences),
-    Extract(Extractor),
+    Extract(Box<Extractor>),
     Follow(Follower),
     Classify(Classifier),
 }
@@ -63,7 +63,7 @@ impl Work {
     fn open(folder: &Path, task: Task) -> Result<Self, Error> {
         Ok(match task {
             Task::Embed => Self::Embed(Sentences::open(folder)?),
-            Task::Extract => Self::Extract(Extractor::open(folder)?),
+            Task::Extract => Self::Extract(Box::new(Extractor::open(folder)?)),
             Task::Follow => Self::Follow(Follower::open(folder)?),
             Task::Moderate => Self::Classify(Classifier::open(folder)?),
             Task::Complete => return Err(Error::Unusable("no model here holds conversations".to_owned())),

@@ -14,3 +14,4 @@ mod interrupts;
 mod kill_and_resume;
 mod one_process;
 mod process;
+mod scores;
