@@ -34,7 +34,7 @@ fn scores_that_cannot_be_had_are_refused_before_anything_is_played() {
     let rows = [
         ("{ similarity: { endpoint: nowhere } }", "scores.similarity.endpoint names \"nowhere\""),
         ("{ answer: { endpoint: mock } }", "scores.answer names the endpoint \"mock\""),
-        ("{ similarity: embeded }", "scores.similarity"),
+        ("{ similarity: embeded }", "did you mean `embedded`"),
         ("{ hub: models.example.com }", "scores.hub"),
         ("{ answer: { model: no-such-model } }", "no-such-model"),
     ];
