@@ -8,6 +8,7 @@ use super::{Axis, Gates, Group, Plan, VERSION, select};
 use crate::{
     Action, Diagnostic, Digest, Format,
     battery::Tester,
+    format::Script,
     matrix::Matrix,
     path::{Miss, Path, Segment},
     persona::{self, Library},
@@ -137,7 +138,8 @@ impl Builder<'_> {
         axes.extend(
             own.into_iter().filter(|own| !axes.iter().any(|axis| axis.parameter == own.parameter)).collect::<Vec<_>>(),
         );
-        self.put_set(file, set, &mut axes);
+        let changed = self.put_set(file, set, &mut axes);
+        let script = changed.as_ref().unwrap_or(script);
         let mut tags = script.scenario.tags.clone();
         tags.extend(matrix.into_iter().flat_map(|matrix| matrix.tags.iter().cloned()));
         tags.sort();
@@ -147,7 +149,7 @@ impl Builder<'_> {
             key: format!("{}/{name}", stem(path)),
             name,
             format: file.format,
-            source: script.scenario.source.clone(),
+            source: file.script.scenario.source.clone(),
             document: file.document.value.clone(),
             lines: file.document.root().lines(),
             tags,
@@ -217,8 +219,10 @@ impl Builder<'_> {
     }
 
     /// A chosen value takes the place of an axis over the same parameter; else it becomes one, the outermost.
-    fn put_set(&mut self, file: &ScenarioFile, set: &[(Path, Value)], axes: &mut Vec<Axis>) {
+    /// What the file says with all chosen values is given back: they may be repeats or tags.
+    fn put_set(&mut self, file: &ScenarioFile, set: &[(Path, Value)], axes: &mut Vec<Axis>) -> Option<Script> {
         let mut document = file.document.clone();
+        let mut changed = None;
         let schema = if set.is_empty() { Value::Null } else { file.format.schema() };
         for (place, (path, value)) in set.iter().enumerate() {
             let text = path.to_string();
@@ -229,7 +233,9 @@ impl Builder<'_> {
                 continue;
             }
             self.used.insert(text.clone());
-            let faults = file.format.read(&document).1.into_iter().filter(Diagnostic::is_error);
+            let (script, found) = file.format.read(&document);
+            changed = script.or(changed);
+            let faults = found.into_iter().filter(Diagnostic::is_error);
             self.faults.extend(faults.map(|found| Diagnostic {
                 message: format!("with `{text}` set to {value}: {}", found.message),
                 ..found
@@ -240,6 +246,7 @@ impl Builder<'_> {
                 None => axes.insert(place.min(axes.len()), axis),
             }
         }
+        changed
     }
 
     /// A value that no document has a place for was meant for something.

@@ -213,6 +213,21 @@ fn rounds_are_counted_as_they_are_meant() {
     assert_eq!(share("{repeats: 3, required_pass_rate: 0.67}"), (Some(3), Some(0.67)));
 }
 
+#[test]
+fn rounds_may_be_chosen_from_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.skunit.md");
+    std::fs::write(&path, "## [USER]\nHi\n## [AGENT]\nHo\n### CHECK").unwrap();
+    let reading = scenario::read::read(&[path]);
+    let set = [("repeats", 3), ("required_success_runs", 2)];
+    let set = set.map(|(name, value)| (name.to_owned(), json!(value))).to_vec();
+    let choices = scenario::plan::Choices { set, ..scenario::plan::Choices::default() };
+    let plan = scenario::plan::build(&reading, &choices).unwrap();
+    assert_eq!((plan.planned(), plan.groups[0].required_pass_rate), (3, Some(2.0 / 3.0)));
+    let case = plan.case(0).unwrap();
+    assert_eq!(plan.scenario(&case).unwrap().steps.len(), 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
