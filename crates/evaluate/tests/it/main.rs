@@ -1,7 +1,6 @@
 //! Evaluators as a worker uses them: rows of (check, what happened, judgment).
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
     reason = "in a test, what cannot be unwrapped is the failure that it reports, and skips are said aloud"
 )]
 
