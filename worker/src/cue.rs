@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use llm::{Cue, model::ToolCall};
+use llm::{
+    Cue,
+    model::{Note, ToolCall},
+};
+use record::answer::Answer;
 use scenario::{
     Action, Check, Rule, Step,
     check::{ArgumentRule, CallOrder, ExpectedCall},
@@ -14,6 +18,7 @@ pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
     let Action::Say { expected, .. } = &step.action else { return None };
     let checks = || step.checks.iter().filter(|check| !check.negated);
     let listed: Vec<&ExpectedCall> = checks().flat_map(calls_of).collect();
+    let notes: Vec<Note> = checks().filter_map(note).collect();
     // A check that only names a tool is answered by the call that another one describes.
     let is_described = |call: &ExpectedCall| {
         call.arguments.is_none() && listed.iter().any(|other| other.name == call.name && other.arguments.is_some())
@@ -25,11 +30,11 @@ pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
         Some(expected) => expected.text(),
         None => match checks().find_map(condition_of) {
             Some(condition) => format!("To be clear, this {condition}."),
-            None if actions.is_empty() && tool_calls.is_empty() => return None,
+            None if actions.is_empty() && tool_calls.is_empty() && notes.is_empty() => return None,
             None => String::new(),
         },
     };
-    Some(Arc::new(Cue { text, tool_calls, actions }))
+    Some(Arc::new(Cue { text, tool_calls, actions, notes }))
 }
 
 /// What a pattern of an expected conversation says of the answer.
@@ -46,6 +51,12 @@ fn events_of(check: &Check) -> &[String] {
         Rule::TelephonyEvents { expected } => expected,
         _ => &[],
     }
+}
+
+fn note(check: &Check) -> Option<Note> {
+    let Rule::AnswerId { id } = check.rule else { return None };
+    let note = Answer { id: i64::from(id), score: 100.0 }.note();
+    Some(Note { kind: note.kind, text: note.text })
 }
 
 fn calls_of(check: &Check) -> &[ExpectedCall] {

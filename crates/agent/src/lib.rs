@@ -9,14 +9,17 @@
 
 pub mod agent;
 mod connection;
+pub mod custom_question_answering;
 pub mod eliza;
 pub mod emely;
 pub mod history;
 pub mod http;
 pub mod interactive;
+mod knowledge;
 mod model;
 mod outcome;
 pub mod path;
+pub mod qnamaker;
 pub mod reading;
 pub mod replayed;
 pub mod settings;
@@ -25,4 +28,5 @@ pub mod template;
 pub mod websocket;
 
 pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};
+pub use knowledge::Fault;
 pub use settings::{Settings, Surroundings, build, connect};

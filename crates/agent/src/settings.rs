@@ -1,6 +1,6 @@
 //! An agent as `gabfest.yaml` describes it, and the making of it.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use llm::{
     endpoint::{Layers, Retries},
@@ -8,18 +8,22 @@ use llm::{
     limit,
 };
 use schemars::JsonSchema;
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     Agent,
     connection::{Connected, Connection},
+    custom_question_answering,
     eliza::{self, Eliza},
     emely::{self, Emely},
     history::History,
     http::{self, Http},
     interactive::{self, Interactive},
+    knowledge,
     model::ModelAgent,
+    qnamaker,
     replayed::{self, Replayed},
     subprocess::{self, Subprocess},
     websocket::{self, WebSocket},
@@ -83,6 +87,12 @@ pub struct Settings {
     /// Emely's own API.
     #[serde(default)]
     pub emely: Option<emely::Settings>,
+    /// A knowledge base of QnA Maker.
+    #[serde(default)]
+    pub qnamaker: Option<qnamaker::Settings>,
+    /// A project of custom question answering, QnA Maker's successor.
+    #[serde(default, rename = "custom-question-answering")]
+    pub custom_question_answering: Option<custom_question_answering::Settings>,
 }
 
 /// Which chat model answers. Agents of other kinds have a section of their own: `http`, …
@@ -118,6 +128,8 @@ pub struct Surroundings {
     pub slots: u32,
     /// Where an agent that is a person reads and types.
     pub terminal: Option<Arc<dyn interactive::Terminal>>,
+    /// Keys that were given on the command line, by the agent's name; they go before those of the settings.
+    pub keys: BTreeMap<String, SecretString>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +142,8 @@ pub enum Error {
     Subprocess(#[from] subprocess::SettingsError),
     #[error(transparent)]
     Replayed(#[from] replayed::Error),
+    #[error(transparent)]
+    Knowledge(#[from] knowledge::Fault),
 }
 
 impl Settings {
@@ -195,6 +209,8 @@ impl Settings {
         if let Some(program) = &self.subprocess {
             keys.extend(program.variables.values().filter_map(|value| KeyRef::parse(value).ok()));
         }
+        keys.extend(self.qnamaker.iter().filter_map(|settings| settings.key.clone()));
+        keys.extend(self.custom_question_answering.iter().filter_map(|settings| settings.key.clone()));
         keys
     }
 
@@ -207,6 +223,8 @@ impl Settings {
             ("interactive", self.interactive.is_some()),
             ("replayed", self.replayed.is_some()),
             ("emely", self.emely.is_some()),
+            ("qnamaker", self.qnamaker.is_some()),
+            ("custom-question-answering", self.custom_question_answering.is_some()),
         ];
         all.into_iter().filter(|(_, written)| *written).map(|(name, _)| name).collect()
     }
@@ -247,6 +265,10 @@ pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> 
         Box::new(Replayed::new(name, replayed, &surroundings.folder)?)
     } else if let Some(emely) = &settings.emely {
         Box::new(Emely::new(name, emely)?)
+    } else if let Some(settings) = &settings.qnamaker {
+        Box::new(qnamaker::connect(name, settings, surroundings.keys.get(name))?)
+    } else if let Some(settings) = &settings.custom_question_answering {
+        Box::new(custom_question_answering::connect(name, settings, surroundings.keys.get(name))?)
     } else {
         return Ok(None);
     };

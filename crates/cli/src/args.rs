@@ -52,6 +52,9 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Serve the mock model as an OpenAI-compatible server
     Mock(Mock),
+    /// Ask a knowledge base of QnA Maker, as `bf qnamaker:test` would
+    #[command(subcommand)]
+    Qnamaker(Qnamaker),
     /// Serve runs: hand out trials to workers, keep what they find
     Coordinator(Coordinator),
     /// Play trials for a coordinator
@@ -284,6 +287,43 @@ pub(crate) struct Mock {
     pub(crate) qna: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) config: Config,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Qnamaker {
+    /// Ask every question of a knowledge base and write it with what was answered
+    Test(Box<QnamakerTest>),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct QnamakerTest {
+    /// The endpoint key of the QnA service
+    #[arg(short, long = "endpointKey", value_name = "KEY", env = "QNAMAKER_ENDPOINTKEY", hide_env_values = true)]
+    pub(crate) endpoint_key: String,
+    /// Overwrite the file of --out
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// A .qna file, a knowledge base as JSON, a batch tester's table, or a folder of .qna files (stdin)
+    #[arg(short, long = "in", value_name = "PATH", default_value = "-")]
+    pub(crate) input: PathBuf,
+    /// The id of the knowledge base
+    #[arg(short, long = "kbId", value_name = "ID", env = "QNAMAKER_KBID")]
+    pub(crate) kb_id: String,
+    /// Write the result here: a file, or a folder that exists (stdout)
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// The address of the QnA service, with or without `/qnamaker`
+    #[arg(long, value_name = "URL", env = "QNAMAKER_HOSTNAME")]
+    pub(crate) hostname: String,
+    /// Say what is done
+    #[arg(long)]
+    pub(crate) log: bool,
+    /// Answers with a smaller score, 0 to 100, are no match
+    #[arg(long = "scorethreshold", value_name = "SCORE")]
+    pub(crate) score_threshold: Option<f64>,
+    /// Ask the test index instead of the published one
+    #[arg(long)]
+    pub(crate) test: bool,
 }
 
 #[derive(Debug, ClapArgs)]

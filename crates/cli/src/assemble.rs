@@ -36,7 +36,11 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
         may_execute: capacity.allow_exec == Some(AllowExec::Host),
         slots: slots(read, capacity),
         terminal: agent::interactive::OwnTerminal::find(),
+        keys: read.keys.clone(),
     };
+    for key in read.keys.values() {
+        telemetry::redact::register(secrecy::ExposeSecret::expose_secret(key));
+    }
     for (name, agent) in std::iter::once(always_there).chain(defined) {
         hide(&agent)?;
         let connected = agent::connect(&name, &agent, &surroundings)

@@ -17,6 +17,7 @@ mod mock;
 mod models;
 mod plan;
 mod progress;
+mod qnamaker;
 mod remote;
 mod report_again;
 mod resume;
@@ -82,6 +83,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Init(args) => init::init(&args),
         Command::Schema(args) => schema::print(args.what),
         Command::Mock(args) => mock::serve(args).await,
+        Command::Qnamaker(args::Qnamaker::Test(args)) => qnamaker::test(*args).await,
         Command::Coordinator(args) => serve::serve(args).await,
         Command::Worker(args) => work::work(args).await,
         Command::Submit(args) => submit::submit(*args).await,

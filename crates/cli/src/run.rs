@@ -1,10 +1,12 @@
 //! `gabfest run`: plan, play in this process, report.
 
 use anyhow::Context as _;
+use scenario::{Plan, RunId};
 use tokio_util::sync::CancellationToken;
+use worker::Resources;
 
 use crate::{
-    args::Run,
+    args::{Log, Run},
     assemble, clock,
     embedded::{self, Embedded},
     exit::Exit,
@@ -27,29 +29,40 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let resources = assemble::resources(&read, &addresses, &args.capacity).await?;
     let run = clock::new_run_id();
     let folder = RunFolder::create(&run, args.output.out.as_deref())?;
+    play(plan, (resources, slots), &run, &folder, args.output.quiet, args.log).await
+}
+
+/// Plays a plan in this process and reports into the run's folder.
+pub(crate) async fn play(
+    plan: Plan,
+    worker: (Resources, u32),
+    run: &RunId,
+    folder: &RunFolder,
+    quiet: bool,
+    log: Option<Log>,
+) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;
-    let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
-    embedded.submit(&run, &plan).await?;
+    let mut embedded = Embedded::start(store, Some(worker)).await?;
+    embedded.submit(run, &plan).await?;
     let log_ends = CancellationToken::new();
-    let log = args.log.map(|format| {
+    let log = log.map(|format| {
         let client = embedded.second_client();
         tokio::spawn(log::print(format, client, run.clone(), plan, log_ends.clone()))
     });
     let hurry = embedded.hurry();
-    let last =
-        follow::watch(embedded.client(), &run, args.output.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await;
+    let last = follow::watch(embedded.client(), run, quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await;
     log_ends.cancel();
     if let Some(log) = log {
         log.await.context("failed to print the log")??;
     }
-    finish(embedded, &run, &folder, args.output.quiet, last?.as_ref()).await
+    finish(embedded, run, folder, quiet, last?.as_ref()).await
 }
 
 /// Reports what there is, also when the run stopped before its end.
 pub(crate) async fn finish(
     mut embedded: Embedded,
-    run: &scenario::RunId,
+    run: &RunId,
     folder: &RunFolder,
     quiet: bool,
     last: Option<&proto::v1::Progress>,

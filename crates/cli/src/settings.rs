@@ -80,6 +80,8 @@ pub(crate) struct Read {
     pub(crate) folder: PathBuf,
     /// Those of `--env-file`, for the programs of scenarios.
     pub(crate) variables: Vec<(String, String)>,
+    /// Keys that were given on the command line, by the agent's name.
+    pub(crate) keys: BTreeMap<String, secrecy::SecretString>,
 }
 
 /// Reads the environment file, then the settings.
@@ -102,7 +104,7 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
         settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     settings.check().with_context(|| format!("{} does not fit together", path.display())).map_err(usage)?;
-    Ok(Read { settings, folder, variables })
+    Ok(Read { settings, folder, variables, ..Read::default() })
 }
 
 /// The settings of a text, and what is wrong with it line by line.

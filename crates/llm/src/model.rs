@@ -110,6 +110,8 @@ pub struct Cue {
     /// Made before the text is said; without ids.
     pub tool_calls: Vec<ToolCall>,
     pub actions: Vec<String>,
+    /// Given beside the text.
+    pub notes: Vec<Note>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

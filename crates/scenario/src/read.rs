@@ -91,6 +91,20 @@ pub fn read(paths: &[PathBuf]) -> Reading {
     reader.reading
 }
 
+/// Reads questions and answers: a file, the standard input (`-`), or a folder, whose files are one knowledge base.
+#[must_use]
+pub fn questions(path: &Path) -> Reading {
+    let mut reader = Reader::default();
+    let found = |path: PathBuf| Found { path, kind: Kind::Scenario(Format::Qna), named: true };
+    if path.is_dir() {
+        // A file that imports the whole folder, and has no name that a file could have.
+        reader.open_scenarios("[all](./**)", &found(path.join("**")), Format::Qna);
+    } else {
+        reader.read_scenarios(&found(path.to_path_buf()), Format::Qna);
+    }
+    reader.reading
+}
+
 #[derive(Default)]
 struct Reader {
     /// With their real paths, in the order in which they were found.
@@ -212,8 +226,12 @@ impl Reader {
     /// All scenarios of a file; `None` where one of them has errors.
     fn read_scenarios(&mut self, file: &Found, format: Format) -> Option<Range<usize>> {
         let text = self.text(&file.path, format.max_bytes())?;
+        self.open_scenarios(&text, file, format)
+    }
+
+    fn open_scenarios(&mut self, text: &str, file: &Found, format: Format) -> Option<Range<usize>> {
         let mut beside = Beside::of(&file.path);
-        let (documents, diagnostics) = format.open_beside(&text, &shown(&file.path), &mut beside);
+        let (documents, diagnostics) = format.open_beside(text, &shown(&file.path), &mut beside);
         let mut sound = !diagnostics.iter().any(Diagnostic::is_error);
         self.reading.diagnostics.extend(diagnostics);
         let first = self.reading.scenarios.len();

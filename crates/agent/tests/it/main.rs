@@ -8,6 +8,7 @@ mod eliza;
 mod emely;
 mod house;
 mod http;
+mod knowledge;
 mod predefined;
 mod subprocess;
 mod websocket;

@@ -15,3 +15,4 @@ mod kill_and_resume;
 mod one_process;
 mod process;
 mod scores;
+mod qnamaker;

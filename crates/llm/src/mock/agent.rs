@@ -2,7 +2,7 @@
 
 use crate::{
     Message,
-    model::{Speaker, ToolCall},
+    model::{Note, Speaker, ToolCall},
 };
 
 use super::{
@@ -20,6 +20,7 @@ pub(crate) struct Turn {
     pub(crate) text: String,
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) actions: Vec<String>,
+    pub(crate) notes: Vec<Note>,
 }
 
 /// The answer to the last message, in the light of those before.
@@ -42,7 +43,8 @@ pub(crate) fn speak(request: &crate::Request, key: Key) -> Turn {
         (None, Some(_)) => Some("I have seen to it, and here is the short summary:"),
         (None, None) => None,
     };
-    Turn { text: compose(last, earlier, did, key), tool_calls: deeds.tool_calls, actions: deeds.actions }
+    let text = compose(last, earlier, did, key);
+    Turn { text, tool_calls: deeds.tool_calls, actions: deeds.actions, notes: Vec::new() }
 }
 
 /// `did`: how the agent speaks of what it does besides.

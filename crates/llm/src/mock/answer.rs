@@ -1,6 +1,9 @@
 //! From a request to what the mock says: a pure function of the seed, the role, the turn and the messages.
 
-use crate::{Request, Task, Usage, model::ToolCall};
+use crate::{
+    Request, Task, Usage,
+    model::{Note, ToolCall},
+};
 
 use super::{
     UNHELPFUL, agent,
@@ -15,6 +18,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) actions: Vec<String>,
+    pub(crate) notes: Vec<Note>,
     pub(crate) vectors: Vec<Vec<f32>>,
     pub(crate) labels: Vec<(String, f64)>,
     pub(crate) finish_reason: &'static str,
@@ -91,6 +95,7 @@ fn scripted(rule: &Rule, key: Key) -> agent::Turn {
         text: rule.reply.clone(),
         tool_calls: rule.tool_calls.iter().enumerate().map(call).collect(),
         actions: rule.actions.clone(),
+        notes: Vec::new(),
     }
 }
 
@@ -116,7 +121,7 @@ fn lengthen(text: &mut String, wanted: u64, key: Key) {
 }
 
 fn finish(turn: agent::Turn, request: &Request) -> Answer {
-    let agent::Turn { mut text, tool_calls, actions } = turn;
+    let agent::Turn { mut text, tool_calls, actions, notes } = turn;
     let mut finish_reason = if tool_calls.is_empty() { "stop" } else { "tool_calls" };
     if let Some(most) = request.max_tokens.filter(|most| tokens(&text) > u64::from(*most)) {
         let room = most as usize * 4;
@@ -126,7 +131,7 @@ fn finish(turn: agent::Turn, request: &Request) -> Answer {
     }
     let called: u64 = tool_calls.iter().map(|call| tokens(&call.name) + tokens(&call.arguments)).sum();
     let usage = Usage { input_tokens: input_tokens(request), output_tokens: tokens(&text) + called, estimated: false };
-    Answer { text, tool_calls, actions, finish_reason, usage, ..Answer::default() }
+    Answer { text, tool_calls, actions, notes, finish_reason, usage, ..Answer::default() }
 }
 
 /// Three tokens a message stand for its role and its marks.

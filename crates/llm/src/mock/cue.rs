@@ -23,9 +23,9 @@ pub(crate) fn follow(cue: &Cue, request: &Request, key: Key) -> Turn {
         })
         .collect();
     if cue.text.trim().is_empty() && tool_calls.is_empty() && cue.actions.is_empty() {
-        return agent::speak(request, key);
+        return Turn { notes: cue.notes.clone(), ..agent::speak(request, key) };
     }
-    Turn { text: cue.text.clone(), tool_calls, actions: cue.actions.clone() }
+    Turn { text: cue.text.clone(), tool_calls, actions: cue.actions.clone(), notes: cue.notes.clone() }
 }
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn the_cue_is_followed_and_its_tools_are_called_once() {
         let call = ToolCall { name: "get_menu".to_owned(), arguments: "{}".to_owned(), ..ToolCall::default() };
-        let cue = Cue { text: "Pizza".to_owned(), tool_calls: vec![call], actions: Vec::new() };
+        let cue = Cue { text: "Pizza".to_owned(), tool_calls: vec![call], ..Cue::default() };
         let mut request = Request { messages: vec![Message::user("What is on the menu?")], ..Request::default() };
         let first = follow(&cue, &request, Key::new(1));
         assert_eq!((first.text.as_str(), first.tool_calls[0].name.as_str()), ("Pizza", "get_menu"));

@@ -93,6 +93,7 @@ impl Model for Mock {
             text: answer.text,
             tool_calls: answer.tool_calls,
             actions: answer.actions,
+            notes: answer.notes,
             finish_reason: Some(answer.finish_reason.to_owned()),
             usage: answer.usage,
             model: self.endpoint.clone(),

@@ -50,6 +50,8 @@ pub async fn serve(
     let mock = Mock::new("mock", behaviour);
     let served = Arc::new(Served { mock, stats: Arc::new(Stats::default()), qna: qna.clone() });
     let routes = Router::new()
+        // A route of custom question answering begins with a colon.
+        .without_v07_checks()
         .route("/v1/chat/completions", post(complete::complete))
         .route("/v1/embeddings", post(measure::embeddings))
         .route("/v1/moderations", post(measure::moderations))

@@ -1,0 +1,143 @@
+//! One question to a service that looks its answers up: what QnA Maker and its successor have in common.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use llm::{
+    Request,
+    http::{Call, HeaderMap, HeaderName, Method, Sender, Url, headers, written},
+    model::Note,
+};
+use record::{FailureKind, answer::Answer};
+use scenario::format::qna;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{
+    Error, Spent, Start,
+    connection::{Connection, last_words},
+    http::CONNECT_WITHIN,
+};
+
+/// What is said where a service answers nothing at all.
+const NO_MATCH: &str = "No good match found in KB.";
+
+/// How a service is asked and how it answers.
+pub(crate) trait Service: Send + Sync + std::fmt::Debug + 'static {
+    /// The address and the body of a question.
+    fn ask(&self, question: &str, request: &qna::Request) -> (Url, Value);
+
+    /// The answers in the body that came, with scores from 0 to 100.
+    fn answers(&self, body: &[u8]) -> Result<Vec<Found>, serde_json::Error>;
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) text: String,
+    pub(crate) answer: Answer,
+}
+
+/// An agent that looks answers up, with its connections.
+#[derive(Debug)]
+pub(crate) struct Knowledge<S>(Arc<Shared<S>>);
+
+#[derive(Debug)]
+struct Shared<S> {
+    service: S,
+    sender: Sender,
+    /// With the key, which is marked as sensitive.
+    headers: HeaderMap,
+}
+
+/// One conversation: every question is asked by itself.
+#[derive(Debug)]
+struct Conversation<S> {
+    shared: Arc<Shared<S>>,
+    request: qna::Request,
+}
+
+/// What of an agent's settings cannot be meant.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    #[error("its url {0}")]
+    Url(&'static str),
+    #[error("its key cannot be found")]
+    Key(#[source] llm::key::Error),
+    #[error("it has no key: write `key: env:NAME` or `key: file:PATH`")]
+    NoKey,
+    #[error("its key is not printable ASCII")]
+    KeyText,
+    #[error("{0}")]
+    Threshold(String),
+    #[error("its client cannot be set up: {0}")]
+    Client(String),
+}
+
+impl<S: Service> Knowledge<S> {
+    /// `key` is sent in the header, behind `before`.
+    pub(crate) fn new(
+        name: &str,
+        service: S,
+        header: HeaderName,
+        before: &str,
+        key: SecretString,
+    ) -> Result<Self, Fault> {
+        let value = written::secret(&format!("{before}{}", key.expose_secret())).ok_or(Fault::KeyText)?;
+        let headers = HeaderMap::from_iter([(header, value)]);
+        let sender =
+            Sender::new(name, vec![key], CONNECT_WITHIN).map_err(|source| Fault::Client(source.to_string()))?;
+        Ok(Self(Arc::new(Shared { service, sender, headers })))
+    }
+}
+
+impl<S: Service> Connection for Knowledge<S> {
+    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+        let plugin = start.plugins.iter().find(|plugin| plugin.name == qna::REQUEST);
+        let request = plugin.map_or(Ok(qna::Request::default()), |plugin| qna::Request::deserialize(&plugin.config));
+        let request = request.map_err(|error| Error {
+            kind: FailureKind::Misconfigured,
+            message: format!("the plugin `{}` is no request of a question: {error}", qna::REQUEST),
+            spent: Spent::Nothing,
+        })?;
+        Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), request }))
+    }
+
+    fn understands_plugins(&self) -> bool {
+        true
+    }
+}
+
+#[async_trait]
+impl<S: Service> llm::Model for Conversation<S> {
+    fn endpoint(&self) -> &str {
+        self.shared.sender.name()
+    }
+
+    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+        let Shared { service, sender, headers: ours } = &*self.shared;
+        let (url, body) = service.ask(last_words(&request.messages), &self.request);
+        let mut headers = ours.clone();
+        headers::write(&request.context, &mut headers);
+        let body = Some(body.to_string().into_bytes().into());
+        let mut answer = sender.send(&Call { method: Method::POST, url, headers, body }).await?;
+        let body = sender.whole(&mut answer).await?;
+        let ended = Instant::now();
+        let found = service
+            .answers(&body)
+            .map_err(|error| sender.malformed(format!("its body has no answers: {error}"), &body))?;
+        let best =
+            found.into_iter().reduce(|best, next| if next.answer.score > best.answer.score { next } else { best });
+        let best = best.unwrap_or_else(|| Found { text: NO_MATCH.to_owned(), answer: Answer { id: -1, score: 0.0 } });
+        let note = best.answer.note();
+        Ok(llm::Reply {
+            text: best.text,
+            timing: llm::Timing { connect: answer.connect(), total: ended - answer.sent(), ..llm::Timing::default() },
+            tries: 1,
+            notes: vec![Note { kind: note.kind, text: note.text }],
+            ..llm::Reply::default()
+        })
+    }
+}

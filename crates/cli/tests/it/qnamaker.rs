@@ -1,0 +1,202 @@
+//! A knowledge base asked over HTTP, by `qnamaker test` and by `run`, against the service that `mock --qna` is.
+
+use std::path::PathBuf;
+
+use scenario::read;
+use serde_json::Value;
+
+use crate::process::{Place, scenarios};
+
+const BASE: &str = "\
+> !# @qna.pair.source = Custom Editorial
+<a id = \"154\"></a>
+## ? Where can I get coffee
+- I need coffee
+
+```markdown
+You can get coffee in our Seattle store at 1 pike place, Seattle, WA
+```
+
+> !# @qna.pair.source = Custom Editorial
+## ? Do you think I'm the smartest?
+
+**Filters:**
+- mood = kind
+
+```markdown
+You're definitely smarter
+than I am.
+```
+";
+
+fn test<'a>(address: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec!["qnamaker", "test", "--hostname", address, "-k", "kb", "-e", "a-secret-key"];
+    args.extend(more);
+    args
+}
+
+async fn stats(address: &str) -> Value {
+    let address = address.trim_end_matches("/qnamaker");
+    let mut stream = tokio::net::TcpStream::connect(address.trim_start_matches("http://")).await.unwrap();
+    let request = "GET /stats HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    tokio::io::AsyncReadExt::read_to_string(&mut stream, &mut text).await.unwrap();
+    serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[tokio::test]
+async fn a_base_that_is_asked_of_itself_passes_and_the_result_is_the_same_base() {
+    let place = Place::new();
+    let written = place.write("base.qna", BASE);
+    let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", "base.qna"]);
+    let ended = place.run(&test(&address, &["-i", "base.qna", "-o", "result.qna"]));
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    let result = std::fs::read_to_string(place.path().join("result.qna")).unwrap();
+    assert!(result.contains("> Total passed utterances: 3/3\n"), "{result}");
+    assert!(
+        result.contains("> PASS, 154(100)\n## ? Where can I get coffee\n> PASS, 154(100)\n- I need coffee"),
+        "{result}"
+    );
+    let again = read::knowledge_base(&place.path().join("result.qna"));
+    assert_eq!(again.diagnostics, []);
+    assert_eq!(again.base, read::knowledge_base(&written).base);
+    assert!(!result.contains("a-secret-key") && !ended.stderr.contains("a-secret-key"));
+    // The next result stands beside the first one.
+    assert_eq!(place.run(&test(&address, &["-i", "base.qna", "-o", "result.qna"])).code, 0);
+    assert_eq!(std::fs::read_to_string(place.path().join("result(1).qna")).unwrap(), result);
+    let stats = stats(&address).await;
+    assert_eq!((&stats["qna"]["requests"], &stats["qna"]["most_asked"]), (&6.into(), &2.into()));
+}
+
+#[test]
+fn wrong_answers_no_match_and_a_higher_threshold_are_told_in_comments() {
+    let place = Place::new();
+    place.write("base.qna", BASE);
+    let other = "\
+# ? Do you think I'm the smartest?
+- How old are you?
+
+```
+Yes.
+```
+
+<a id=\"7\"></a>
+# ? I need coffee
+
+```
+You can get coffee in our Seattle store at 1 pike place, Seattle, WA
+```
+";
+    place.write("asked.qna", other);
+    let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", "base.qna"]);
+    let ended = place.run(&test(&address, &["-i", "asked.qna", "--scorethreshold", "50"]));
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    for line in [
+        "> Total passed utterances: 0/3\n",
+        "> Utterance passed in this answer: 0/2\n> !# @qna.pair.source = custom editorial\n",
+        "> FAIL, 1(100), Predicted Answer: You're definitely smarter\\nthan I am.\n## ? Do you think I'm the smartest?\n",
+        "> FAIL, -1(0), Predicted Answer: No good match found in KB.\n- How old are you?\n",
+        "> FAIL, 154(100), Predicted Answer: You can get coffee in our Seattle store at 1 pike place, Seattle, WA\n## ? I need coffee\n",
+    ] {
+        assert!(ended.stdout.contains(line), "{line}\n{}", ended.stdout);
+    }
+}
+
+#[test]
+fn errors_are_rows_and_no_success() {
+    let place = Place::new();
+    place.write("base.qna", BASE);
+    let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", "base.qna"]);
+    let wrong = format!("{address}/nowhere");
+    let ended = place.run(&test(&wrong, &["-i", "base.qna"]));
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("> Total errors: 3/3\n") && ended.stdout.contains("404"), "{}", ended.stdout);
+    assert!(ended.stdout.lines().filter(|line| line.starts_with("> ERROR, ")).count() == 3, "{}", ended.stdout);
+    assert!(ended.stderr.contains("3 questions were not answered"), "{}", ended.stderr);
+    let suspicious = place.run(&test(&address, &["-i", "base.qna", "--scorethreshold", "0.7"]));
+    assert_eq!(suspicious.code, 2, "{}", suspicious.stderr);
+    assert!(suspicious.stderr.contains("scores go from 0 to 100"), "{}", suspicious.stderr);
+    let broken = place.write("broken.qna", "# ? a\nhello\n");
+    let ended = place.run(&test(&address, &["-i", &broken.display().to_string()]));
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended.stderr.contains("Invalid QnA question line") && ended.stderr.contains("broken.qna:2:1"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn folders_stdin_and_tables_are_asked_too() {
+    let place = Place::new();
+    place.write("bases/base.qna", BASE);
+    place.write("bases/more/copy.qna", BASE);
+    place.write(
+        "rows.tsv",
+        "other\tI need coffee\t\t2\t154\nother\tDo you think I'm the smartest?\tmood:kind\t\t9\nother\thello\n",
+    );
+    let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", "bases/base.qna"]);
+    let ended = place.run(&test(&address, &["-i", "bases", "-o", "."]));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let result = std::fs::read_to_string(place.path().join("bases.qna")).unwrap();
+    assert!(result.contains("> Total passed utterances: 3/3\n"), "{result}");
+
+    let mut command = place.gabfest(&test(&address, &[]));
+    command.stdin(std::fs::File::open(place.path().join("bases/base.qna")).unwrap());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), result);
+
+    let ended = place.run(&test(&address, &["-i", "rows.tsv"]));
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    let rows: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(
+        rows[1],
+        "1\tother\tI need coffee\tYou can get coffee in our Seattle store at 1 pike place, Seattle, WA\t100\t\t154\t154\tCorrect"
+    );
+    assert_eq!(
+        rows[2],
+        "2\tother\tDo you think I'm the smartest?\tYou're definitely smarter\\nthan I am.\t100\tmood:kind\t1\t9\tIncorrect"
+    );
+    assert_eq!(rows[3], "3\tother\thello\tNo good match found in KB.\t0\t\t'-1\t\t");
+}
+
+#[test]
+fn the_shipped_examples_pass_against_the_mock_agent() {
+    let place = Place::new();
+    let folder = format!("{}/qna", scenarios());
+    let ended = place.run(&["run", &folder, "--out", "out"]);
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    let result = std::fs::read_to_string(place.path().join("out/report.qna")).unwrap();
+    assert!(result.contains("> PASS, 1(100)\n## ? How do I return an order?\n"), "{result}");
+    assert!(place.path().join("out/report.qna.tsv").is_file());
+    let printed = place.run(&["report", "out", "--format", "qna"]);
+    assert_eq!(printed.stdout, result);
+}
+
+/// Ten thousand questions over HTTP: how long it takes and what it takes is printed.
+#[tokio::test]
+async fn the_chitchat_is_asked_once_each_and_read_again() {
+    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
+        println!("SKIPPED: 9,793 questions of the chit-chat knowledge base (GABFEST_CASES is not set)");
+        return;
+    };
+    let path = PathBuf::from(cases).join("qna/chitchat/english/qna_chitchat_professional.qna");
+    let path = path.display().to_string();
+    let place = Place::new();
+    let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", &path]);
+    let ended = place.run(&test(&address, &["-i", &path, "-o", "result.qna"]));
+    // Two questions stand in two pairs with the same filters, but for a mark: the service gives the first one's answer.
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let result = std::fs::read_to_string(place.path().join("result.qna")).unwrap();
+    assert!(result.contains("> Total passed utterances: 9791/9793\n"), "{}", &result[..200]);
+    assert_eq!(result.lines().filter(|line| line.starts_with("> PASS, ")).count(), 9791);
+    assert_eq!(result.lines().filter(|line| line.starts_with("> FAIL, ")).count(), 2);
+    let again = read::knowledge_base(&place.path().join("result.qna"));
+    assert_eq!(again.diagnostics, []);
+    assert_eq!(again.base, read::knowledge_base(path.as_ref()).base);
+    let stats = stats(&address).await;
+    let counted = ["requests", "questions", "exact", "most_asked"].map(|name| stats["qna"][name].as_u64().unwrap());
+    assert_eq!(counted, [9793, 9792, 9793, 2]);
+}
