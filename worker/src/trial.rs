@@ -148,7 +148,7 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
 
 fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
     let scenario = &stage.script.scenario;
-    let (mut verdict, mut failure) = conclude(scenario.strategy, &stage.judgments, broken);
+    let (mut verdict, mut failure) = conclude(scenario.strategy, scenario.required_score, &stage.judgments, broken);
     if scenario.expect_failure {
         (verdict, failure) = invert(verdict, failure);
     }

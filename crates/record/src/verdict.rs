@@ -80,17 +80,54 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
     }
 }
 
+/// Weighs judgments: those that pass must have at least this share (0 to 1) of the weight of all required ones.
+///
+/// Where only those that could not be judged decide it, the verdict is theirs.
+#[must_use]
+pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
+    let weight = |findings: &[Finding]| -> f64 {
+        let counted = judgments.iter().filter(|judgment| judgment.required && findings.contains(&judgment.finding));
+        counted.map(|judgment| judgment.weight).sum()
+    };
+    let passed = weight(&[Finding::Pass]);
+    let perhaps = passed + weight(&[Finding::Error, Finding::Inconclusive]);
+    let total = perhaps + weight(&[Finding::Fail]);
+    if total <= 0.0 {
+        let message = "no check that counts applied to this trial";
+        return (Verdict::Inconclusive, Some(Failure::new(FailureKind::NothingJudged, message)));
+    }
+    // Sums of shares miss a threshold such as 0.7 by a hair.
+    let reaches = |weight: f64| weight / total >= share - 1e-9;
+    if reaches(passed) {
+        return (Verdict::Pass, None);
+    }
+    if reaches(perhaps) {
+        let undecided: Vec<Judgment> =
+            judgments.iter().filter(|judgment| judgment.finding != Finding::Fail).cloned().collect();
+        return fold(Strategy::AllPass, &undecided);
+    }
+    let first = judgments.iter().find(|judgment| judgment.is_required_fail()).map(blame);
+    let (turn, why) = first.map_or((None, String::new()), |failure| (failure.turn, format!("; {}", failure.message)));
+    let message = format!("score {:.1}%, required {:.1}%{why}", passed / total * 100.0, share * 100.0);
+    (Verdict::Fail, Some(Failure { turn, ..Failure::new(FailureKind::CheckFailed, message) }))
+}
+
 /// The verdict of a trial: its judgments, and what kept it from being played to the end.
 ///
 /// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one: nothing that
 /// could still have come would have changed it, unless the simulator broke it off, whose words led there.
-/// A trial that the operator does not allow is SKIPPED.
+/// A trial that the operator does not allow is SKIPPED. With a `required_score` judgments are weighed instead of folded.
 #[must_use]
-pub fn conclude(strategy: Strategy, judgments: &[Judgment], broken: Option<Failure>) -> (Verdict, Option<Failure>) {
+pub fn conclude(
+    strategy: Strategy,
+    required_score: Option<f64>,
+    judgments: &[Judgment],
+    broken: Option<Failure>,
+) -> (Verdict, Option<Failure>) {
     let Some(failure) = broken else {
-        return fold(strategy, judgments);
+        return required_score.map_or_else(|| fold(strategy, judgments), |share| weigh(share, judgments));
     };
-    let failed = strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
+    let failed = required_score.is_none() && strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
     match failure.kind {
         FailureKind::ExecutionNotAllowed => (Verdict::Skipped, Some(failure)),
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
@@ -196,7 +233,34 @@ mod tests {
         let mut judgments = judgments(&[F]);
         judgments[0].required = false;
         let broken = Failure::new(FailureKind::AgentTimeout, "no reply");
-        assert_eq!(conclude(Strategy::AllPass, &judgments, Some(broken)).0, Verdict::Error);
+        assert_eq!(conclude(Strategy::AllPass, None, &judgments, Some(broken)).0, Verdict::Error);
+    }
+
+    #[test]
+    fn weights_decide_where_a_score_is_required() {
+        use Finding::{Error as E, Fail as F, Inconclusive as I, Pass as P};
+        let rows: [(f64, &[(Finding, f64)], Verdict); 10] = [
+            (0.7, &[], Verdict::Inconclusive),
+            (0.7, &[(P, 0.0)], Verdict::Inconclusive),
+            (0.7, &[(P, 7.0), (F, 3.0)], Verdict::Pass),
+            (0.7, &[(P, 6.9), (F, 3.1)], Verdict::Fail),
+            (0.3, &[(P, 0.1), (P, 0.2), (F, 0.7)], Verdict::Pass),
+            (0.5, &[(P, 1.0), (E, 1.0)], Verdict::Pass),
+            (0.7, &[(P, 1.0), (E, 1.0)], Verdict::Error),
+            (0.7, &[(P, 2.0), (I, 1.0), (F, 1.0)], Verdict::Inconclusive),
+            (0.9, &[(P, 2.0), (I, 1.0), (F, 1.0)], Verdict::Fail),
+            (0.0, &[(F, 1.0)], Verdict::Pass),
+        ];
+        for (share, weighed, expected) in rows {
+            let mut judgments = judgments(&weighed.iter().map(|(finding, _)| *finding).collect::<Vec<_>>());
+            for (judgment, (_, weight)) in judgments.iter_mut().zip(weighed) {
+                judgment.weight = *weight;
+            }
+            let (verdict, failure) = conclude(Strategy::AnyPass, Some(share), &judgments, None);
+            assert_eq!((verdict, failure.is_none()), (expected, expected == Verdict::Pass), "{share} {weighed:?}");
+            let broken = Failure::new(FailureKind::AgentTimeout, "no reply");
+            assert_eq!(conclude(Strategy::AllPass, Some(share), &judgments, Some(broken)).0, Verdict::Error);
+        }
     }
 
     #[test]
@@ -212,13 +276,13 @@ mod tests {
         let simulator = Failure::new(FailureKind::SimulatorFailed, "no line");
         let skipped = Failure::new(FailureKind::ExecutionNotAllowed, "off");
         let all = |findings: &[Finding], broken: &Failure| {
-            conclude(Strategy::AllPass, &judgments(findings), Some(broken.clone())).0
+            conclude(Strategy::AllPass, None, &judgments(findings), Some(broken.clone())).0
         };
         assert_eq!(all(&[Finding::Pass], &agent), Verdict::Error);
         assert_eq!(all(&[Finding::Fail], &agent), Verdict::Fail);
         assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Error);
         assert_eq!(all(&[], &skipped), Verdict::Skipped);
-        assert_eq!(conclude(Strategy::AnyPass, &judgments(&[Finding::Pass]), Some(agent)).0, Verdict::Error);
+        assert_eq!(conclude(Strategy::AnyPass, None, &judgments(&[Finding::Pass]), Some(agent)).0, Verdict::Error);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct Scenario {
     pub opening: Vec<Message>,
     pub steps: Vec<Step>,
     pub strategy: Strategy,
+    /// The share of the weight of its required checks (0 to 1) that must pass in a trial; `None`: `strategy` decides.
+    #[serde(default)]
+    pub required_score: Option<f64>,
     pub history: History,
     pub on_failure: OnFailure,
     /// A negative control: the verdicts PASS and FAIL are exchanged.

@@ -116,6 +116,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         opening: opening.collect(),
         steps: vec![Step { name: None, action: Action::Examine(Box::new(examined)), checks: Vec::new(), line: 1 }],
         strategy: Strategy::AllPass,
+        required_score: None,
         history: History::Actual,
         on_failure: OnFailure::Continue,
         expect_failure: written.expect_failure,

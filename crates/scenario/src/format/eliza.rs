@@ -55,6 +55,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         history: ours.history,
         on_failure: ours.on_failure,
         expect_failure: ours.expect_failure,
+        required_score: ours.required_score,
     };
     Some(Script { scenario, personas: ours.personas, repeats: ours.repeats })
 }

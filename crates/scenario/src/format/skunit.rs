@@ -95,6 +95,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         opening: Vec::new(),
         steps,
         strategy: Strategy::AllPass,
+        required_score: None,
         history: written.history,
         on_failure: written.on_failure,
         expect_failure: written.expect == Expect::Fail,

@@ -26,6 +26,9 @@ pub(crate) struct OursDocument {
     weight: Option<Weight>,
     /// The share of a case's judged trials that must pass; all unless written.
     required_pass_rate: Option<Share>,
+    /// The share of the weight of its required evaluations that must pass in a trial; unless written, the `strategy`
+    /// of `judgment` decides.
+    required_score: Option<Share>,
     /// How often each case is played; once unless written.
     repeats: Option<Repeats>,
     /// What has been said before the first step.
@@ -94,6 +97,7 @@ pub(super) struct Ours {
     pub(super) tags: Vec<String>,
     pub(super) weight: f64,
     pub(super) required_pass_rate: Option<f64>,
+    pub(super) required_score: Option<f64>,
     pub(super) repeats: Option<u32>,
     pub(super) opening: Vec<Message>,
     pub(super) on_failure: OnFailure,
@@ -116,6 +120,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         tags: written.tags,
         weight: written.weight.map_or(1.0, |weight| weight.0),
         required_pass_rate: written.required_pass_rate.map(|share| share.0),
+        required_score: written.required_score.map(|share| share.0),
         repeats: written.repeats.map(|repeats| repeats.0),
         opening: opening.into_iter().map(|line| Message::text_of(line.speaker, line.text)).collect(),
         on_failure: written.on_failure,

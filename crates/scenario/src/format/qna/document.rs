@@ -184,6 +184,7 @@ pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
         opening: Vec::new(),
         steps: vec![step],
         strategy: Strategy::AllPass,
+        required_score: None,
         history: History::Actual,
         on_failure: OnFailure::Continue,
         expect_failure: false,
