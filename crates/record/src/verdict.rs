@@ -127,7 +127,8 @@ pub fn conclude(
     let Some(failure) = broken else {
         return required_score.map_or_else(|| fold(strategy, judgments), |share| weigh(share, judgments));
     };
-    let failed = required_score.is_none() && strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
+    let failed =
+        required_score.is_none() && strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
     match failure.kind {
         FailureKind::ExecutionNotAllowed => (Verdict::Skipped, Some(failure)),
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),

@@ -4,6 +4,7 @@
     reason = "in a test, what cannot be unwrapped is the failure that it reports, and skips are said aloud"
 )]
 
+mod assertions;
 mod definitions;
 mod docs;
 mod edges;

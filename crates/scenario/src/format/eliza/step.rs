@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{conversation, conversation::ConversationDocument, evaluation, evaluation::EvaluationDocument};
 use crate::{
     Action, Message, Step,
+    message::Speaker,
     yaml::{Findings, Part},
 };
 
@@ -26,6 +27,9 @@ pub(crate) struct StepDocument {
     code: Option<String>,
     /// What the user says; in a conversation, what the user says first.
     input: Option<String>,
+    /// The answer to `input` as it should be: what the mock agent says, and what the next turn builds on with
+    /// `history: expected`. No check by itself.
+    expected: Option<String>,
     /// Judged when the step is over.
     #[serde(default, rename = "evaluations")]
     #[schemars(with = "Vec<EvaluationDocument>")]
@@ -54,7 +58,8 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
             Action::Converse(Box::new(conversation))
         }
         (None, Some(input), _) => {
-            Action::Say { messages: vec![Message::user(input)], expected: None, timeout_ms: INPUT_TIMEOUT_MS }
+            let expected = written.expected.map(|text| Message::text_of(Speaker::Agent, text));
+            Action::Say { messages: vec![Message::user(input)], expected, timeout_ms: INPUT_TIMEOUT_MS }
         }
         (None, None, Some(code)) => {
             Action::Execute { language: written.lang.unwrap_or_else(|| "bash".to_owned()), code }
@@ -72,6 +77,9 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
 fn warn_of_unused(part: &Part<'_>, findings: &mut Findings) {
     let has = |key: &str| part.get(key).is_some();
     let talks = has("conversation") || has("input");
+    if has("expected") && (has("conversation") || !has("input")) {
+        findings.warning(part.key_spot("expected"), "`expected` has no effect: it is the answer to an `input` alone");
+    }
     for key in ["code", "lang"] {
         if has(key) && (talks || !has("code")) {
             let winner = if has("conversation") {
