@@ -82,6 +82,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         mocks: Vec::new(),
         opening: opening.into_iter().collect(),
         steps,
+        required_score: None,
         strategy: Strategy::AllPass,
         history: written.history.unwrap_or(History::Actual),
         on_failure: written.on_failure.unwrap_or(OnFailure::Stop),
