@@ -1,0 +1,7 @@
+//! Batteries of any bytes.
+
+#![no_main]
+
+use scenario::Format;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(Format::Battery, bytes, "x.battery.yaml"));

@@ -1,0 +1,7 @@
+//! ElizaOS scenarios of any bytes.
+
+#![no_main]
+
+use scenario::Format;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(Format::Eliza, bytes, "x.scenario.yaml"));

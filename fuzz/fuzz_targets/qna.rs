@@ -1,0 +1,20 @@
+//! Knowledge bases and batch tables of any bytes; a base that is read without errors survives being written.
+
+#![no_main]
+
+use scenario::{
+    Diagnostic, Format,
+    format::qna::{NoFiles, knowledge_base, write::write},
+};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    gabfest_fuzz::read(Format::Qna, bytes, "x.qna.tsv");
+    gabfest_fuzz::read(Format::Qna, bytes, "x.qna");
+    let text = String::from_utf8_lossy(bytes);
+    let read = knowledge_base(&text, "x.qna", &mut NoFiles);
+    if read.diagnostics.iter().any(Diagnostic::is_error) {
+        return;
+    }
+    let again = knowledge_base(&write(&read.base), "x.qna", &mut NoFiles);
+    assert_eq!(again.base, read.base);
+});
