@@ -131,7 +131,7 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
     };
     let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);
     let conversation = format!("{}-tester", stage.ticket.trial.id);
-    let start = Start { conversation, context, seed, opening: seen, plugins: Vec::new() };
+    let start = Start { conversation, context, seed, opening: seen, plugins: Vec::new(), tools: None };
     let failed = |error: agent::Error| {
         let kind = match error.kind {
             FailureKind::ProviderExhausted => FailureKind::ProviderExhausted,

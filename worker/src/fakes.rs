@@ -244,6 +244,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         hooks: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution,
+        now_millis: || 0,
         unsettled: Box::new(|| 0),
     }
 }

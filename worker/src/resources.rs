@@ -15,6 +15,8 @@ pub struct Resources {
     /// Addresses of databases that scenarios may seed, by name.
     pub databases: BTreeMap<String, String>,
     pub execution: Execution,
+    /// Wall time in Unix milliseconds, for the mocks that answer with it.
+    pub now_millis: fn() -> i64,
     /// What the calls in flight may cost at most, in nano-dollars.
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use agent::{Agent, Exchange, Session, Spent};
+use agent::{Agent, Exchange, Session, Spent, Tools};
 use evaluate::{Evaluator, Subject};
 use record::{
     Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
@@ -53,6 +53,7 @@ pub(crate) struct Stage {
     log: Arc<CallLog>,
     /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
     session: Option<Box<dyn Session>>,
+    tools: Option<Arc<Tools>>,
     /// What the agent's next conversation begins with; `None`: what the scenario says.
     opening: Option<Vec<Message>>,
     /// Turns that the outbox has.
@@ -98,6 +99,7 @@ impl Stage {
             gate,
             log,
             session: None,
+            tools: None,
             opening: None,
             emitted: 0,
         }
@@ -168,6 +170,7 @@ impl Stage {
                     Spent::Nothing => call.cost = Some(Usd(0)),
                     Spent::Unknown => {}
                     Spent::Known(reply) => {
+                        turn.tool_calls.clone_from(&reply.tool_calls);
                         waited += reply.timing.wait;
                         let answered = answered_call(agent.name(), reply, started_micros, waited);
                         call = Call { error: call.error, ..answered };
@@ -275,8 +278,30 @@ impl Stage {
         })
     }
 
+    /// The mocks of the scenario, unless real services are wanted. They last for the trial, also where the agent is
+    /// opened anew.
+    fn tools(&mut self) -> Option<Arc<Tools>> {
+        if self.script.scenario.mocks.is_empty() || self.ticket.scripts.plan().live {
+            return None;
+        }
+        let make = || {
+            let known = &self.bench.template;
+            let context = [
+                ("scenario", &known.scenario),
+                ("persona", &known.persona),
+                ("conversation", &known.conversation),
+                ("run", &known.run),
+            ];
+            let context = context.map(|(key, text)| (key.to_owned(), text.clone().into())).into_iter().collect();
+            let mocks = self.script.scenario.mocks.clone();
+            Arc::new(Tools::new(mocks, self.ticket.trial.seed, context, self.resources.now_millis))
+        };
+        Some(Arc::clone(self.tools.get_or_insert_with(make)))
+    }
+
     async fn open(&mut self, agent: &dyn Agent) -> Result<(), Failure> {
-        let scenario = &self.script.scenario;
+        let script = Arc::clone(&self.script);
+        let scenario = &script.scenario;
         let plugins: Vec<_> = scenario.plugins.iter().filter(|plugin| plugin.enabled).cloned().collect();
         if !plugins.is_empty() && !agent.understands_plugins() {
             let names: Vec<&str> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
@@ -284,7 +309,8 @@ impl Stage {
                 format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
             self.notes.push(Note { kind: "plugins".to_owned(), text });
         }
-        if !scenario.mocks.is_empty() && !self.ticket.scripts.plan().live {
+        let tools = self.tools();
+        if tools.is_some() && !agent.uses_tools() {
             let text = format!(
                 "agent {} answers its tool calls itself; {} mocks of the scenario are not applied",
                 agent.name(),
@@ -298,6 +324,7 @@ impl Stage {
             seed: self.ticket.trial.seed,
             opening: self.opening.take().unwrap_or_else(|| scenario.opening.clone()),
             plugins,
+            tools,
         };
         let session = agent.open(start).await.map_err(|error| Failure::new(error.kind, error.message))?;
         self.session = Some(session);

@@ -6,6 +6,8 @@ use async_trait::async_trait;
 use record::turn::{Note, ToolCall};
 use scenario::{Message, Plugin};
 
+use crate::Tools;
+
 /// Something that can be talked to.
 #[async_trait]
 pub trait Agent: Send + Sync + fmt::Debug {
@@ -19,6 +21,11 @@ pub trait Agent: Send + Sync + fmt::Debug {
 
     /// Whether it does something with plugins; where it does not, the trial notes them.
     fn understands_plugins(&self) -> bool;
+
+    /// Whether its tool calls are answered by the tools of a [`Start`]; where they are not, the trial notes it.
+    fn uses_tools(&self) -> bool {
+        false
+    }
 
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
 }
@@ -34,6 +41,8 @@ pub struct Start {
     /// The history before the first message.
     pub opening: Vec<Message>,
     pub plugins: Vec<Plugin>,
+    /// What answers its tool calls; `None` where the scenario has no mocks, or real services are wanted.
+    pub tools: Option<Arc<Tools>>,
 }
 
 /// One conversation with an agent.

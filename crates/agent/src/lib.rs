@@ -25,8 +25,10 @@ pub mod replayed;
 pub mod settings;
 pub mod subprocess;
 pub mod template;
+pub mod tools;
 pub mod websocket;
 
 pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};
 pub use knowledge::Fault;
 pub use settings::{Settings, Surroundings, build, connect};
+pub use tools::Tools;

@@ -1,17 +1,25 @@
 //! An agent that is a chat model: it keeps the conversation's history and asks with all of it, turn by turn.
 
-use std::{fmt, sync::Arc};
+mod rounds;
+
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use scenario::{Message, Plugin, ids::seed_of};
+use record::FailureKind;
+use scenario::{Message, Plugin, ids::seed_of, mock::Tool};
+
 use serde_json::{Value, json};
 
+use self::rounds::Rounds;
 use crate::{
-    Agent, Error, Exchange, Reply, Session, Settings, Start,
+    Agent, Error, Exchange, Reply, Session, Settings, Start, Tools,
     history::History,
     outcome::{error_of, is_empty, message_of, nothing_said, reply_of},
-    settings,
+    settings, tools,
 };
+
+/// How often tool calls are answered in one turn; a model that wants more of them has lost its way.
+const MOST_ROUNDS: u32 = 16;
 
 /// What a tool call is answered with in the history: chat protocols refuse a call that nothing answers.
 const NO_TOOL: &str = r#"{"error":"no such tool is connected"}"#;
@@ -62,6 +70,10 @@ impl Agent for ModelAgent {
         self.plugins == settings::Plugins::Body
     }
 
+    fn uses_tools(&self) -> bool {
+        true
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {
         let mut request = llm::Request {
             temperature: self.temperature,
@@ -78,13 +90,23 @@ impl Agent for ModelAgent {
             let plugins = start.plugins.iter().filter(|plugin| plugin.enabled).map(plugin_of).collect();
             request.extra.insert("plugins".to_owned(), Value::Array(plugins));
         }
-        Ok(Box::new(ModelSession { model: Arc::clone(&self.model), seed: start.seed, history: self.history, request }))
+        if let (true, Some(tools)) = (request.tools.is_empty(), &start.tools) {
+            request.tools = tools.offered().iter().map(Tool::to_openai).collect();
+        }
+        Ok(Box::new(ModelSession {
+            model: Arc::clone(&self.model),
+            tools: start.tools,
+            seed: start.seed,
+            history: self.history,
+            request,
+        }))
     }
 }
 
 /// The history stands in the request itself, so that a long conversation is not copied for each turn.
 struct ModelSession {
     model: Arc<dyn llm::Model>,
+    tools: Option<Arc<Tools>>,
     seed: u64,
     history: History,
     request: llm::Request,
@@ -98,32 +120,82 @@ impl Session for ModelSession {
         context.call = 0;
         context.cue = exchange.cue.cloned();
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
-        self.request.timeout = Some(exchange.timeout);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
         if exchange.turn > 1 {
             self.history.trim(&mut self.request.messages);
         }
         self.request.messages.extend(exchange.messages.iter().map(message_of));
-        let reply = self.model.ask(&self.request).await.map_err(error_of)?;
-        if is_empty(&reply) {
-            return Err(nothing_said(self.model.endpoint(), reply));
+        let mut rounds = Rounds::default();
+        loop {
+            self.request.timeout = Some(exchange.timeout.saturating_sub(rounds.took()));
+            let reply = match self.model.ask(&self.request).await {
+                Ok(reply) => reply,
+                Err(error) => return Err(rounds.broken(error_of(error))),
+            };
+            let is_silent = is_empty(&reply);
+            if is_silent && rounds.is_first() {
+                return Err(nothing_said(self.model.endpoint(), reply));
+            }
+            self.remember(&reply);
+            rounds.add(reply_of(reply));
+            let left = exchange.timeout.saturating_sub(rounds.took());
+            let goes_on = rounds.count() <= MOST_ROUNDS && self.answer_calls(&mut rounds, left).await?;
+            if !goes_on {
+                return rounds.finish(self.model.endpoint(), is_silent);
+            }
+            let context = &mut self.request.context;
+            context.call += 1;
+            context.idempotency_key =
+                format!("{}/{}/{}/{}", context.run, context.conversation, exchange.turn, context.call);
         }
-        self.remember(&reply);
-        Ok(reply_of(reply))
     }
 
     fn replace_last_answer(&mut self, answer: &Message) {
         let messages = &mut self.request.messages;
-        let Some(last) = messages.iter().rposition(|message| message.role == llm::model::Speaker::Assistant) else {
+        let Some(mut last) = messages.iter().rposition(|message| message.role == llm::model::Speaker::Assistant) else {
             return;
         };
-        // With the answer goes what its tool calls were answered with.
+        // With the answer go the calls that led to it, and what they were answered with.
+        while last > 0 && (messages[last - 1].tool_call_id.is_some() || !messages[last - 1].tool_calls.is_empty()) {
+            last -= 1;
+        }
         messages.truncate(last);
         messages.push(llm::Message { role: llm::model::Speaker::Assistant, ..message_of(answer) });
     }
 }
 
 impl ModelSession {
+    /// Gives the last calls the results that mocks have for them. Whether there were any, so that the model is asked
+    /// to go on.
+    async fn answer_calls(&mut self, rounds: &mut Rounds, left: Duration) -> Result<bool, Error> {
+        let Some(tools) = &self.tools else { return Ok(false) };
+        let began = tokio::time::Instant::now();
+        let mut answered = false;
+        for call in rounds.unanswered() {
+            let arguments = tools::read(&call.arguments);
+            let asked = tools.call(&call.name, &arguments);
+            let left = left.saturating_sub(began.elapsed());
+            let Ok(result) = tokio::time::timeout(left, asked).await else {
+                let message = format!("{} waited too long for its tool {}", self.model.endpoint(), call.name);
+                return Err(rounds.broken(Error {
+                    kind: FailureKind::AgentTimeout,
+                    message,
+                    spent: crate::Spent::Nothing,
+                }));
+            };
+            let Some(result) = result else { continue };
+            answered = true;
+            let messages = self.request.messages.iter_mut().rev();
+            let mut results = messages.take_while(|message| message.tool_call_id.is_some());
+            if let Some(message) = results.find(|message| message.tool_call_id.as_ref() == Some(&call.id)) {
+                message.content.clone_from(&result);
+            }
+            call.result = Some(result);
+        }
+        rounds.waited_for_tools(began.elapsed());
+        Ok(answered)
+    }
+
     fn remember(&mut self, reply: &llm::Reply) {
         let mut answer = llm::Message::assistant(reply.text.clone());
         answer.tool_calls.clone_from(&reply.tool_calls);

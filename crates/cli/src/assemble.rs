@@ -14,6 +14,7 @@ use worker::{
 
 use crate::{
     args::{AllowExec, Capacity},
+    clock,
     exit::usage,
     scores,
     settings::{MOCK, Read, Settings},
@@ -93,6 +94,7 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
         hooks: hooks(settings)?,
         databases: databases(settings)?,
         execution,
+        now_millis: clock::now_millis,
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
     })
 }

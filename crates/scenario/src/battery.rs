@@ -3,7 +3,7 @@
 //! [`planning`] decides which turn tests what, [`mutate`] garbles questions, [`saved`] reads and writes
 //! conversations; what a reply is found to be is the business of `evaluate`.
 
-mod chance;
+pub(crate) mod chance;
 mod data;
 pub mod mutate;
 pub mod planning;

@@ -1,7 +1,15 @@
-//! A scripted answer to a tool call of the agent, as written under `setup.mocks`.
+//! Scripted answers to tool calls of the agent, as written under `setup.mocks`: which one applies, and what it says.
+
+pub mod expression;
+mod matching;
+mod name;
+mod tool;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use matching::{Answer, Call, Found, find};
+pub use tool::{Tool, tools};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mock {

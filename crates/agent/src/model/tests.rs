@@ -46,7 +46,14 @@ fn agent(settings: &Settings, model: &Arc<Script>) -> Arc<dyn Agent> {
 
 fn start() -> Start {
     let context = llm::Context { run: "run-1".to_owned(), scenario: "s".to_owned(), ..llm::Context::default() };
-    Start { conversation: "trial-1".to_owned(), context, seed: 7, opening: Vec::new(), plugins: Vec::new() }
+    Start {
+        conversation: "trial-1".to_owned(),
+        context,
+        seed: 7,
+        opening: Vec::new(),
+        plugins: Vec::new(),
+        tools: None,
+    }
 }
 
 async fn say(session: &mut dyn Session, turn: u32, text: &str) -> Result<crate::Reply, Error> {
@@ -132,8 +139,13 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
 
     // Replacing an answer that called tools takes the tools' answers away too.
     let model = script([says("x")]);
-    let mut session =
-        super::ModelSession { model, seed: 0, history: crate::history::History::Full, request: asked[1].clone() };
+    let mut session = super::ModelSession {
+        model,
+        tools: None,
+        seed: 0,
+        history: crate::history::History::Full,
+        request: asked[1].clone(),
+    };
     session.request.messages.truncate(3);
     session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "plain"));
     assert_eq!(words(&session.request), [(Speaker::User, "one"), (Speaker::Assistant, "plain")]);
@@ -250,4 +262,102 @@ async fn actions_alone_are_a_reply() {
     let model = script([Ok(llm::Reply { actions: vec!["REPLY".to_owned()], ..llm::Reply::default() })]);
     let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
     assert_eq!(say(session.as_mut(), 1, "Hi").await.unwrap().actions, ["REPLY"]);
+}
+
+fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<llm::Reply, llm::Error> {
+    let call = |(id, name, arguments): &(&str, &str, &str)| llm::model::ToolCall {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        arguments: (*arguments).to_owned(),
+        result: None,
+    };
+    Ok(llm::Reply {
+        text: text.to_owned(),
+        tool_calls: calls.iter().map(call).collect(),
+        usage: llm::Usage { input_tokens: 10, output_tokens: 2, estimated: false },
+        timing: llm::Timing {
+            first_token: Some(Duration::from_millis(5)),
+            total: Duration::from_millis(millis),
+            ..llm::Timing::default()
+        },
+        tries: 1,
+        cost_nanos: Some(100),
+        ..llm::Reply::default()
+    })
+}
+
+fn orders(response: serde_json::Value, delay_ms: u64) -> Arc<crate::Tools> {
+    let mock = scenario::mock::Mock {
+        service: Some("orders".to_owned()),
+        method: "lookup".to_owned(),
+        when: None,
+        response,
+        response_fn: None,
+        error: None,
+        delay_ms,
+        failure_probability: 0.0,
+    };
+    Arc::new(crate::Tools::new(vec![mock], 7, serde_json::Map::new(), || 0))
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_answered_by_mocks_until_the_model_answers_in_words() {
+    let model = script([
+        calls("One moment.", &[("c1", "orders_lookup", r#"{"id":7}"#), ("c2", "other", "")], 100),
+        calls("It is on its way.", &[], 50),
+        says("Bye."),
+    ]);
+    let agent = agent(&Settings::default(), &model);
+    let tools = Some(orders(json!({ "state": "sent" }), 30));
+    let mut session = agent.open(Start { tools, ..start() }).await.unwrap();
+    let reply = say(session.as_mut(), 1, "Where is it?").await.unwrap();
+    assert_eq!(reply.text, "It is on its way.");
+    let results: Vec<_> = reply.tool_calls.iter().map(|call| (call.name.as_str(), call.result.as_deref())).collect();
+    assert_eq!(results, [("orders_lookup", Some(r#"{"state":"sent"}"#)), ("other", None)]);
+    assert_eq!(reply.timing.total, Duration::from_millis(180), "the tool's time is the agent's");
+    assert_eq!(reply.timing.first_token, Some(Duration::from_millis(135)));
+    assert_eq!((reply.cost_nanos, reply.usage.unwrap().input_tokens, reply.tries), (Some(200), 20, 1));
+
+    say(session.as_mut(), 2, "Thanks").await.unwrap();
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(asked[0].tools[0]["function"]["name"], "orders_lookup", "mocks are offered where nothing else is");
+    let (second, third) = (&asked[1], &asked[2]);
+    assert_eq!(
+        words(second)[1..],
+        [(Speaker::Assistant, "One moment."), (Speaker::Tool, r#"{"state":"sent"}"#), (Speaker::Tool, super::NO_TOOL)]
+    );
+    assert_eq!((second.context.call, second.context.idempotency_key.as_str()), (1, "run-1/trial-1/1/1"));
+    assert_eq!(second.timeout, Some(Duration::from_millis(29_870)));
+    assert_eq!((third.context.call, third.context.idempotency_key.as_str()), (0, "run-1/trial-1/2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_never_stops_calling_is_stopped() {
+    let model = script((0..40).map(|_| calls("", &[("c", "lookup", "{}")], 10)));
+    let mut session = agent(&Settings::default(), &model)
+        .open(Start { tools: Some(orders(json!("x"), 0)), ..start() })
+        .await
+        .unwrap();
+    let reply = say(session.as_mut(), 1, "Hi").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.tool_calls.len()), ("", 17));
+    assert_eq!(reply.tool_calls.iter().filter(|call| call.result.is_some()).count(), 16);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_breaks_after_a_call_has_cost_what_came_before() {
+    let refused = llm::Error::Refused { endpoint: "script".to_owned(), status: 400, message: "m".to_owned() };
+    let call = || calls("", &[("c", "lookup", "{}")], 10);
+    for (delay, second, kind) in [
+        (0, Err(refused), FailureKind::AgentRefused),
+        (0, says(" "), FailureKind::AgentEmpty),
+        (31_000, says("never asked"), FailureKind::AgentTimeout),
+    ] {
+        let model = script([call(), second]);
+        let tools = Some(orders(json!("x"), delay));
+        let mut session = agent(&Settings::default(), &model).open(Start { tools, ..start() }).await.unwrap();
+        let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
+        assert_eq!(error.kind, kind, "{error}");
+        let Spent::Known(reply) = error.spent else { panic!("{error:?}") };
+        assert_eq!((reply.tool_calls.len(), reply.usage.unwrap().input_tokens), (1, 10));
+    }
 }

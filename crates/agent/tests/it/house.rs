@@ -23,7 +23,14 @@ pub(crate) fn connect(value: Value) -> Arc<dyn Agent> {
 pub(crate) fn start(conversation: &str) -> Start {
     let context =
         llm::Context { run: "r1".into(), scenario: "refund".into(), persona: "ann".into(), ..llm::Context::default() };
-    Start { conversation: conversation.to_owned(), context, seed: 7, opening: Vec::new(), plugins: Vec::new() }
+    Start {
+        conversation: conversation.to_owned(),
+        context,
+        seed: 7,
+        opening: Vec::new(),
+        plugins: Vec::new(),
+        tools: None,
+    }
 }
 
 pub(crate) async fn open(agent: &dyn Agent, conversation: &str) -> Box<dyn Session> {

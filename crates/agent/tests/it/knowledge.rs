@@ -50,6 +50,7 @@ async fn ask(agent: &dyn Agent, question: &str, filters: &[(&str, &str)]) -> Res
         seed: 1,
         opening: Vec::new(),
         plugins: vec![plugin],
+        tools: None,
     };
     let messages = [Message::user(question)];
     let timeout = std::time::Duration::from_secs(10);

@@ -14,5 +14,5 @@ mod interrupts;
 mod kill_and_resume;
 mod one_process;
 mod process;
-mod scores;
 mod qnamaker;
+mod scores;

@@ -8,7 +8,7 @@ use scenario::{
     yaml,
 };
 
-fn read(text: &str) -> (Option<Scenario>, Vec<String>) {
+pub(crate) fn read(text: &str) -> (Option<Scenario>, Vec<String>) {
     let document = yaml::open(text, "x.scenario.yaml").unwrap();
     let (script, findings) = Format::Eliza.read(&document);
     let findings = findings.iter().map(|found| format!("{found} | {}", found.help.as_deref().unwrap_or("-"))).collect();

@@ -10,6 +10,7 @@ mod cases;
 mod emely;
 mod hostile;
 mod line;
+mod mocks;
 mod mutated;
 mod plans;
 mod qna;

@@ -63,6 +63,7 @@ impl House {
             hooks: BTreeMap::new(),
             databases: BTreeMap::new(),
             execution: Execution::Off,
+            now_millis: || 0,
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
         };
         let config = worker::Config { name: "hired".to_owned(), slots, timing: Timing::default() };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::bounded::{Millis, Share, Status, Words};
 use crate::{
     Plugin,
-    mock::{Mock, MockError, When},
+    mock::{Mock, MockError, When, expression::Expression},
     yaml::{Findings, Part},
 };
 
@@ -127,7 +127,25 @@ pub(super) fn plugins(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Plugin
 }
 
 pub(super) fn mocks(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Mock> {
-    parts.iter().filter_map(|part| part.decode::<MockDocument>(findings).map(MockDocument::into_mock)).collect()
+    let decoded = parts.iter().filter_map(|part| {
+        let mock = part.decode::<MockDocument>(findings)?.into_mock();
+        check_expressions(part, &mock, findings);
+        Some(mock)
+    });
+    decoded.collect()
+}
+
+fn check_expressions(part: &Part<'_>, mock: &Mock, findings: &mut Findings) {
+    let matcher = mock.when.as_ref().and_then(|when| when.matcher.as_deref());
+    let matcher = matcher.and_then(|text| Expression::matcher(text).err());
+    let response = mock.response_fn.as_deref().and_then(|text| Expression::response(text).err());
+    let spot = part.get("when").map_or(part.spot(), |when| when.spot_of("matcher"));
+    let found = [("matcher", spot, matcher), ("responseFn", part.spot_of("responseFn"), response)];
+    for (key, spot, error) in found {
+        let Some(error) = error else { continue };
+        findings.error(spot, format!("`{key}` is no expression that gabfest understands: {error}"));
+        findings.help("comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
+    }
 }
 
 impl MockDocument {
