@@ -65,6 +65,8 @@ mod tests {
         ("candle-core", &["gabfest-embed"]),
         ("tokenizers", &["gabfest-embed"]),
         ("zip", &["gabfest-embed"]),
+        ("rust_xlsxwriter", &["gabfest-report"]),
+        ("csv", &["gabfest-report", "gabfest-evaluate"]),
     ];
 
     /// Crates that decide and never wait: no runtime, no network.
