@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Read files and print what is wrong with them, like a compiler
     Check(Check),
+    /// Try a threshold on texts that people have labelled
+    Validate(Validate),
     /// Render the report of a run again
     Report(Report),
     /// Go on with a run that was interrupted
@@ -191,6 +193,26 @@ pub(crate) struct Check {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) config: Config,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Validate {
+    /// A CSV, YAML or JSON file of texts with their measure and label (`-` reads YAML or JSON from stdin)
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The threshold to try (that of batteries)
+    #[arg(short, long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
+    pub(crate) threshold: Option<f64>,
+    /// Print JSON, with the score of every text
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) config: Config,
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|number| number.is_finite()).ok_or_else(|| "a threshold is a number such as 0.6".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

@@ -60,7 +60,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
 }
 
 /// A line with its columns kept, and nothing in it that a terminal would obey.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\t' => ' ',

@@ -30,6 +30,7 @@ mod settings;
 mod signals;
 mod stdout;
 mod submit;
+mod validate;
 mod work;
 
 use std::process::ExitCode;
@@ -78,6 +79,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => run::run(*args).await,
         Command::Check(args) => check::check(&args),
+        Command::Validate(args) => validate::validate(args).await,
         Command::Report(args) => report_again::report(args).await,
         Command::Resume(args) => resume::resume(args).await,
         Command::Init(args) => init::init(&args),

@@ -8,6 +8,7 @@ pub mod battery;
 pub mod bench;
 pub mod compile;
 pub mod evaluator;
+pub mod labelled;
 pub mod question;
 pub mod scorer;
 pub mod subject;

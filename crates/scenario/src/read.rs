@@ -501,8 +501,12 @@ fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
-/// The text of a file that is no larger than what is read, and a warning where it is not UTF-8.
-fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>), Diagnostic> {
+/// The text of a file, or of the standard input (`-`), that is no larger than what is read, and a warning where it is not
+/// UTF-8.
+///
+/// # Errors
+/// It cannot be read, is too large, or is no text.
+pub fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>), Diagnostic> {
     let unreadable = |error: std::io::Error| Diagnostic::error(shown(path), 0, 0, format!("cannot be read: {error}"));
     let (file, size): (Box<dyn std::io::Read>, u64) = if is_stdin(path) {
         (Box::new(std::io::stdin().lock()), 0)

@@ -16,3 +16,4 @@ mod one_process;
 mod process;
 mod qnamaker;
 mod scores;
+mod validate;

@@ -1,0 +1,196 @@
+//! `gabfest validate`: how well a threshold agrees with people, before anything is judged by it.
+
+mod table;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use anyhow::anyhow;
+use evaluate::{
+    Bench as _, Scorer,
+    labelled::{self, Measure, Sample},
+    scorer::{self, Chosen},
+};
+use futures_util::{StreamExt as _, stream};
+use record::{Role, Scope};
+use scenario::{Diagnostic, RunId, battery::Thresholds, ids::seed_of, read, yaml};
+use serde::Serialize;
+use statistics::threshold::{self, Best, Confusion, Labelled, Side, Worth};
+use worker::Models;
+
+use crate::{
+    args::{Capacity, Validate},
+    assemble, clock, diagnostics,
+    exit::{Exit, usage},
+    settings, stdout,
+};
+
+/// What was found about one measure.
+#[derive(Debug, Serialize)]
+struct Validated {
+    measure: String,
+    /// Whoever gave the scores.
+    models: BTreeSet<String>,
+    passes: Side,
+    threshold: f64,
+    confusion: Confusion,
+    worth: Worth,
+    /// `null` where no threshold separates better than chance.
+    best: Option<Best>,
+    samples: Vec<Scored>,
+    /// Texts that got no score: they count nowhere above.
+    not_scored: Vec<NotScored>,
+}
+
+#[derive(Debug, Serialize)]
+struct Scored {
+    line: u32,
+    label: &'static str,
+    score: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct NotScored {
+    line: u32,
+    reason: String,
+}
+
+pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, false)?;
+    let samples = samples(&args.file)?;
+    let thresholds = thresholds(&samples, args.threshold)?;
+    let capacity = Capacity { slots: None, allow_exec: None };
+    let models = assemble::resources(&read, &[], &capacity).await?.models;
+    let run = clock::new_run_id();
+    let slots = assemble::slots(&read, &capacity) as usize;
+    let asked = stream::iter(samples).map(|sample| {
+        let bench = Bench { models: models.clone(), run: run.clone(), line: sample.line, questions: AtomicU32::new(0) };
+        async move {
+            let score = sample.score(&*bench.scorer(Scope::Turn { step: 1, turn: 1 })).await;
+            (sample, score)
+        }
+    });
+    let answered: Vec<_> = asked.buffered(slots).collect().await;
+    let mut by_measure: BTreeMap<Measure, Vec<(Sample, Result<scorer::Score, scorer::Error>)>> = BTreeMap::new();
+    for (sample, score) in answered {
+        by_measure.entry(sample.measure).or_default().push((sample, score));
+    }
+    let found: Vec<Validated> =
+        by_measure.into_iter().map(|(measure, answered)| found(measure, thresholds[&measure], answered)).collect();
+    if args.json {
+        stdout::line(&serde_json::to_string_pretty(&serde_json::json!({ "measures": found }))?)?;
+    } else {
+        stdout::write(&found.iter().map(table::of).collect::<Vec<_>>().join("\n"))?;
+    }
+    let without: usize = found.iter().map(|found| found.not_scored.len()).sum();
+    if let Some(first) = found.iter().find_map(|found| found.not_scored.first()) {
+        let texts = stdout::plural(without, "sample", "samples");
+        let line = first.line;
+        diagnostics::note(&telemetry::redact(&format!(
+            "{texts} got no score; the first, line {line}: {}",
+            first.reason
+        )));
+        return Ok(Exit::NotEnoughEvidence);
+    }
+    Ok(Exit::Held)
+}
+
+fn samples(path: &Path) -> anyhow::Result<Vec<Sample>> {
+    let shown = path.to_string_lossy();
+    let is_table = shown.to_lowercase().ends_with(".csv");
+    let (samples, found) = match read::text_of(path, if is_table { labelled::MAX_BYTES } else { yaml::MAX_BYTES }) {
+        Err(fault) => (Vec::new(), vec![fault]),
+        Ok((text, warning)) => {
+            let (samples, found) = labelled::read(&text, &shown);
+            (samples, warning.into_iter().chain(found).collect())
+        }
+    };
+    diagnostics::print(&found);
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(usage(anyhow!("nothing was measured: {}", diagnostics::count(&found))));
+    }
+    Ok(samples)
+}
+
+/// The threshold of each measure there is.
+fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMap<Measure, f64>> {
+    let usual = Thresholds::default();
+    let keys: BTreeSet<&str> = samples.iter().map(|sample| sample.measure.threshold(&usual).0).collect();
+    if wanted.is_some() && keys.len() > 1 {
+        let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(usage(anyhow!(
+            "--threshold is one number, and the file needs several: {keys}\nhint: put the measures into files of their own"
+        )));
+    }
+    let threshold = |measure: Measure| (measure, wanted.unwrap_or(measure.threshold(&usual).1));
+    Ok(samples.iter().map(|sample| threshold(sample.measure)).collect())
+}
+
+fn found(measure: Measure, threshold: f64, answered: Vec<(Sample, Result<scorer::Score, scorer::Error>)>) -> Validated {
+    let passes = if measure.is_harm() { Side::AtMost } else { Side::AtLeast };
+    let (mut models, mut samples, mut not_scored) = (BTreeSet::new(), Vec::new(), Vec::new());
+    let mut labelled = Vec::new();
+    for (sample, score) in answered {
+        let line = sample.line;
+        match score {
+            Ok(score) => {
+                models.insert(score.model);
+                labelled.push(Labelled { score: score.value, is_good: sample.is_good });
+                let label = if sample.is_good { "pass" } else { "fail" };
+                samples.push(Scored { line, label, score: score.value });
+            }
+            Err(error) => not_scored.push(NotScored { line, reason: error.to_string() }),
+        }
+    }
+    let confusion = Confusion::of(&labelled, passes, threshold);
+    Validated {
+        measure: measure.name(),
+        models,
+        passes,
+        threshold,
+        confusion,
+        worth: confusion.worth(),
+        best: threshold::best(&labelled, passes),
+        samples,
+        not_scored,
+    }
+}
+
+/// The models that measure one sample.
+#[derive(Debug)]
+struct Bench {
+    models: Models,
+    run: RunId,
+    line: u32,
+    /// Asked so far.
+    questions: AtomicU32,
+}
+
+impl evaluate::Bench for Bench {
+    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
+        Arc::clone(&self.models.judge)
+    }
+
+    fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
+        Box::new(Chosen::new(self, scope, self.models.scores.clone()))
+    }
+
+    fn context(&self, _: Scope) -> (llm::Context, u64) {
+        let call = self.questions.fetch_add(1, Ordering::Relaxed);
+        let context = llm::Context {
+            role: Role::Judge.name().to_owned(),
+            run: self.run.to_string(),
+            turn: 1,
+            call,
+            idempotency_key: format!("{}/validate/{}/{call}", self.run, self.line),
+            ..llm::Context::default()
+        };
+        (context, seed_of(&[b"validate", &self.line.to_le_bytes(), &call.to_le_bytes()]))
+    }
+}

@@ -1,0 +1,100 @@
+//! Labelled texts as a CSV table: the columns `measure`, `label`, `text1`, and `text2` and `text3` where a measure takes
+//! as many.
+
+use std::{collections::BTreeMap, io::Read as _};
+
+use csv::{ReaderBuilder, StringRecord};
+use scenario::{
+    Diagnostic, suggest,
+    yaml::{Document, Findings, MAX_NODES, Spot},
+};
+use serde_json::{Value, json};
+
+use super::Measure;
+
+const COLUMNS: [&str; 5] = ["measure", "label", "text1", "text2", "text3"];
+/// So many of them, from the first, every table has.
+const NEEDED: usize = 3;
+
+/// Is read behind the table: quotes that are never closed swallow it.
+const END: &str = "\0end of the table";
+
+/// The table as the list that it could have been written as, with the lines of its rows.
+///
+/// # Errors
+/// The header is faulty, or no row can be told from the next.
+pub(super) fn open(text: &str, path: &str, findings: &mut Findings) -> Result<Document, Diagnostic> {
+    let mut records = records(text);
+    match records.last() {
+        Some((_, end)) if end.get(0) == Some(END) => _ = records.pop(),
+        Some((line, _)) => {
+            return Err(Diagnostic::error(path, *line, 0, "the quotes that open in this row are never closed"));
+        }
+        None => {}
+    }
+    if records.len() as u64 > MAX_NODES {
+        return Err(Diagnostic::error(path, 0, 0, format!("{} rows; at most {MAX_NODES} are read", records.len())));
+    }
+    let mut records = records.into_iter();
+    let header = records.next().map(|(_, header)| header).unwrap_or_default();
+    check_header(&header, path)?;
+    let (mut rows, mut lines) = (Vec::new(), BTreeMap::new());
+    for (line, record) in records {
+        if record.len() != header.len() {
+            let message = format!("this row has {} columns, and the first has {}", record.len(), header.len());
+            findings.error(Spot { line, column: 0 }, message);
+            findings.help(
+                "a text with a comma or a line break stands in \"quotes\", and a quote within them is written twice",
+            );
+            continue;
+        }
+        lines.insert(format!("samples[{}]", rows.len()), line);
+        rows.push(row(&header, &record));
+    }
+    Ok(Document::of_text(path, json!({ "samples": rows }), &lines))
+}
+
+/// The records with their lines, empty lines left out.
+fn records(text: &str) -> Vec<(u32, StringRecord)> {
+    let end = format!("\n{END}\n");
+    let mut reader =
+        ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes().chain(end.as_bytes()));
+    let (mut line, mut counted) = (1, 0);
+    let records = reader.records().map_while(Result::ok).map(|record| {
+        // The reader's own position is before the empty lines in front of a record.
+        let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
+        let start = text[from..].find(|character| !matches!(character, '\r' | '\n')).map_or(text.len(), |at| from + at);
+        line += text[counted..start].bytes().filter(|byte| *byte == b'\n').count() as u32;
+        counted = start;
+        (line, record)
+    });
+    records.collect()
+}
+
+fn check_header(header: &StringRecord, path: &str) -> Result<(), Diagnostic> {
+    let fault = |message: String| Diagnostic::error(path, 1, 0, message);
+    if let Some(name) = header.iter().find(|name| !COLUMNS.contains(name)) {
+        return Err(fault(format!("unknown column `{name}`")).with_help(suggest::known_names(name, COLUMNS)));
+    }
+    let mut needed = COLUMNS.iter().take(NEEDED);
+    if let Some(name) = needed.find(|name| header.iter().all(|column| column != **name)) {
+        return Err(
+            fault(format!("there is no column `{name}`")).with_help(format!("the first row is {}", COLUMNS.join(",")))
+        );
+    }
+    match COLUMNS.iter().find(|name| header.iter().filter(|column| column == *name).count() > 1) {
+        Some(name) => Err(fault(format!("the column `{name}` is there twice"))),
+        None => Ok(()),
+    }
+}
+
+fn row(header: &StringRecord, record: &StringRecord) -> Value {
+    let cell = |name: &str| header.iter().position(|column| column == name).and_then(|place| record.get(place));
+    let mut texts: Vec<&str> = COLUMNS[2..].iter().filter_map(|name| cell(name)).collect();
+    // Measures that take fewer texts leave the other columns empty; a text that is wanted may be empty itself.
+    let wanted = cell("measure").and_then(Measure::parse).map_or(0, |measure| measure.texts().len());
+    while texts.len() > wanted && texts.last().is_some_and(|text| text.is_empty()) {
+        texts.pop();
+    }
+    json!({ "measure": cell("measure"), "label": cell("label"), "texts": texts })
+}
