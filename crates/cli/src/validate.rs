@@ -69,8 +69,9 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     let models = assemble::resources(&read, &[], &capacity).await?.models;
     let run = clock::new_run_id();
     let slots = assemble::slots(&read, &capacity) as usize;
-    let asked = stream::iter(samples).map(|sample| {
-        let bench = Bench { models: models.clone(), run: run.clone(), line: sample.line, questions: AtomicU32::new(0) };
+    let asked = stream::iter(samples).enumerate().map(|(place, sample)| {
+        let bench =
+            Bench { models: models.clone(), run: run.clone(), place: place as u64, questions: AtomicU32::new(0) };
         async move {
             let score = sample.score(&*bench.scorer(Scope::Turn { step: 1, turn: 1 })).await;
             (sample, score)
@@ -167,7 +168,8 @@ fn found(measure: Measure, threshold: f64, answered: Vec<(Sample, Result<scorer:
 struct Bench {
     models: Models,
     run: RunId,
-    line: u32,
+    /// Of the sample in the file: several may stand on one line.
+    place: u64,
     /// Asked so far.
     questions: AtomicU32,
 }
@@ -188,9 +190,9 @@ impl evaluate::Bench for Bench {
             run: self.run.to_string(),
             turn: 1,
             call,
-            idempotency_key: format!("{}/validate/{}/{call}", self.run, self.line),
+            idempotency_key: format!("{}/validate/{}/{call}", self.run, self.place),
             ..llm::Context::default()
         };
-        (context, seed_of(&[b"validate", &self.line.to_le_bytes(), &call.to_le_bytes()]))
+        (context, seed_of(&[b"validate", &self.place.to_le_bytes(), &call.to_le_bytes()]))
     }
 }
