@@ -287,6 +287,10 @@ pub(crate) enum SchemaOf {
     Matrix,
     /// *.persona.yaml
     Persona,
+    /// *.conversation.yaml and *.conversation.json
+    Conversation,
+    /// *.battery.yaml
+    Battery,
     /// gabfest.yaml
     Config,
     /// report.json

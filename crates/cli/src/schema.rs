@@ -7,6 +7,8 @@ pub(crate) fn print(what: SchemaOf) -> anyhow::Result<Exit> {
         SchemaOf::Scenario => scenario::schema::scenario(),
         SchemaOf::Matrix => scenario::schema::matrix(),
         SchemaOf::Persona => scenario::schema::persona(),
+        SchemaOf::Conversation => scenario::Format::Line.schema(),
+        SchemaOf::Battery => scenario::Format::Battery.schema(),
         SchemaOf::Config => scenario::schema::of::<Settings>(),
         SchemaOf::Report => report::schema::report(),
     };

@@ -83,8 +83,8 @@ impl Format {
     #[must_use]
     pub fn max_bytes(self) -> usize {
         match self {
-            Self::Eliza | Self::Battery => yaml::MAX_BYTES,
-            Self::Skunit | Self::Qna | Self::Line => MAX_TEXT_BYTES,
+            Self::Eliza | Self::Line | Self::Battery => yaml::MAX_BYTES,
+            Self::Skunit | Self::Qna => MAX_TEXT_BYTES,
         }
     }
 

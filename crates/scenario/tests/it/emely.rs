@@ -8,13 +8,6 @@ use scenario::{
 };
 use serde_json::Value;
 
-/// (data set, key, why ours differs).
-const DIFFERENCES: &[(u64, &str, &str)] = &[
-    (1001, "question", "the second question has its question mark"),
-    (1203, "answer", "a dog is a dog; `compat` keeps the original's answer"),
-    (1303, "information", "a cat has its article"),
-];
-
 fn folder(skipped: &str) -> Option<PathBuf> {
     let cases = std::env::var_os("GABFEST_CASES");
     if cases.is_none() {
@@ -93,12 +86,11 @@ fn a_small_battery_has_the_usual_settings() {
 }
 
 #[test]
-fn the_shipped_data_is_that_of_the_original() {
+fn the_shipped_sets_are_those_of_the_original_in_words_of_our_own() {
     let Some(cases) = json("testsets.json") else { return };
     let texts = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let mut differing = Vec::new();
     let sets = shipped(false);
     let datasets = cases["datasets"].as_object().unwrap();
     assert_eq!(datasets.len(), 15);
@@ -112,15 +104,15 @@ fn the_shipped_data_is_that_of_the_original() {
             Some(Answer::Yes(yes)) => Value::from(*yes),
             None => Value::Null,
         };
-        let alike = [
-            ("answer", answer == theirs["answer"]),
-            ("information", ours.information == texts(&theirs["information"])),
-            ("question", ours.questions == texts(&theirs["question"])),
-        ];
-        differing.extend(alike.into_iter().filter(|(_, same)| !same).map(|(key, _)| (id, key)));
+        // A dog is a dog; `compat` keeps the original's answer.
+        assert_eq!(answer == theirs["answer"], id != 1203, "{id}");
+        let (information, questions) = (texts(&theirs["information"]), texts(&theirs["question"]));
+        assert_eq!((ours.information.len(), ours.questions.len()), (information.len(), questions.len()), "{id}");
+        let shared = ours.information.iter().chain(&ours.questions).find(|text| {
+            information.iter().chain(&questions).any(|theirs| theirs == *text)
+        });
+        assert_eq!(shared, None, "{id}");
     }
-    let expected: Vec<(u64, &str)> = DIFFERENCES.iter().map(|(id, key, _)| (*id, *key)).collect();
-    assert_eq!(differing, expected);
 }
 
 #[test]

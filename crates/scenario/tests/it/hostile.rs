@@ -167,6 +167,10 @@ fn read_all(text: &str) {
         let (matrix, findings) = matrix::read(&document);
         assert!(matrix.is_some() || findings.iter().any(scenario::Diagnostic::is_error));
         let _ = Library::default().add(&document);
+        for format in [Format::Line, Format::Battery] {
+            let (script, findings) = format.read(&document);
+            assert!(script.is_some() || findings.iter().any(scenario::Diagnostic::is_error));
+        }
     }
 }
 
