@@ -11,12 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct Usd(pub i64);
 
 impl Usd {
-    /// `tokens` at `per_million` dollars, rounded to the nearest nano-dollar.
-    #[must_use]
-    pub fn of_tokens(tokens: u64, per_million: f64) -> Self {
-        Self((tokens as f64 * per_million * 1_000.0).round() as i64)
-    }
-
     #[must_use]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e9

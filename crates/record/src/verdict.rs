@@ -32,12 +32,6 @@ impl Verdict {
             Self::Cancelled => "CANCELLED",
         }
     }
-
-    /// Whether it says something about the agent's quality.
-    #[must_use]
-    pub fn is_judged(self) -> bool {
-        matches!(self, Self::Pass | Self::Fail)
-    }
 }
 
 /// Folds judgments by the scenario's strategy.

@@ -9,7 +9,8 @@ fn start(place: &Place, latency_ms: u32) -> Process {
         "gabfest.yaml",
         &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n"),
     );
-    let mut command = place.gabfest(&["run", &scenarios(), "--repeats", "200", "--slots", "4", "--out", "out"]);
+    let eliza = format!("{}/eliza", scenarios());
+    let mut command = place.gabfest(&["run", &eliza, "--repeats", "200", "--slots", "4", "--out", "out"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1_500));
     Process(child)
