@@ -10,6 +10,8 @@ mod json;
 mod part;
 mod place;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -65,6 +67,12 @@ pub fn read<T: DeserializeOwned + JsonSchema>(text: &str, path: &str) -> (Option
 }
 
 impl Document {
+    /// What a file of another language than YAML says, as its format lays it out.
+    #[must_use]
+    pub fn of_text(path: &str, value: Value, lines: &BTreeMap<String, u32>) -> Self {
+        Self { path: path.to_owned(), value, places: Places::from_lines(lines) }
+    }
+
     #[must_use]
     pub fn root(&self) -> Part<'_> {
         Part::root(&self.value, &self.places)

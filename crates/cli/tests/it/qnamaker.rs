@@ -159,7 +159,7 @@ fn folders_stdin_and_tables_are_asked_too() {
         rows[2],
         "2\tother\tDo you think I'm the smartest?\tYou're definitely smarter\\nthan I am.\t100\tmood:kind\t1\t9\tIncorrect"
     );
-    assert_eq!(rows[3], "3\tother\thello\tNo good match found in KB.\t0\t\t'-1\t\t");
+    assert_eq!(rows[3], "3\tother\thello\tNo good match found in KB.\t0\t\t-1\t\t");
 }
 
 #[test]

@@ -108,9 +108,11 @@ fn the_shipped_sets_are_those_of_the_original_in_words_of_our_own() {
         assert_eq!(answer == theirs["answer"], id != 1203, "{id}");
         let (information, questions) = (texts(&theirs["information"]), texts(&theirs["question"]));
         assert_eq!((ours.information.len(), ours.questions.len()), (information.len(), questions.len()), "{id}");
-        let shared = ours.information.iter().chain(&ours.questions).find(|text| {
-            information.iter().chain(&questions).any(|theirs| theirs == *text)
-        });
+        let shared = ours
+            .information
+            .iter()
+            .chain(&ours.questions)
+            .find(|text| information.iter().chain(&questions).any(|theirs| theirs == *text));
         assert_eq!(shared, None, "{id}");
     }
 }
