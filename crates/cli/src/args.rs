@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Try a threshold on texts that people have labelled
     Validate(Validate),
+    /// Write scenarios of any format as `*.scenario.yaml`
+    Convert(Convert),
     /// Render the report of a run again
     Report(Report),
     /// Go on with a run that was interrupted
@@ -213,6 +215,17 @@ pub(crate) struct Validate {
 fn finite(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number.filter(|number| number.is_finite()).ok_or_else(|| "a threshold is a number such as 0.6".to_owned())
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Convert {
+    /// A scenario file of any format, or a folder of them
+    pub(crate) from: PathBuf,
+    /// The file to write (*.yaml), or the folder to write several to
+    pub(crate) to: PathBuf,
+    /// Overwrite files
+    #[arg(short, long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, ClapArgs)]

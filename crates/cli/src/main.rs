@@ -5,6 +5,7 @@ mod assemble;
 mod check;
 mod clock;
 mod compiled;
+mod convert;
 mod diagnostics;
 mod embedded;
 mod estimate;
@@ -80,6 +81,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Run(args) => run::run(*args).await,
         Command::Check(args) => check::check(&args),
         Command::Validate(args) => validate::validate(args).await,
+        Command::Convert(args) => convert::convert(&args),
         Command::Report(args) => report_again::report(args).await,
         Command::Resume(args) => resume::resume(args).await,
         Command::Init(args) => init::init(&args),

@@ -7,11 +7,14 @@ mod evaluation;
 mod expected;
 mod files;
 mod ours;
+mod said;
 mod setup;
 mod step;
+mod write;
 
 pub(crate) use bounded::{Millis, Repeats, ReplyTokens, Share, Temperature, TurnMillis, Weight, Words, bounded};
 pub(crate) use document::ScenarioDocument;
+pub use write::{Unwritable, write, write_matrix};
 
 use super::Script;
 use crate::{

@@ -7,6 +7,7 @@
 
 mod accepted;
 mod cases;
+mod converted;
 mod emely;
 mod hostile;
 mod line;

@@ -1,5 +1,6 @@
 //! `evaluations`: the kinds of check, told apart by their `type`.
 
+mod combined;
 mod common;
 mod document;
 mod judged;
@@ -25,13 +26,14 @@ use document as doc;
 pub(crate) const PATTERN_LIMIT: usize = 1 << 20;
 
 /// All kinds, in the order in which they are documented.
-pub(super) const KINDS: [&str; 31] = [
+pub(super) const KINDS: [&str; 35] = [
     "string_contains",
     "contains",
     "starts_with",
     "ends_with",
     "equals",
     "empty",
+    "any_of",
     "regex_match",
     "length",
     "number",
@@ -42,6 +44,9 @@ pub(super) const KINDS: [&str; 31] = [
     "json_schema",
     "tool_calls",
     "trajectory_contains_action",
+    "telephony_events",
+    "call",
+    "answer_id",
     "semantic_condition",
     "semantic_similar",
     "similarity",
@@ -100,6 +105,7 @@ fn rule(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<
         | "language" | "refusal" => texts::read(kind, part, findings)?,
         "json_check" | "json_path" | "json_schema" | "tool_calls" => structured::read(kind, part, findings)?,
         "semantic_condition" | "semantic_similar" | "similarity" | "rubric" => judged::read(kind, part, findings)?,
+        "any_of" | "telephony_events" | "call" | "answer_id" => combined::read(kind, part, findings)?,
         "latency" | "spend" => limits::read(kind, part, findings)?,
         "file_exists" => {
             let written: doc::FileExists = fields(part, findings)?;

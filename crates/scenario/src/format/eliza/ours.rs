@@ -6,10 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::bounded::{Repeats, Share, Weight, Words};
+use super::{
+    bounded::{Repeats, Share, Weight, Words},
+    said,
+    said::MessageDocument,
+};
 use crate::{
     History, Message, OnFailure, Seeding,
-    message::Speaker,
     yaml::{Findings, Part},
 };
 
@@ -32,7 +35,7 @@ pub(crate) struct OursDocument {
     /// How often each case is played; once unless written.
     repeats: Option<Repeats>,
     /// What has been said before the first step.
-    #[schemars(with = "Vec<LineDocument>")]
+    #[schemars(with = "Vec<MessageDocument>")]
     opening: Vec<Value>,
     /// What a failing check does to the steps after it.
     on_failure: OnFailure,
@@ -43,15 +46,6 @@ pub(crate) struct OursDocument {
     /// SQL that is run before the first step.
     #[schemars(with = "Vec<SeedingDocument>")]
     database: Vec<Value>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Line")]
-pub(crate) struct LineDocument {
-    /// Who speaks.
-    speaker: Speaker,
-    /// What is said.
-    text: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -112,7 +106,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         None => Some(OursDocument::default()),
     };
     let list = |key: &str| part.map_or_else(Vec::new, |part| part.items_of(key));
-    let opening = list("opening").iter().filter_map(|line| line.decode::<LineDocument>(findings)).collect::<Vec<_>>();
+    let opening = said::read_all(&list("opening"), findings);
     let databases = list("database").iter().filter_map(|seeding| read_seeding(seeding, findings)).collect();
     let written = written?;
     Some(Ours {
@@ -122,7 +116,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         required_pass_rate: written.required_pass_rate.map(|share| share.0),
         required_score: written.required_score.map(|share| share.0),
         repeats: written.repeats.map(|repeats| repeats.0),
-        opening: opening.into_iter().map(|line| Message::text_of(line.speaker, line.text)).collect(),
+        opening,
         on_failure: written.on_failure,
         history: written.history,
         expect_failure: written.expect_failure,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::bounded::{Millis, Share, Status, Words};
 use crate::{
     Plugin,
+    format::qna,
     mock::{Mock, MockError, When, expression::Expression},
     yaml::{Findings, Part},
 };
@@ -116,7 +117,8 @@ pub(super) fn plugins(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Plugin
             );
             continue;
         }
-        if !is_package(&plugin.name) {
+        // One is not an agent's: it is what a knowledge base is asked with.
+        if !is_package(&plugin.name) && plugin.name != qna::REQUEST {
             findings.warning(spot, format!("`{}` is not the name of an ElizaOS plugin", plugin.name));
             findings.help("ElizaOS accepts names such as `@elizaos/plugin-github`; other agents may know others");
         }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
+    combined::{AnswerId, AnyOf, CallFunction, TelephonyEvents},
     common,
     judged::{Rubric, SemanticCondition, SemanticSimilar, Similarity},
     limits::{Latency, Spend},
@@ -30,6 +31,7 @@ pub(crate) enum EvaluationDocument {
     EndsWith(EndsWith),
     Equals(Equals),
     Empty(Empty),
+    AnyOf(AnyOf),
     RegexMatch(RegexMatch),
     Length(Length),
     Number(Number),
@@ -40,6 +42,9 @@ pub(crate) enum EvaluationDocument {
     JsonSchema(JsonSchemaDocument),
     ToolCalls(ToolCalls),
     TrajectoryContainsAction(TrajectoryContainsAction),
+    TelephonyEvents(TelephonyEvents),
+    Call(CallFunction),
+    AnswerId(AnswerId),
     SemanticCondition(SemanticCondition),
     SemanticSimilar(SemanticSimilar),
     Similarity(Similarity),

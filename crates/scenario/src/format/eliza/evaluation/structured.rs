@@ -58,7 +58,7 @@ pub(crate) struct ToolCalls {
     #[serde(default)]
     #[schemars(extend("default" = "any"))]
     pick: CallPick,
-    /// The calls. An empty list is for `exact`: no tools at all.
+    /// The calls. An empty list is for the exact orders: no tools at all.
     #[serde(rename = "calls")]
     #[schemars(with = "Vec<CallDocument>")]
     _calls: Vec<Value>,
@@ -76,6 +76,10 @@ pub(crate) struct CallDocument {
     #[serde(rename = "argument_checks")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, Vec<EvaluationDocument>>>")]
     _argument_checks: Option<Map<String, Value>>,
+    /// Arguments of which more is to be said.
+    #[serde(rename = "argument_rules")]
+    #[schemars(with = "Option<std::collections::BTreeMap<String, RuleDocument>>")]
+    _argument_rules: Option<Map<String, Value>>,
     /// Whether there may be other arguments besides those listed.
     #[serde(default)]
     partial: bool,
@@ -85,6 +89,27 @@ pub(crate) struct CallDocument {
     #[serde(rename = "result_checks")]
     #[schemars(with = "Option<Vec<EvaluationDocument>>")]
     _result_checks: Option<Vec<Value>>,
+    /// The tool's answer, where more is to be said of it.
+    #[serde(rename = "result_rule")]
+    #[schemars(with = "Option<RuleDocument>")]
+    _result_rule: Option<Value>,
+}
+
+/// What an argument or an answer must be: exactly one of these.
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "ArgumentRule")]
+#[expect(dead_code, reason = "its schema is used; it is read by hand, so that faults keep their places")]
+pub(crate) struct RuleDocument {
+    /// This JSON value.
+    equals: Option<Value>,
+    /// As text, it satisfies these; an empty list: it is there.
+    checks: Option<Vec<EvaluationDocument>>,
+    /// It is an object with these keys, and each value is as said here.
+    fields: Option<std::collections::BTreeMap<String, RuleDocument>>,
+    /// The same, and there may be other keys.
+    fields_among_others: Option<std::collections::BTreeMap<String, RuleDocument>>,
+    /// `true`: it need not even be there.
+    optional: Option<bool>,
 }
 
 pub(super) fn read(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<String>, Rule)> {
@@ -107,7 +132,7 @@ pub(super) fn read(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Opti
             let ToolCalls { description, order, pick, .. } = fields(part, findings)?;
             let calls: Vec<ExpectedCall> =
                 part.items_of("calls").iter().filter_map(|part| call(part, findings)).collect();
-            if !matches!(order, CallOrder::Exact | CallOrder::Subset) {
+            if !matches!(order, CallOrder::Exact | CallOrder::ExactAnyOrder | CallOrder::Subset) {
                 super::check_not_empty(part.items_of("calls").len(), part, "calls", findings);
             }
             (description, Rule::ToolCalls(ToolCallsRule { calls, order, pick }))
@@ -117,7 +142,8 @@ pub(super) fn read(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Opti
 
 fn call(part: &Part<'_>, findings: &mut Findings) -> Option<ExpectedCall> {
     let written: CallDocument = part.decode(findings)?;
-    let has_arguments = written.arguments.is_some() || part.get("argument_checks").is_some();
+    let has = |key: &str| part.get(key).is_some();
+    let has_arguments = has("arguments") || has("argument_checks") || has("argument_rules");
     let equal = written.arguments.into_iter().flatten().map(|(name, value)| (name, ArgumentRule::Equals(value)));
     let mut arguments: Vec<(String, ArgumentRule)> = equal.collect();
     for (name, checked) in part.get("argument_checks").iter().flat_map(Part::entries) {
@@ -132,7 +158,18 @@ fn call(part: &Part<'_>, findings: &mut Findings) -> Option<ExpectedCall> {
         };
         arguments.push((name.to_owned(), rule));
     }
+    for (name, written) in part.get("argument_rules").iter().flat_map(Part::entries) {
+        if arguments.iter().any(|(known, _)| known == name) {
+            findings.error(written.spot(), format!("`{name}` stands in `arguments` or `argument_checks` too"));
+        }
+        arguments.push((name.to_owned(), rule(&written, findings)?));
+    }
     let result = match (written.result, part.get("result_checks")) {
+        (None, None) if has("result_rule") => Some(rule(&part.get("result_rule")?, findings)?),
+        _ if has("result_rule") => {
+            findings.error(part.key_spot("result_rule"), "`result_rule` stands beside another word on the result");
+            None
+        }
         (Some(_), Some(checks)) => {
             findings.error(checks.spot(), "`result_checks` stands beside `result`");
             findings.help("a result has one value or a list of evaluations");
@@ -149,4 +186,33 @@ fn call(part: &Part<'_>, findings: &mut Findings) -> Option<ExpectedCall> {
         partial: written.partial,
         result,
     })
+}
+
+fn rule(part: &Part<'_>, findings: &mut Findings) -> Option<ArgumentRule> {
+    let entries = part.entries();
+    let [(kind, written)] = entries.as_slice() else {
+        findings.error(
+            part.spot(),
+            "expected exactly one of `equals`, `checks`, `fields`, `fields_among_others`, `optional`",
+        );
+        return None;
+    };
+    let mut fields = |partial: bool| {
+        let fields =
+            written.entries().into_iter().map(|(name, field)| Some((name.to_owned(), rule(&field, findings)?)));
+        Some(ArgumentRule::Fields { fields: fields.collect::<Option<Vec<_>>>()?, partial })
+    };
+    match *kind {
+        "equals" => Some(ArgumentRule::Equals(written.value().clone())),
+        "checks" if written.items().is_empty() => Some(ArgumentRule::Anything),
+        "checks" => Some(ArgumentRule::Checks(super::read_text_checks(&written.items(), findings))),
+        "fields" => fields(false),
+        "fields_among_others" => fields(true),
+        "optional" if *written.value() == Value::Bool(true) => Some(ArgumentRule::Optional),
+        _ => {
+            findings.error(written.spot(), format!("`{kind}` does not say what the value must be"));
+            findings.help("known: equals, checks, fields, fields_among_others, optional: true");
+            None
+        }
+    }
 }
