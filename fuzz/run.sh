@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Feeds every reader RUNS inputs (a million unless said): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
-# nightly Rust. What a run finds new stays in fuzz/work; the small corpus in fuzz/corpus is what is committed.
+# nightly Rust. What a run finds
+# stays in fuzz/work, which is not committed.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}
@@ -31,10 +32,9 @@ for target in "${targets[@]}"; do
     matrix) seed matrix -name '*.matrix.y*ml' ;;
     persona) seed persona -path '*/personas/*.y*ml' -o -name '*.persona.y*ml' ;;
   esac
-  mkdir -p "fuzz/corpus/$target"
   started=$SECONDS
   cargo fuzz run --sanitizer none "$target" \
-    "fuzz/work/$target/corpus" "fuzz/corpus/$target" "fuzz/work/$target/seeds" \
+    "fuzz/work/$target/corpus" "fuzz/work/$target/seeds" \
     -- -runs="$runs" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 2>&1 |
     tee "fuzz/work/$target/log" | grep -E '^(stat::|SUMMARY|==)|DONE|panicked|Test unit written' || true
   # The pipe hides the fuzzer's own exit status, and a million runs that ended early are no million.

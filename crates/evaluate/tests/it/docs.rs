@@ -112,6 +112,7 @@ fn says(says: &Says) -> String {
         Says::No => "no".to_owned(),
         Says::Score(score) | Says::Alike(score) => score.to_string(),
         Says::Marks(marks) => marks.join(" and "),
+        Says::Result(text) => format!("`{text}`"),
         Says::Prose => "prose".to_owned(),
     }
 }

@@ -46,6 +46,8 @@ pub(crate) enum Says {
     Alike(f64),
     /// For each criterion.
     Marks(&'static [&'static str]),
+    /// What a function gives back.
+    Result(&'static str),
     Prose,
 }
 
@@ -146,6 +148,7 @@ impl Says {
                 let criteria: Vec<_> = marks.iter().map(mark).collect();
                 serde_json::json!({ "criteria": criteria }).to_string()
             }
+            Self::Result(text) => serde_json::json!({ "result": text }).to_string(),
             Self::Prose => "I would rather not say.".to_owned(),
         }
     }

@@ -5,6 +5,13 @@ use record::Finding::{Fail, Inconclusive, Pass};
 use super::{Row, Says, Seen, asked, row};
 
 pub(super) const ROWS: &[Row] = &[
+    asked(
+        "type: call\nplugin: Calendar\nfunction: next_day\nchecks:\n  - {type: equals, values: [Monday]}",
+        Seen::Reply("Which day?"),
+        &[Says::Result("Monday")],
+        Pass,
+        "",
+    ),
     row(
         "type: any_of\nchecks:\n  - {type: equals, values: ['yes']}\n  - {type: contains, values: [refund]}",
         "Your refund is on its way.",
@@ -15,13 +22,6 @@ pub(super) const ROWS: &[Row] = &[
     row("type: telephony_events\nexpected: []", "Hello.", Pass, ""),
     row("type: telephony_events\nexpected: [end_call]", "Hello.", Fail, ""),
     row("type: answer_id\nid: 7", "Hello.", Inconclusive, "does not say which answer"),
-    asked(
-        "type: call\nplugin: Calendar\nfunction: next_day\nchecks:\n  - {type: equals, values: [Monday]}",
-        Seen::Reply("Which day?"),
-        &[Says::Prose],
-        Fail,
-        "",
-    ),
     row("type: string_contains\nvalue: refund", "Your Refund is on its way.", Pass, "contains \"refund\""),
     row(
         "type: string_contains\nvalue: refund\ncase_sensitive: true",
