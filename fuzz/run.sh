@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Feeds every reader RUNS inputs (a million unless said): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
-# nightly Rust. What a run finds
-# stays in fuzz/work, which is not committed.
+# nightly Rust. What a run finds stays in fuzz/work, which is not committed.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}

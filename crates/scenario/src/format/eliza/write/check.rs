@@ -113,12 +113,11 @@ fn call(call: &ExpectedCall) -> Value {
         };
     }
     put(&mut map, "partial", call.partial.then(|| json!(true)));
-    match &call.result {
-        Some(rule) => match equal(rule) {
-            Some(value) => put(&mut map, "result", Some(value)),
-            None => put(&mut map, "result_rule", Some(self::rule(rule))),
-        },
-        None => {}
+    if let Some(result) = &call.result {
+        match equal(result) {
+            Some(value) => map.insert("result".to_owned(), value),
+            None => map.insert("result_rule".to_owned(), rule(result)),
+        };
     }
     Value::Object(map)
 }
