@@ -11,7 +11,7 @@ use record::{
 };
 use scenario::{
     Battery, Message,
-    battery::{Answer, Examination, Part, Saved, Test, Tester, planning},
+    battery::{Answer, Examination, Kind, Part, Saved, Test, Tester, planning},
     ids::seed_of,
     message,
 };
@@ -171,6 +171,11 @@ fn last(history: &[Message], messages: usize) -> &[Message] {
 /// What an agent that does as it should would answer.
 fn cue(test: &Test, examination: &Examination) -> Option<Arc<llm::Cue>> {
     let set = examination.set(test.requirement, test.set)?;
+    if set.kind == Kind::If {
+        // The mock would say it after the tester, which is what must not be.
+        let text = "Let us talk about something nicer.".to_owned();
+        return Some(Arc::new(llm::Cue { text, ..llm::Cue::default() }));
+    }
     let text = match (test.part, &set.answer) {
         (Part::Question, Some(Answer::Text(text))) => {
             // The answer, and the word that tells an answering model that it is one.
