@@ -61,6 +61,9 @@ struct NotScored {
     reason: String,
 }
 
+/// A sample, and what the scorer says of it.
+type Answered = (Sample, Result<scorer::Score, scorer::Error>);
+
 pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let samples = samples(&args.file)?;
@@ -78,7 +81,7 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
         }
     });
     let answered: Vec<_> = asked.buffered(slots).collect().await;
-    let mut by_measure: BTreeMap<Measure, Vec<(Sample, Result<scorer::Score, scorer::Error>)>> = BTreeMap::new();
+    let mut by_measure: BTreeMap<Measure, Vec<Answered>> = BTreeMap::new();
     for (sample, score) in answered {
         by_measure.entry(sample.measure).or_default().push((sample, score));
     }
@@ -133,7 +136,7 @@ fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMa
     Ok(samples.iter().map(|sample| threshold(sample.measure)).collect())
 }
 
-fn found(measure: Measure, threshold: f64, answered: Vec<(Sample, Result<scorer::Score, scorer::Error>)>) -> Validated {
+fn found(measure: Measure, threshold: f64, answered: Vec<Answered>) -> Validated {
     let passes = if measure.is_harm() { Side::AtMost } else { Side::AtLeast };
     let (mut models, mut samples, mut not_scored) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut labelled = Vec::new();

@@ -234,7 +234,8 @@ mod tests {
     #[test]
     fn weights_decide_where_a_score_is_required() {
         use Finding::{Error as E, Fail as F, Inconclusive as I, Pass as P};
-        let rows: [(f64, &[(Finding, f64)], Verdict); 10] = [
+        type Row<'a> = (f64, &'a [(Finding, f64)], Verdict);
+        let rows: [Row<'_>; 10] = [
             (0.7, &[], Verdict::Inconclusive),
             (0.7, &[(P, 0.0)], Verdict::Inconclusive),
             (0.7, &[(P, 7.0), (F, 3.0)], Verdict::Pass),

@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn the_best_threshold_is_the_middle_of_those_that_are_worth_the_same() {
-        let rows: [(&[f64], &[f64], Side, Option<(f64, f64, f64)>); 9] = [
+        type Row<'a> = (&'a [f64], &'a [f64], Side, Option<(f64, f64, f64)>);
+        let rows: [Row<'_>; 9] = [
             (&[0.9, 0.8], &[0.2, 0.4], Side::AtLeast, Some((0.4, 0.8, 1.0))),
             (&[0.9, 0.8], &[0.2, 0.4], Side::AtMost, None),
             (&[0.25, 0.5], &[1.0, 0.75], Side::AtMost, Some((0.5, 0.75, 1.0))),

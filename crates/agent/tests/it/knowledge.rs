@@ -24,16 +24,18 @@ async fn served() -> String {
         pair(154, "Where can I get coffee?", "In Seattle.", "seattle"),
         pair(155, "Where can I get coffee?", "In Portland.", "portland"),
     ]);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
     tokio::spawn(server::serve(listener, Behaviour::default(), Some(service), std::future::pending()));
     format!("http://{address}")
 }
 
 fn agent(settings: Value) -> std::sync::Arc<dyn Agent> {
-    let settings = serde_json::from_value(settings).unwrap();
+    let settings = serde_json::from_value(settings).expect("the settings are sound");
     let keys = [("kb".to_owned(), "secret".into())].into();
-    connect("kb", &settings, &Surroundings { keys, ..Surroundings::default() }).unwrap().unwrap()
+    connect("kb", &settings, &Surroundings { keys, ..Surroundings::default() })
+        .expect("it can be reached")
+        .expect("it is no chat model")
 }
 
 async fn ask(agent: &dyn Agent, question: &str, filters: &[(&str, &str)]) -> Result<agent::Reply, agent::Error> {
