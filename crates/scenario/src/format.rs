@@ -99,14 +99,12 @@ impl Format {
     #[must_use]
     pub fn open_beside(self, text: &str, path: &str, files: &mut dyn qna::Files) -> (Vec<Document>, Vec<Diagnostic>) {
         match self {
-            Self::Eliza => match yaml::open(text, path) {
+            Self::Eliza | Self::Line | Self::Battery => match yaml::open(text, path) {
                 Ok(document) => (vec![document], Vec::new()),
                 Err(diagnostic) => (Vec::new(), vec![diagnostic]),
             },
             Self::Skunit => skunit::open(text, path),
             Self::Qna => qna::open(text, path, files),
-            Self::Line => line::open(text, path),
-            Self::Battery => battery::open(text, path),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     battery::{self, Compat, Saved, Tester},
     message::Speaker,
     schema,
-    yaml::{self, Document, Findings},
+    yaml::{Document, Findings, Part},
 };
 
 pub(crate) use data::data_sets;
@@ -23,13 +23,6 @@ pub(crate) use data::data_sets;
 const LENGTH: u32 = 10;
 /// Runs where the file does not say how many.
 const RUNS: u32 = 1;
-
-pub(super) fn open(text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
-    match yaml::open(text, path) {
-        Ok(document) => (vec![document], Vec::new()),
-        Err(diagnostic) => (Vec::new(), vec![diagnostic]),
-    }
-}
 
 pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
     let mut findings = Findings::new(&document.path);
@@ -126,7 +119,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
 }
 
 /// A conversation in Emely's format. Its text is here already: workers see no files of the user.
-fn conversation(part: &yaml::Part<'_>, findings: &mut Findings) -> Option<Saved> {
+fn conversation(part: &Part<'_>, findings: &mut Findings) -> Option<Saved> {
     if let Value::String(name) = part.value() {
         findings.error(part.spot(), format!("the conversation `{name}` was not read with the battery"));
         findings.help("name the file in the battery itself, or write `{path: NAME, text: WORDS}`");

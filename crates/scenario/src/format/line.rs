@@ -13,18 +13,11 @@ use crate::{
     Strategy,
     message::Speaker,
     schema,
-    yaml::{self, Document, Findings, Part},
+    yaml::{Document, Findings, Part},
 };
 
 /// How long an agent may take for an answer where nothing is written, in milliseconds.
 const TURN_TIMEOUT_MS: u64 = 90_000;
-
-pub(super) fn open(text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
-    match yaml::open(text, path) {
-        Ok(document) => (vec![document], Vec::new()),
-        Err(diagnostic) => (Vec::new(), vec![diagnostic]),
-    }
-}
 
 pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
     let mut findings = Findings::new(&document.path);

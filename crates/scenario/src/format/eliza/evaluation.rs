@@ -1,8 +1,8 @@
 //! `evaluations`: the kinds of check, told apart by their `type`.
 
 mod combined;
-mod common;
 mod document;
+mod generic;
 mod judged;
 mod limits;
 mod structured;
@@ -90,7 +90,7 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
     };
     let (description, rule) = rule(kind, part, findings)?;
     let check = Check { description, ..Check::new(rule, part.line()) };
-    Some(common::read(check, part, findings))
+    Some(generic::read(check, part, findings))
 }
 
 /// Decodes the fields of one kind. The fields see neither `type`, which chose them, nor each other's kinds.
@@ -183,7 +183,7 @@ fn rule(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<
 }
 
 fn fields<T: DeserializeOwned + schemars::JsonSchema>(part: &Part<'_>, findings: &mut Findings) -> Option<T> {
-    let [negate, weight, required] = common::KEYS;
+    let [negate, weight, required] = generic::KEYS;
     part.decode_without(&["type", negate, weight, required], findings)
 }
 
@@ -197,7 +197,7 @@ fn read_text_checks(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
             findings.error(part.spot_of("type"), message);
             findings.help("within another one stand `equals`, `contains`, `regex_match`, `number` and the like");
         }
-        common::warn_within(part, findings);
+        generic::warn_within(part, findings);
         checks.push(check);
     }
     checks

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     combined::{AnswerId, AnyOf, CallFunction, TelephonyEvents},
-    common,
+    generic,
     judged::{Rubric, SemanticCondition, SemanticSimilar, Similarity},
     limits::{Latency, Spend},
     structured::{JsonCheck, JsonPath, JsonSchemaDocument, ToolCalls},
@@ -19,7 +19,7 @@ use crate::{
 
 /// One check, told apart by its `type`.
 #[derive(Debug, JsonSchema)]
-#[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = common::describe)]
+#[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = generic::describe)]
 #[expect(
     dead_code,
     reason = "the choice is described here and made by hand, so that each kind's faults keep their places"
