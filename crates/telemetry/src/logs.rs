@@ -1,10 +1,16 @@
 //! What a process says about itself: log lines on stderr, chosen by `-v` or `GABFEST_LOG`, never with a key in them.
 
+mod exported;
+
 use std::{backtrace::Backtrace, backtrace::BacktraceStatus, env, io, io::Write as _, panic};
 
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter, util::SubscriberInitExt as _};
+use tracing_subscriber::{
+    EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use crate::redact::{Redacting, redact};
+
+pub(crate) use exported::{begin as export, end as export_no_more};
 
 /// Overrules the verbosity: `debug`, `worker=trace,sqlx=info`, …
 const VARIABLE: &str = "GABFEST_LOG";
@@ -32,9 +38,10 @@ pub enum Error {
 /// Begins to log to stderr. A panic is told there too, and as little shows a key as a log line.
 pub fn init(config: Config) -> Result<(), Error> {
     let filter = filter(config.verbosity, env::var(VARIABLE).ok().as_deref())?;
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(config.color).with_writer(Redacted(io::stderr));
-    let installed = if config.json { subscriber.json().finish().try_init() } else { subscriber.finish().try_init() };
+    let lines = tracing_subscriber::fmt::layer().with_ansi(config.color).with_writer(Redacted(io::stderr));
+    let lines = if config.json { lines.json().boxed() } else { lines.boxed() };
+    let subscriber = tracing_subscriber::registry().with(exported::layer()).with(lines.with_filter(filter));
+    let installed = subscriber.try_init();
     installed.map_err(|error| Error::Installed(error.to_string()))?;
     guard_panics();
     Ok(())
@@ -54,8 +61,12 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Redacted<M> {
 
 fn filter(verbosity: u8, written: Option<&str>) -> Result<EnvFilter, Error> {
     if let Some(value) = written.filter(|value| !value.trim().is_empty()) {
-        return EnvFilter::try_new(value)
-            .map_err(|error| Error::Filter { value: value.to_owned(), message: error.to_string() });
+        let failed = |error: tracing_subscriber::filter::ParseError| Error::Filter {
+            value: value.to_owned(),
+            message: error.to_string(),
+        };
+        let filter = EnvFilter::try_new(value).map_err(failed)?;
+        return Ok(if value.contains("opentelemetry") { filter } else { without_exporters(filter) });
     }
     // Libraries have nothing to say that a user asked for with one or two `v`.
     let directives = match verbosity {
@@ -65,7 +76,13 @@ fn filter(verbosity: u8, written: Option<&str>) -> Result<EnvFilter, Error> {
         _ => "trace",
     };
     EnvFilter::try_new(directives)
+        .map(without_exporters)
         .map_err(|error| Error::Filter { value: directives.to_owned(), message: error.to_string() })
+}
+
+/// The OpenTelemetry libraries tell of every message that failed; [`crate::otel`] says it once.
+fn without_exporters(filter: EnvFilter) -> EnvFilter {
+    filter.add_directive("opentelemetry=off".parse().expect("the directive is fixed, and a test parses it"))
 }
 
 /// A panic's message can quote anything, so it passes the redactor too.

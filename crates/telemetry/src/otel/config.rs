@@ -1,0 +1,149 @@
+//! What the `OTEL_*` variables say, read once and checked: a value that makes no sense is an error, not a surprise.
+
+mod batch;
+mod sampler;
+mod target;
+mod variables;
+
+use std::time::Duration;
+
+use opentelemetry_sdk::metrics::Temporality;
+
+pub use batch::Batch;
+pub use sampler::Sampler;
+pub use target::{Target, Tls};
+pub use variables::Error;
+
+use variables::Variables;
+
+/// Unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise, as the specification has it.
+const METRIC_INTERVAL: Duration = Duration::from_secs(60);
+/// Unless `OTEL_METRIC_EXPORT_TIMEOUT` says otherwise.
+const METRIC_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of a text in an attribute, unless a variable allows less.
+const MOST_TEXT_BYTES: usize = 16 << 10;
+
+/// Where telemetry goes, and what goes there. `None` where a signal is off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    pub traces: Option<Target>,
+    pub metrics: Option<Target>,
+    pub logs: Option<Target>,
+    /// `OTEL_SERVICE_NAME`, else the `service.name` of `OTEL_RESOURCE_ATTRIBUTES`.
+    pub service_name: Option<String>,
+    /// `OTEL_RESOURCE_ATTRIBUTES` without the service's name.
+    pub attributes: Vec<(String, String)>,
+    /// Which trials that did not fail are exported.
+    pub sampler: Sampler,
+    pub spans: Batch,
+    pub records: Batch,
+    pub metric_interval: Duration,
+    pub metric_timeout: Duration,
+    pub temporality: Temporality,
+    /// Whether what was said goes out too.
+    pub content: bool,
+    /// The longest text of an attribute, in bytes.
+    pub most_text_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            traces: None,
+            metrics: None,
+            logs: None,
+            service_name: None,
+            attributes: Vec::new(),
+            sampler: Sampler::Always,
+            spans: Batch::OF_SPANS,
+            records: Batch::OF_RECORDS,
+            metric_interval: METRIC_INTERVAL,
+            metric_timeout: METRIC_TIMEOUT,
+            temporality: Temporality::Cumulative,
+            content: false,
+            most_text_bytes: MOST_TEXT_BYTES,
+        }
+    }
+}
+
+impl Config {
+    /// What this process's environment says.
+    pub fn from_env() -> Result<Self, Error> {
+        Self::read(|name| std::env::var_os(name))
+    }
+
+    /// What an environment says. Empty variables count as missing, as the specification wants it.
+    pub fn read(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, Error> {
+        let variables = Variables::new(&lookup);
+        if variables.flag("OTEL_SDK_DISABLED")?.unwrap_or(false) {
+            return Ok(Self::default());
+        }
+        let mut attributes = variables.pairs("OTEL_RESOURCE_ATTRIBUTES")?;
+        let service_name = service_name(&variables, &mut attributes)?;
+        Ok(Self {
+            traces: target::read(&variables, "TRACES")?,
+            metrics: target::read(&variables, "METRICS")?,
+            logs: target::read(&variables, "LOGS")?,
+            service_name,
+            attributes,
+            sampler: sampler::read(&variables)?,
+            spans: batch::read(&variables, "BSP", Batch::OF_SPANS)?,
+            records: batch::read(&variables, "BLRP", Batch::OF_RECORDS)?,
+            metric_interval: variables.millis("OTEL_METRIC_EXPORT_INTERVAL")?.unwrap_or(METRIC_INTERVAL),
+            metric_timeout: variables.millis("OTEL_METRIC_EXPORT_TIMEOUT")?.unwrap_or(METRIC_TIMEOUT),
+            temporality: temporality(&variables)?,
+            content: content(&variables)?,
+            most_text_bytes: most_text_bytes(&variables)?,
+        })
+    }
+
+    /// Whether anything is sent at all.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.traces.is_some() || self.metrics.is_some() || self.logs.is_some()
+    }
+}
+
+/// Takes the service's name out of the attributes, and prefers the variable of its own.
+fn service_name(variables: &Variables<'_>, attributes: &mut Vec<(String, String)>) -> Result<Option<String>, Error> {
+    let mut name = variables.text("OTEL_SERVICE_NAME")?;
+    attributes.retain(|(key, value)| {
+        let is_name = key == "service.name";
+        if is_name && name.is_none() {
+            name = Some(value.clone());
+        }
+        !is_name
+    });
+    Ok(name)
+}
+
+fn temporality(variables: &Variables<'_>) -> Result<Temporality, Error> {
+    const NAME: &str = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
+    let Some(text) = variables.text(NAME)? else { return Ok(Temporality::Cumulative) };
+    match text.to_ascii_lowercase().as_str() {
+        "cumulative" => Ok(Temporality::Cumulative),
+        "delta" => Ok(Temporality::Delta),
+        "lowmemory" => Ok(Temporality::LowMemory),
+        _ => Err(Error::value(NAME, &text, "cumulative, delta or lowmemory")),
+    }
+}
+
+/// Off unless it is asked for: what people say in tests may be nobody else's business.
+fn content(variables: &Variables<'_>) -> Result<bool, Error> {
+    const NAME: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+    let Some(text) = variables.text(NAME)? else { return Ok(false) };
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "span_only" => Ok(true),
+        "false" | "no_content" => Ok(false),
+        _ => Err(Error::value(NAME, &text, "true, SPAN_ONLY, false or NO_CONTENT")),
+    }
+}
+
+fn most_text_bytes(variables: &Variables<'_>) -> Result<usize, Error> {
+    let of_spans = variables.count("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", 1)?;
+    let of_all = variables.count("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", 1)?;
+    Ok(of_spans.or(of_all).map_or(MOST_TEXT_BYTES, |limit| limit.min(MOST_TEXT_BYTES)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Which trials that did not fail are exported: `OTEL_TRACES_SAMPLER` and its argument.
+
+use super::{Error, variables::Variables};
+
+/// A function of the trace id alone, so that every worker decides alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sampler {
+    Always,
+    Never,
+    /// This share of them, 0 to 1.
+    Share(f64),
+}
+
+impl Sampler {
+    /// As the specification's `TraceIdRatioBased`: by the last seven bytes of the id, so that a smaller share is a
+    /// part of every larger one.
+    #[must_use]
+    pub fn takes(self, trace_id: u128) -> bool {
+        const RANGE: u64 = 1 << 56;
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Share(share) => ((trace_id as u64 & (RANGE - 1)) as f64) < share * RANGE as f64,
+        }
+    }
+}
+
+pub(super) fn read(variables: &Variables<'_>) -> Result<Sampler, Error> {
+    const NAME: &str = "OTEL_TRACES_SAMPLER";
+    let Some(text) = variables.text(NAME)? else { return Ok(Sampler::Always) };
+    match text.to_ascii_lowercase().as_str() {
+        // Our traces have no parent in another process, so those samplers that ask one are the plain ones.
+        "always_on" | "parentbased_always_on" => Ok(Sampler::Always),
+        "always_off" | "parentbased_always_off" => Ok(Sampler::Never),
+        "traceidratio" | "parentbased_traceidratio" => share(variables),
+        _ => Err(Error::value(
+            NAME,
+            &text,
+            "always_on, always_off, traceidratio, or one of them with parentbased_ before it",
+        )),
+    }
+}
+
+fn share(variables: &Variables<'_>) -> Result<Sampler, Error> {
+    const NAME: &str = "OTEL_TRACES_SAMPLER_ARG";
+    let Some(text) = variables.text(NAME)? else { return Ok(Sampler::Share(1.0)) };
+    let number: Option<f64> = text.parse().ok();
+    let share = number.filter(|share| (0.0..=1.0).contains(share));
+    share.map(Sampler::Share).ok_or_else(|| Error::value(NAME, &text, "a share from 0 to 1"))
+}

@@ -1,0 +1,136 @@
+//! Where one signal goes, by OTLP: `OTEL_EXPORTER_OTLP_*`, of which the signal's own variables count first.
+
+use std::{path::PathBuf, time::Duration};
+
+use opentelemetry_otlp::{Compression, Protocol};
+
+use super::{Error, variables::Variables};
+
+/// Unless a variable says otherwise, as the specification has it.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// With the signal's path, where the protocol is HTTP.
+    pub endpoint: String,
+    pub protocol: Protocol,
+    /// For one try of one message.
+    pub timeout: Duration,
+    pub compression: Option<Compression>,
+    pub tls: Tls,
+}
+
+/// Files, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tls {
+    /// Whom to trust besides those whom this machine trusts.
+    pub certificate: Option<PathBuf>,
+    /// Who we are; the two come together.
+    pub client_certificate: Option<PathBuf>,
+    pub client_key: Option<PathBuf>,
+}
+
+/// `signal` is `TRACES`, `METRICS` or `LOGS`. On where its exporter is `otlp`, or where an address is given and its
+/// exporter is not `none`.
+pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Target>, Error> {
+    let own_name = |what: &str| format!("OTEL_EXPORTER_OTLP_{signal}_{what}");
+    let any_name = |what: &str| format!("OTEL_EXPORTER_OTLP_{what}");
+    let own_address = variables.text(&own_name("ENDPOINT"))?;
+    let any_address = variables.text(&any_name("ENDPOINT"))?;
+    let exporter_name = format!("OTEL_{signal}_EXPORTER");
+    let is_on = match variables.text(&exporter_name)?.as_deref() {
+        Some("otlp") => true,
+        Some("none") => false,
+        None => own_address.is_some() || any_address.is_some(),
+        Some(other) => return Err(Error::value(&exporter_name, other, "otlp or none")),
+    };
+    if !is_on {
+        return Ok(None);
+    }
+    let either = |what: &str| -> Result<(String, Option<String>), Error> {
+        match variables.text(&own_name(what))? {
+            Some(text) => Ok((own_name(what), Some(text))),
+            None => Ok((any_name(what), variables.text(&any_name(what))?)),
+        }
+    };
+    let protocol = protocol(either("PROTOCOL")?)?;
+    let insecure = match variables.flag(&own_name("INSECURE"))? {
+        Some(own) => own,
+        None => variables.flag(&any_name("INSECURE"))?.unwrap_or(false),
+    };
+    let scheme = if insecure { "http" } else { "https" };
+    let address = |name: &str, text: &str| address(name, text, protocol, scheme);
+    let endpoint = match (own_address, any_address) {
+        (Some(own), _) => address(&own_name("ENDPOINT"), &own)?,
+        (None, Some(any)) => {
+            let base = address(&any_name("ENDPOINT"), &any)?;
+            if protocol == Protocol::Grpc { base } else { with_path(&base, signal) }
+        }
+        (None, None) if protocol == Protocol::Grpc => "http://localhost:4317".to_owned(),
+        (None, None) => with_path("http://localhost:4318", signal),
+    };
+    for name in [own_name("HEADERS"), any_name("HEADERS")] {
+        // The exporter reads them itself; what they hold must be known to every other sink.
+        for (_, value) in variables.secret_pairs(&name)? {
+            crate::register(&value);
+            if let Some((_, credentials)) = value.split_once(' ') {
+                crate::register(credentials);
+            }
+        }
+    }
+    let timeout = match variables.millis(&own_name("TIMEOUT"))? {
+        Some(own) => own,
+        None => variables.millis(&any_name("TIMEOUT"))?.unwrap_or(TIMEOUT),
+    };
+    let file = |what: &str| -> Result<Option<PathBuf>, Error> { Ok(either(what)?.1.map(PathBuf::from)) };
+    let tls = Tls {
+        certificate: file("CERTIFICATE")?,
+        client_certificate: file("CLIENT_CERTIFICATE")?,
+        client_key: file("CLIENT_KEY")?,
+    };
+    if tls.client_certificate.is_some() != tls.client_key.is_some() {
+        let (given, missing) = if tls.client_key.is_some() {
+            ("CLIENT_KEY", "CLIENT_CERTIFICATE")
+        } else {
+            ("CLIENT_CERTIFICATE", "CLIENT_KEY")
+        };
+        let (name, value) = either(given)?;
+        return Err(Error::value(&name, &value.unwrap_or_default(), format!("{} beside it", any_name(missing))));
+    }
+    Ok(Some(Target { endpoint, protocol, timeout, compression: compression(either("COMPRESSION")?)?, tls }))
+}
+
+fn protocol((name, text): (String, Option<String>)) -> Result<Protocol, Error> {
+    let Some(text) = text else { return Ok(Protocol::HttpBinary) };
+    match text.to_ascii_lowercase().as_str() {
+        "grpc" => Ok(Protocol::Grpc),
+        "http/protobuf" => Ok(Protocol::HttpBinary),
+        "http/json" => Ok(Protocol::HttpJson),
+        _ => Err(Error::value(&name, &text, "grpc, http/protobuf or http/json")),
+    }
+}
+
+fn compression((name, text): (String, Option<String>)) -> Result<Option<Compression>, Error> {
+    match text.as_deref() {
+        None | Some("none") => Ok(None),
+        Some("gzip") => Ok(Some(Compression::Gzip)),
+        Some(other) => Err(Error::value(&name, other, "gzip or none")),
+    }
+}
+
+/// A gRPC address may come without a scheme; `scheme` is then its own.
+fn address(name: &str, text: &str, protocol: Protocol, scheme: &str) -> Result<String, Error> {
+    let whole = match text.split_once("://") {
+        None if protocol == Protocol::Grpc => format!("{scheme}://{text}"),
+        _ => text.to_owned(),
+    };
+    let uri: Option<http::Uri> = whole.parse().ok();
+    let fits = uri.is_some_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
+    });
+    if fits { Ok(whole) } else { Err(Error::value(name, text, "an address such as http://localhost:4318")) }
+}
+
+fn with_path(base: &str, signal: &str) -> String {
+    format!("{}/v1/{}", base.trim_end_matches('/'), signal.to_ascii_lowercase())
+}

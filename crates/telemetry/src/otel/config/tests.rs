@@ -1,0 +1,150 @@
+use opentelemetry_otlp::{Compression, Protocol};
+
+use super::*;
+
+fn read(written: &[(&str, &str)]) -> Result<Config, Error> {
+    let written: Vec<(String, String)> =
+        written.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Config::read(move |name| written.iter().find(|(known, _)| known == name).map(|(_, value)| value.into()))
+}
+
+#[test]
+fn nothing_is_sent_unless_it_is_asked_for() {
+    const ADDRESS: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318");
+    for (written, on) in [
+        (vec![], [false; 3]),
+        (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "  ")], [false; 3]),
+        (vec![("OTEL_SERVICE_NAME", "x")], [false; 3]),
+        (vec![ADDRESS], [true; 3]),
+        (vec![ADDRESS, ("OTEL_SDK_DISABLED", "true")], [false; 3]),
+        (vec![ADDRESS, ("OTEL_LOGS_EXPORTER", "none")], [true, true, false]),
+        (vec![("OTEL_TRACES_EXPORTER", "otlp")], [true, false, false]),
+        (vec![("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://c/m")], [false, true, false]),
+    ] {
+        let config = read(&written).unwrap();
+        let found = [config.traces.is_some(), config.metrics.is_some(), config.logs.is_some()];
+        assert_eq!(found, on, "{written:?}");
+        assert_eq!(config.is_on(), on.contains(&true));
+    }
+}
+
+#[test]
+fn addresses_get_their_paths_and_schemes() {
+    for (written, endpoint, protocol) in [
+        (vec![("OTEL_TRACES_EXPORTER", "otlp")], "http://localhost:4318/v1/traces", Protocol::HttpBinary),
+        (
+            vec![("OTEL_TRACES_EXPORTER", "otlp"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+            "http://localhost:4317",
+            Protocol::Grpc,
+        ),
+        (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1/x/")], "http://c:1/x/v1/traces", Protocol::HttpBinary),
+        (
+            vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://d:2/t")],
+            "http://d:2/t",
+            Protocol::HttpBinary,
+        ),
+        (
+            vec![
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", "c:4317"),
+                ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+                ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"),
+                ("OTEL_METRICS_EXPORTER", "none"),
+                ("OTEL_LOGS_EXPORTER", "none"),
+            ],
+            "https://c:4317",
+            Protocol::Grpc,
+        ),
+        (
+            vec![
+                ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "c:4317"),
+                ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+                ("OTEL_EXPORTER_OTLP_INSECURE", "true"),
+            ],
+            "http://c:4317",
+            Protocol::Grpc,
+        ),
+    ] {
+        let target = read(&written).unwrap().traces.unwrap();
+        assert_eq!((target.endpoint.as_str(), target.protocol), (endpoint, protocol), "{written:?}");
+    }
+}
+
+#[test]
+fn the_rest_is_read_too() {
+    let config = read(&[
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "2500"),
+        ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "500"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+        ("OTEL_EXPORTER_OTLP_LOGS_COMPRESSION", "none"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "ca.pem"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20hunter2hunter2"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "service.name=mine, team=a%2Cb"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        ("OTEL_TRACES_SAMPLER_ARG", "0.25"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "100"),
+        ("OTEL_BLRP_SCHEDULE_DELAY", "20"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "1000"),
+        ("OTEL_METRIC_EXPORT_TIMEOUT", "900"),
+        ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "Delta"),
+        ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_ONLY"),
+        ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "64"),
+    ])
+    .unwrap();
+    let (traces, logs) = (config.traces.clone().unwrap(), config.logs.clone().unwrap());
+    assert_eq!((traces.timeout.as_millis(), logs.timeout.as_millis()), (500, 2_500));
+    assert_eq!((traces.compression, logs.compression), (Some(Compression::Gzip), None));
+    assert_eq!(traces.tls.certificate.as_deref(), Some(std::path::Path::new("ca.pem")));
+    assert_eq!(config.service_name.as_deref(), Some("mine"));
+    assert_eq!(config.attributes, [("team".to_owned(), "a,b".to_owned())]);
+    assert_eq!(config.sampler, Sampler::Share(0.25));
+    assert_eq!((config.spans.queue, config.spans.size, config.records.delay.as_millis()), (100, 100, 20));
+    assert_eq!((config.metric_interval.as_millis(), config.metric_timeout.as_millis()), (1_000, 900));
+    assert_eq!((config.temporality, config.content, config.most_text_bytes), (Temporality::Delta, true, 64));
+    assert_eq!(crate::redact("Basic hunter2hunter2"), "[redacted]");
+    assert_eq!(crate::redact("it is hunter2hunter2."), "it is [redacted].");
+}
+
+#[test]
+fn a_value_that_makes_no_sense_is_an_error() {
+    let on = ("OTEL_TRACES_EXPORTER", "otlp");
+    for (name, value, expected) in [
+        ("OTEL_TRACES_EXPORTER", "olpt", "otlp or none"),
+        ("OTEL_METRICS_EXPORTER", "prometheus", "otlp or none"),
+        ("OTEL_SDK_DISABLED", "yes", "true or false"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "thrift", "grpc, http/protobuf or http/json"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "an address such as http://localhost:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://", "an address such as http://localhost:4318"),
+        ("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "zstd", "gzip or none"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "0", "milliseconds: a whole number from 1 on"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s", "milliseconds: a whole number from 1 on"),
+        ("OTEL_EXPORTER_OTLP_INSECURE", "1", "true or false"),
+        ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE beside it"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "team", "key=value,key=value"),
+        ("OTEL_TRACES_SAMPLER", "sometimes", "always_on, always_off"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "0", "a whole number from 1 on"),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "9999", "no more than OTEL_BSP_MAX_QUEUE_SIZE (2048)"),
+        ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "none", "cumulative, delta or lowmemory"),
+        ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "EVENT_ONLY", "true, SPAN_ONLY, false or NO_CONTENT"),
+        ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "-1", "a whole number from 1 on"),
+    ] {
+        let written = if name == on.0 { vec![(name, value)] } else { vec![on, (name, value)] };
+        let error = read(&written).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("read {name}={value:?}: expected {expected}")), "{error}");
+    }
+    let error = read(&[on, ("OTEL_EXPORTER_OTLP_HEADERS", "hunter3hunter3")]).unwrap_err().to_string();
+    assert_eq!(error, "read OTEL_EXPORTER_OTLP_HEADERS: expected key=value,key=value");
+    let error = read(&[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "1.5")]).unwrap_err();
+    assert_eq!(error.to_string(), "read OTEL_TRACES_SAMPLER_ARG=\"1.5\": expected a share from 0 to 1");
+}
+
+#[test]
+fn every_worker_takes_the_same_share() {
+    let ids = (0..10_000_u128).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+    let taken = |sampler: Sampler| ids.clone().filter(|id| sampler.takes(*id)).count();
+    assert_eq!((taken(Sampler::Always), taken(Sampler::Never)), (10_000, 0));
+    assert_eq!((taken(Sampler::Share(1.0)), taken(Sampler::Share(0.0))), (10_000, 0));
+    let quarter = taken(Sampler::Share(0.25));
+    assert!((2_300..2_700).contains(&quarter), "{quarter}");
+    assert!(ids.clone().all(|id| !Sampler::Share(0.25).takes(id) || Sampler::Share(0.5).takes(id)));
+}

@@ -1,0 +1,101 @@
+//! One environment variable at a time, with an error that names it.
+
+use std::{ffi::OsString, time::Duration};
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("read {variable}={value:?}: expected {expected}")]
+    Value { variable: String, value: String, expected: String },
+    #[error("read {variable}: expected UTF-8")]
+    NotUnicode { variable: String },
+    /// Of a variable that may hold keys: what was written is not shown.
+    #[error("read {variable}: expected {expected}")]
+    Secret { variable: String, expected: String },
+}
+
+impl Error {
+    pub(super) fn value(variable: &str, value: &str, expected: impl Into<String>) -> Self {
+        let value = crate::redact(value).into_owned();
+        Self::Value { variable: variable.to_owned(), value, expected: expected.into() }
+    }
+}
+
+/// The environment, or what stands for it.
+pub(super) struct Variables<'a> {
+    lookup: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+impl<'a> Variables<'a> {
+    pub(super) fn new(lookup: &'a dyn Fn(&str) -> Option<OsString>) -> Self {
+        Self { lookup }
+    }
+
+    /// `None` where it is missing or blank.
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        let Some(value) = (self.lookup)(name) else { return Ok(None) };
+        let text = value.into_string().map_err(|_| Error::NotUnicode { variable: name.to_owned() })?;
+        let text = text.trim();
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        match text.to_ascii_lowercase().as_str() {
+            "true" => Ok(Some(true)),
+            "false" => Ok(Some(false)),
+            _ => Err(Error::value(name, &text, "true or false")),
+        }
+    }
+
+    pub(super) fn count(&self, name: &str, least: usize) -> Result<Option<usize>, Error> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| *number >= least);
+        number.map(Some).ok_or_else(|| Error::value(name, &text, format!("a whole number from {least} on")))
+    }
+
+    /// A time in milliseconds, which must be more than none.
+    pub(super) fn millis(&self, name: &str) -> Result<Option<Duration>, Error> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| *number >= 1 && *number <= u64::from(u32::MAX));
+        let time = number.map(Duration::from_millis);
+        time.map(Some).ok_or_else(|| Error::value(name, &text, "milliseconds: a whole number from 1 on"))
+    }
+
+    /// `key=value,key=value`, percent-encoded.
+    pub(super) fn pairs(&self, name: &str) -> Result<Vec<(String, String)>, Error> {
+        let Some(text) = self.text(name)? else { return Ok(Vec::new()) };
+        pairs(&text).ok_or_else(|| Error::value(name, &text, "key=value,key=value"))
+    }
+
+    /// The same, of which the values are keys that nobody may see.
+    pub(super) fn secret_pairs(&self, name: &str) -> Result<Vec<(String, String)>, Error> {
+        let Some(text) = self.text(name)? else { return Ok(Vec::new()) };
+        let secret = || Error::Secret { variable: name.to_owned(), expected: "key=value,key=value".to_owned() };
+        pairs(&text).ok_or_else(secret)
+    }
+}
+
+fn pairs(text: &str) -> Option<Vec<(String, String)>> {
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    entries
+        .map(|entry| {
+            let (key, value) = entry.split_once('=')?;
+            let key = key.trim();
+            (!key.is_empty()).then(|| (key.to_owned(), decode(value.trim())))
+        })
+        .collect()
+}
+
+/// What is not `%` and two hexadecimal digits stands for itself.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = (first == b'%').then(|| after.get(..2)).flatten();
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        rest = if byte.is_some() { &after[2..] } else { after };
+        bytes.push(byte.unwrap_or(first));
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,40 @@
+//! Finished spans on their way out: bounded, batched, never waited for.
+
+use opentelemetry_sdk::{
+    Resource,
+    trace::{BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanProcessor as _},
+};
+
+use super::{config::Batch, exporter::SpanExporter, queue::Queue};
+
+#[derive(Debug)]
+pub struct Spans {
+    processor: BatchSpanProcessor,
+    queue: Queue,
+}
+
+impl Spans {
+    pub(super) fn new(exporter: SpanExporter, batch: Batch, queue: Queue, resource: &Resource) -> Self {
+        let config = BatchConfigBuilder::default()
+            // What is being sent no longer counts as waiting for us, but does for the SDK.
+            .with_max_queue_size(batch.queue + batch.size)
+            .with_max_export_batch_size(batch.size)
+            .with_scheduled_delay(batch.delay)
+            .build();
+        let mut processor = BatchSpanProcessor::builder(exporter).with_batch_config(config).build();
+        processor.set_resource(resource);
+        Self { processor, queue }
+    }
+
+    /// What there is no room for is dropped and counted.
+    pub fn export(&self, span: SpanData) {
+        if self.queue.admits() {
+            self.processor.on_end(span);
+        }
+    }
+
+    pub(super) fn shutdown(&self, within: std::time::Duration) {
+        // Whatever went wrong was told when it did.
+        let _ = self.processor.shutdown_with_timeout(within);
+    }
+}

@@ -1,0 +1,104 @@
+//! Keeps a bad collector from mattering: one warning, a time limit for every message, and an end that comes soon.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use tokio::{runtime::Handle, sync::watch};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Signal {
+    Traces,
+    Metrics,
+    Logs,
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Traces => "traces",
+            Self::Metrics => "metrics",
+            Self::Logs => "logs",
+        })
+    }
+}
+
+/// Which signals a collector refuses, for all exporters of a process.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    failing: Mutex<BTreeSet<Signal>>,
+}
+
+impl Health {
+    fn failed(&self, signal: Signal, error: &str) {
+        let first = {
+            let mut failing = self.lock();
+            let first = failing.is_empty();
+            failing.insert(signal);
+            first
+        };
+        if first {
+            tracing::warn!(%signal, error, "telemetry cannot be exported; the run goes on without it");
+        }
+    }
+
+    fn worked(&self, signal: Signal) {
+        let last = {
+            let mut failing = self.lock();
+            failing.remove(&signal) && failing.is_empty()
+        };
+        if last {
+            tracing::info!(%signal, "telemetry is exported again");
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<Signal>> {
+        self.failing.lock().expect("no panic happens while the health is locked")
+    }
+}
+
+/// What stands round one exporter.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    pub(super) signal: Signal,
+    pub(super) health: Arc<Health>,
+    /// For one message with its repetitions.
+    pub(super) limit: Duration,
+    pub(super) runtime: Handle,
+    /// True when the process can wait no longer.
+    pub(super) over: watch::Receiver<bool>,
+}
+
+impl Watch {
+    /// Sends, and tells whether it arrived. The SDK asks from threads of its own, where no runtime is.
+    pub(super) async fn send(&self, export: impl Future<Output = OTelSdkResult>) -> OTelSdkResult {
+        let limit = {
+            let _inside = self.runtime.enter();
+            tokio::time::sleep(self.limit)
+        };
+        let mut over = self.over.clone();
+        let mut export = pin!(export);
+        let export = poll_fn(|context| {
+            // Clients start timers and connections wherever they are polled.
+            let _inside = self.runtime.enter();
+            export.as_mut().poll(context)
+        });
+        let result = tokio::select! {
+            biased;
+            result = export => result,
+            () = limit => Err(OTelSdkError::Timeout(self.limit)),
+            _ = over.wait_for(|over| *over) => Err(OTelSdkError::InternalFailure("the process ends".to_owned())),
+        };
+        match &result {
+            Ok(()) => self.health.worked(self.signal),
+            Err(error) => self.health.failed(self.signal, &crate::redact(&error.to_string())),
+        }
+        result
+    }
+}
