@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must pass: format, lints, tests, documentation, a browser on a report. CONTRIBUTING.md lists the long suites.
+# Everything that must pass: format, lints, tests, documentation, a browser on a report, dashboards and alerts.
+# CONTRIBUTING.md lists the long suites.
 set -euo pipefail
 cd "$(dirname "$0")"
 export RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links"
@@ -22,3 +23,6 @@ code=0
 target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?
 [ "$code" = 1 ] || { echo "a run with failing conversations must exit with 1, and exited with $code" >&2; exit 1; }
 step crates/report/tests/browser/run.sh "$place/out/report.html"
+
+# Dashboards and alerts.
+step grafana/check.sh

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Holds dashboards and rules to what they must be: promtool on the rules and their tests, Grafana's published schema and the
+# layout on the dashboards. Needs promtool (Debian: prometheus), node and npm.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for tool in promtool node npm; do
+  command -v "$tool" >/dev/null && continue
+  echo "grafana/check.sh: $tool is missing, so DASHBOARDS AND ALERTS WERE NOT CHECKED" >&2
+  [ -z "${CI:-}" ] || exit 1
+  exit 0
+done
+tools=target/grafana-check
+mkdir -p "$tools"
+if [ ! -e "$tools/node_modules/@grafana/schema" ] || [ ! -e "$tools/node_modules/typescript" ]; then
+  if ! npm install --prefix "$tools" --no-save --silent --ignore-scripts --no-audit --no-fund @grafana/schema@13.2.3 typescript@5.9.3; then
+    echo "grafana/check.sh: Grafana's schema could not be had, so DASHBOARDS WERE NOT CHECKED" >&2
+    [ -z "${CI:-}" ] || exit 1
+    exit 0
+  fi
+fi
+promtool check rules grafana/rules/*.yml
+promtool test rules grafana/rules/tests/*.yml
+node grafana/check/layout.mjs
+node grafana/check/schema.mjs "$tools"

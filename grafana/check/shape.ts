@@ -1,0 +1,59 @@
+// What a dashboard of this folder may be: Grafana's published types, narrowed to the panels that are used here, so that a
+// misspelt key of a panel's options is an error too. Panels of another kind need a line in `Panel`.
+import type * as schema from './node_modules/@grafana/schema/dist/types/raw/dashboard/x/types.gen';
+import type * as barGauge from './node_modules/@grafana/schema/dist/types/raw/composable/bargauge/panelcfg/x/types.gen';
+import type * as heatmap from './node_modules/@grafana/schema/dist/types/raw/composable/heatmap/panelcfg/x/types.gen';
+import type * as stat from './node_modules/@grafana/schema/dist/types/raw/composable/stat/panelcfg/x/types.gen';
+import type * as table from './node_modules/@grafana/schema/dist/types/raw/composable/table/panelcfg/x/types.gen';
+import type * as timeSeries from './node_modules/@grafana/schema/dist/types/raw/composable/timeseries/panelcfg/x/types.gen';
+
+// JSON has texts where the types have enums.
+type Json<T> = T extends string
+  ? `${T}`
+  : T extends (infer Item)[]
+    ? Json<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Json<T[Key]> }
+      : T;
+
+// The schema leaves a query's keys to its data source. The last five are what Grafana's editor adds.
+interface Target {
+  refId: string;
+  expr: string;
+  legendFormat?: string;
+  instant?: boolean;
+  format?: 'time_series' | 'table' | 'heatmap';
+  datasource?: schema.DataSourceRef;
+  editorMode?: 'builder' | 'code';
+  exemplar?: boolean;
+  hide?: boolean;
+  range?: boolean;
+}
+
+interface FieldConfig<Custom> extends Omit<schema.FieldConfigSource, 'defaults'> {
+  defaults: Omit<schema.FieldConfig, 'custom'> & { custom?: Custom };
+}
+
+interface Of<Type, Options, Custom> extends Omit<schema.Panel, 'type' | 'options' | 'fieldConfig' | 'targets'> {
+  type: Type;
+  options: Options;
+  fieldConfig: FieldConfig<Custom>;
+  targets: Target[];
+}
+
+type Panel =
+  | Of<'bargauge', barGauge.Options, never>
+  | Of<'heatmap', heatmap.Options, heatmap.FieldConfig>
+  | Of<'stat', stat.Options, never>
+  | Of<'table', table.Options, table.FieldConfig>
+  | Of<'timeseries', timeSeries.Options, timeSeries.FieldConfig>
+  | schema.RowPanel;
+
+// Grafana writes `definition` beside the query of a variable, and its schema does not know it.
+interface Variable extends schema.VariableModel {
+  definition?: string;
+}
+
+type Narrowed = Omit<schema.Dashboard, 'panels' | 'templating'> & { panels: Panel[]; templating: { list: Variable[] } };
+
+export type Dashboard = Json<Narrowed>;
