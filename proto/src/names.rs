@@ -1,6 +1,6 @@
 //! Words on the wire: every enum travels as the word that reports use, so that old and new binaries can talk.
 
-use record::{Blame, FailureKind, Finding, Role, Verdict, summary::RunState, turn::Speaker};
+use record::{Blame, FailureKind, Finding, Role, Verdict, call::ErrorKind, summary::RunState, turn::Speaker};
 use scenario::Strategy;
 
 use crate::v1;
@@ -56,6 +56,17 @@ words!(role, Role, "role", [
     Role::UserSim => "user_sim",
     Role::Judge => "judge",
     Role::Scorer => "scorer",
+]);
+words!(error_kind, ErrorKind, "kind of error", [
+    ErrorKind::TimedOut => "timed_out",
+    ErrorKind::Throttled => "throttled",
+    ErrorKind::Refused => "refused",
+    ErrorKind::Unreachable => "unreachable",
+    ErrorKind::Malformed => "malformed",
+    ErrorKind::Empty => "empty",
+    ErrorKind::Exhausted => "exhausted",
+    ErrorKind::Unwritable => "unwritable",
+    ErrorKind::Other => "other",
 ]);
 words!(strategy, Strategy, "strategy", [
     Strategy::AllPass => "all_pass",

@@ -70,6 +70,7 @@ fn call_to_wire(call: Call) -> v1::Call {
         tries: call.tries,
         lost_tries: call.lost_tries,
         error: call.error,
+        error_kind: call.error_kind.map(|kind| names::error_kind::word(kind).to_owned()),
     }
 }
 
@@ -89,13 +90,14 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
         tries: call.tries,
         lost_tries: call.lost_tries,
         error: call.error,
+        error_kind: call.error_kind.as_deref().map(names::error_kind::read).transpose()?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use record::{Role, turn::Speaker};
+    use record::{Role, call::ErrorKind, turn::Speaker};
 
     use super::*;
 
@@ -110,7 +112,8 @@ mod tests {
                 calls: vec![Call {
                     role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,
                     connect_micros: ttft, ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
-                    tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, lost_tries: step, error,
+                    tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, lost_tries: step,
+                    error_kind: error.is_some().then_some(ErrorKind::Throttled), error,
                 }],
                 notes: vec![Note { kind: "k".into(), text: "t".into() }],
             }

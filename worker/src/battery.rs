@@ -149,7 +149,11 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
             let waited = waited + reply.timing.wait;
             (answered_call(name, &reply, started_micros, waited), Ok(reply.text))
         }
-        Err(error) => (failed_call(Role::UserSim, name, started_micros, asked.elapsed(), &error), Err(failed(error))),
+        Err(error) => {
+            let took = asked.elapsed();
+            let call = failed_call(Role::UserSim, name, started_micros, took, &error, error.kind.into());
+            (call, Err(failed(error)))
+        }
     };
     stage.log().push(Call { role: Role::UserSim, ..call });
     line

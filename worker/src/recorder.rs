@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use record::{Call, Role, Tokens, Usd};
+use record::{Call, Role, Tokens, Usd, call::ErrorKind};
 use tokio::time::Instant;
 
 use crate::gate::Gate;
@@ -133,10 +133,18 @@ impl llm::Model for Recorded {
                 tries: reply.tries,
                 lost_tries: reply.lost_tries,
                 error: None,
+                error_kind: None,
             },
             Err(error) => {
                 let cost = (!error.may_have_been_charged()).then_some(Usd(0));
-                let call = failed_call(self.role, self.model.endpoint(), started_micros, began.elapsed(), error);
+                let call = failed_call(
+                    self.role,
+                    self.model.endpoint(),
+                    started_micros,
+                    began.elapsed(),
+                    error,
+                    kind_of(error),
+                );
                 Call { model: self.model.name().to_owned(), cost, wait_micros: micros(held), ..call }
             }
         });
@@ -151,6 +159,7 @@ pub(crate) fn failed_call(
     started_micros: u64,
     took: Duration,
     error: &dyn fmt::Display,
+    kind: ErrorKind,
 ) -> Call {
     Call {
         role,
@@ -167,6 +176,19 @@ pub(crate) fn failed_call(
         tries: 1,
         lost_tries: 0,
         error: Some(error.to_string()),
+        error_kind: Some(kind),
+    }
+}
+
+fn kind_of(error: &llm::Error) -> ErrorKind {
+    match error {
+        llm::Error::Refused { .. } => ErrorKind::Refused,
+        llm::Error::Throttled { .. } => ErrorKind::Throttled,
+        llm::Error::TimedOut { .. } => ErrorKind::TimedOut,
+        llm::Error::Malformed { .. } => ErrorKind::Malformed,
+        llm::Error::Unreachable { .. } => ErrorKind::Unreachable,
+        llm::Error::Exhausted { .. } => ErrorKind::Exhausted,
+        llm::Error::Unwritable { .. } => ErrorKind::Unwritable,
     }
 }
 

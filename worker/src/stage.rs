@@ -163,7 +163,7 @@ impl Stage {
                     waited += took.saturating_sub(timeout);
                     took = took.min(timeout);
                 }
-                let mut call = failed_call(Role::Agent, agent.name(), started_micros, took, &error);
+                let mut call = failed_call(Role::Agent, agent.name(), started_micros, took, &error, error.kind.into());
                 agent.model().clone_into(&mut call.model);
                 call.wait_micros = micros(waited);
                 match &error.spent {
@@ -173,7 +173,7 @@ impl Stage {
                         turn.tool_calls.clone_from(&reply.tool_calls);
                         waited += reply.timing.wait;
                         let answered = answered_call(agent.name(), reply, started_micros, waited);
-                        call = Call { error: call.error, ..answered };
+                        call = Call { error: call.error, error_kind: call.error_kind, ..answered };
                     }
                 }
                 turn.duration_micros = call.total_micros;
@@ -369,6 +369,7 @@ pub(crate) fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u
         tries: reply.tries.max(1),
         lost_tries: reply.lost_tries,
         error: None,
+        error_kind: None,
     }
 }
 

@@ -46,7 +46,7 @@ impl FakeWorker {
 
     async fn hello_knowing<S: Store>(served: &mut Served<S>, session: u64, agents: &[&str]) -> Self {
         let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
-        let hello = Word::Hello(v1::Hello { session, agents });
+        let hello = Word::Hello(v1::Hello { session, agents, slots: 2 });
         let mut worker = Self::stream(served).await;
         worker.session = session;
         worker.say(hello).await;

@@ -57,6 +57,7 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         tries: 1,
         lost_tries: 0,
         error: None,
+        error_kind: None,
     };
     Turn {
         number,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Usd;
+use crate::{FailureKind, Usd};
 
 /// On whose behalf a language model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +75,67 @@ pub struct Call {
     pub lost_tries: u32,
     /// What went wrong, if the call failed.
     pub error: Option<String>,
+    /// What kind of thing went wrong, for figures; `None` where nothing did, and in records of before 0.4.
+    #[serde(default)]
+    pub error_kind: Option<ErrorKind>,
+}
+
+/// Why a call gave nothing: one of a few words, whatever the message says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// No whole reply in time.
+    TimedOut,
+    /// 429, beyond the retries.
+    Throttled,
+    /// An error status, or a content filter.
+    Refused,
+    /// No connection, a broken one, or a server that fails.
+    Unreachable,
+    /// An answer that is not what the protocol says.
+    Malformed,
+    /// An answer with nothing in it.
+    Empty,
+    /// The quota or the credit is used up.
+    Exhausted,
+    /// The call could not be made of the settings.
+    Unwritable,
+    Other,
+}
+
+impl ErrorKind {
+    /// As records, the wire and metrics say it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TimedOut => "timed_out",
+            Self::Throttled => "throttled",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Malformed => "malformed",
+            Self::Empty => "empty",
+            Self::Exhausted => "exhausted",
+            Self::Unwritable => "unwritable",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Of a failure that an agent's call ended with.
+impl From<FailureKind> for ErrorKind {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::AgentTimeout | FailureKind::ConversationTimeout => Self::TimedOut,
+            FailureKind::AgentThrottled => Self::Throttled,
+            FailureKind::AgentRefused => Self::Refused,
+            FailureKind::AgentUnreachable => Self::Unreachable,
+            FailureKind::AgentMalformed => Self::Malformed,
+            FailureKind::AgentEmpty => Self::Empty,
+            FailureKind::ProviderExhausted => Self::Exhausted,
+            FailureKind::Misconfigured => Self::Unwritable,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// What calls used, by role and by model.
@@ -199,6 +260,7 @@ mod tests {
             tries: lost_tries + 1,
             lost_tries,
             error: None,
+            error_kind: None,
         };
         for (cost, lost_tries, unpriced_calls) in [(Some(5), 0, 0), (Some(5), 2, 2), (None, 0, 1), (None, 2, 3)] {
             let mut spend = Spend::default();

@@ -64,6 +64,9 @@ pub struct Hello {
     /// Agents that its settings know, by name: it is lent trials of those plans whose agents it all knows.
     #[prost(string, repeated, tag = "3")]
     pub agents: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Concurrent trials, so that a coordinator that restarts knows what a session can play.
+    #[prost(uint32, tag = "4")]
+    pub slots: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {
@@ -560,6 +563,9 @@ pub struct Call {
     /// Tries before the last one that may have been charged.
     #[prost(uint32, tag = "15")]
     pub lost_tries: u32,
+    /// What kind of thing went wrong, as one of a few words.
+    #[prost(string, optional, tag = "16")]
+    pub error_kind: ::core::option::Option<::prost::alloc::string::String>,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
         self.outbox.rewind();
         let (words, outgoing) = mpsc::channel::<v1::WorkerMessage>(PIPE_WORDS);
         let hello_sent = Instant::now();
-        let hello = v1::Hello { session: self.id, agents: self.executor.agents() };
+        let hello = v1::Hello { session: self.id, agents: self.executor.agents(), slots: self.config.slots };
         if words.try_send(v1::WorkerMessage { body: Some(Word::Hello(hello)) }).is_err() {
             return End::Broken;
         }

@@ -132,6 +132,7 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
         tries: 1,
         lost_tries: 0,
         error: None,
+        error_kind: None,
     };
     Turn { speaker: Speaker::Scripted, duration_micros: total_ms * 1_000, calls: vec![call], ..turn("Hi", "Hello") }
 }

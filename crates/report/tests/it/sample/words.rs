@@ -2,6 +2,7 @@
 
 use record::{
     Call, Role, Tokens, Turn, Usd,
+    call::ErrorKind,
     turn::{Note, Speaker, ToolCall},
 };
 
@@ -47,6 +48,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 tries: 1,
                 lost_tries: 0,
                 error: agent.is_none().then(|| "no reply within 30 s".to_owned()),
+                error_kind: agent.is_none().then_some(ErrorKind::TimedOut),
             };
             let mut calls = vec![agent_call.clone()];
             if turn > 1 {
