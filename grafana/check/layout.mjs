@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = join(fileURLToPath(new URL('.', import.meta.url)), '..');
+const root = fileURLToPath(new URL('..', import.meta.url));
 const problems = [];
 const seen = { uid: new Set(), title: new Set() };
 
