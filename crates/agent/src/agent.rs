@@ -27,6 +27,12 @@ pub trait Agent: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether it is told where its tools are served (`tools_url` and `mcp_url` of the context), since it calls them
+    /// itself.
+    fn calls_tools_itself(&self) -> bool {
+        false
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
 }
 

@@ -25,6 +25,11 @@ pub(crate) trait Connection: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether somebody at its other end could call tools, and hears from it where they are.
+    fn can_call_tools(&self) -> bool {
+        false
+    }
+
     /// Whether a scenario's time for a turn is for somebody else: nobody types against a clock.
     fn takes_its_time(&self) -> bool {
         false
@@ -38,11 +43,17 @@ pub(crate) struct Connected {
     connection: Box<dyn Connection>,
     layers: Layers,
     history: History,
+    tool_addresses: bool,
 }
 
 impl Connected {
     pub(crate) fn new(name: &str, connection: Box<dyn Connection>, layers: Layers, history: History) -> Self {
-        Self { name: name.to_owned(), connection, layers, history }
+        Self { name: name.to_owned(), connection, layers, history, tool_addresses: true }
+    }
+
+    /// Whether it is told where its tools are.
+    pub(crate) fn with_tool_addresses(self, tool_addresses: bool) -> Self {
+        Self { tool_addresses, ..self }
     }
 }
 
@@ -54,6 +65,10 @@ impl Agent for Connected {
 
     fn understands_plugins(&self) -> bool {
         self.connection.understands_plugins()
+    }
+
+    fn calls_tools_itself(&self) -> bool {
+        self.tool_addresses && self.connection.can_call_tools()
     }
 
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {

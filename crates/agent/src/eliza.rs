@@ -122,6 +122,10 @@ impl Connection for Eliza {
     fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
         Ok(Arc::new(Conversation { server: Arc::clone(&self.0), session: OnceCell::new() }))
     }
+
+    fn can_call_tools(&self) -> bool {
+        true
+    }
 }
 
 #[async_trait]
@@ -139,6 +143,12 @@ impl llm::Model for Conversation {
             "content": last_words(new),
             "metadata": { "conversation": request.context.conversation, "turn": request.context.turn },
         });
+        // Plugins see the metadata of a message, and not the headers that it came with.
+        for (key, url) in [("tools_url", &request.context.tools_url), ("mcp_url", &request.context.mcp_url)] {
+            if !url.is_empty() {
+                body["metadata"][key] = url.as_str().into();
+            }
+        }
         match server.settings.transport {
             Transport::Sse => body["transport"] = "sse".into(),
             Transport::Http => body["transport"] = "http".into(),

@@ -59,6 +59,10 @@ impl Connection for Http {
     fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), session: Mutex::default() }))
     }
+
+    fn can_call_tools(&self) -> bool {
+        true
+    }
 }
 
 #[async_trait]

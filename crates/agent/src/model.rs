@@ -33,6 +33,7 @@ pub(crate) struct ModelAgent {
     temperature: Option<f64>,
     max_tokens: Option<u32>,
     history: History,
+    tool_addresses: bool,
 }
 
 impl ModelAgent {
@@ -46,6 +47,8 @@ impl ModelAgent {
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             history: settings.history.unwrap_or(History::Full),
+            // A chat model's tools are run here; one that has others needs to be told.
+            tool_addresses: settings.tool_addresses.unwrap_or(false),
         }
     }
 }
@@ -72,6 +75,10 @@ impl Agent for ModelAgent {
 
     fn uses_tools(&self) -> bool {
         true
+    }
+
+    fn calls_tools_itself(&self) -> bool {
+        self.tool_addresses
     }
 
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {
@@ -183,7 +190,7 @@ impl ModelSession {
                     spent: crate::Spent::Nothing,
                 }));
             };
-            let Some(result) = result else { continue };
+            let Some(result) = result.map(|answer| answer.text()) else { continue };
             answered = true;
             let messages = self.request.messages.iter_mut().rev();
             let mut results = messages.take_while(|message| message.tool_call_id.is_some());

@@ -67,6 +67,10 @@ pub struct Settings {
     /// Of calls that cannot have reached it, or that it throttled.
     #[serde(default)]
     pub retries: Option<Retries>,
+    /// Whether it is told with every call where it may call its tools, which the scenario's mocks answer. Without it:
+    /// agents behind `http`, `eliza`, `subprocess` and `websocket` are, and chat models are not.
+    #[serde(default)]
+    pub tool_addresses: Option<bool>,
     /// Any HTTP API that speaks JSON.
     #[serde(default)]
     pub http: Option<http::Settings>,
@@ -169,6 +173,9 @@ impl Settings {
             ("timeout_ms", self.timeout_ms.is_some()),
             ("retries", self.retries.is_some()),
         ];
+        if let (Some(_), Some(who)) = (self.tool_addresses, self.without_tools(&sections)) {
+            return Some(("tool_addresses", format!("is for agents that could call tools, and {who} never does")));
+        }
         match sections[..] {
             [] => connected.into_iter().find(|(_, written)| *written).map(|(key, _)| {
                 (key, "belongs to the endpoint of an agent that is a chat model: write it there".to_owned())
@@ -212,6 +219,15 @@ impl Settings {
         keys.extend(self.qnamaker.iter().filter_map(|settings| settings.key.clone()));
         keys.extend(self.custom_question_answering.iter().filter_map(|settings| settings.key.clone()));
         keys
+    }
+
+    /// Who of the agents that call no tools over the network it is.
+    fn without_tools(&self, sections: &[&'static str]) -> Option<String> {
+        const NEVER: [&str; 5] = ["interactive", "replayed", "emely", "qnamaker", "custom-question-answering"];
+        if sections.is_empty() && self.kind == Kind::Mock {
+            return Some("the built-in mock".to_owned());
+        }
+        sections.iter().find(|section| NEVER.contains(section)).map(|section| format!("`{section}`"))
     }
 
     fn sections(&self) -> Vec<&'static str> {
@@ -274,7 +290,8 @@ pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> 
     };
     let usual = if settings.emely.is_some() { emely::USUAL_HISTORY } else { History::Agent };
     let history = settings.history.unwrap_or(usual);
-    Ok(Some(Arc::new(Connected::new(name, connection, settings.layers(), history))))
+    let connected = Connected::new(name, connection, settings.layers(), history);
+    Ok(Some(Arc::new(connected.with_tool_addresses(settings.tool_addresses.unwrap_or(true)))))
 }
 
 #[cfg(test)]

@@ -32,6 +32,10 @@ use process::Process;
 /// What a program may see of the worker's own environment.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
+/// Variables of a program that has a conversation to itself: where it may call its tools.
+const TOOLS_URL: &str = "GABFEST_TOOLS_URL";
+const MCP_URL: &str = "GABFEST_MCP_URL";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The program and its arguments; no shell is between.
@@ -129,10 +133,12 @@ impl Subprocess {
         })
     }
 
-    fn start(&self) -> Result<Arc<Process>, Error> {
+    /// `known`: variables that only a conversation has.
+    fn start(&self, known: &[(&str, &str)]) -> Result<Arc<Process>, Error> {
         let mut command = Command::new(&self.settings.command[0]);
         command.args(&self.settings.command[1..]).env_clear();
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(known.iter().copied().filter(|(_, value)| !value.is_empty()));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
@@ -148,13 +154,13 @@ impl Subprocess {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         match shared.as_ref().filter(|process| process.is_running()) {
             Some(process) => Ok(Arc::clone(process)),
-            None => Ok(Arc::clone(shared.insert(self.start()?))),
+            None => Ok(Arc::clone(shared.insert(self.start(&[])?))),
         }
     }
 }
 
 impl Connection for Subprocess {
-    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error> {
         if !self.may_execute {
             let message = format!(
                 "agent {} is a program of this machine, which its operator does not allow; --allow-exec=host would",
@@ -163,11 +169,18 @@ impl Connection for Subprocess {
             return Err(Error::before(FailureKind::ExecutionNotAllowed, message));
         }
         let process = match self.settings.process {
-            PerWhat::PerConversation => self.start()?,
+            PerWhat::PerConversation => {
+                let context = &start.context;
+                self.start(&[(TOOLS_URL, &context.tools_url), (MCP_URL, &context.mcp_url)])?
+            }
             PerWhat::Shared => self.shared()?,
         };
         let (secrets, reading) = (Arc::clone(&self.secrets), Arc::clone(&self.reading));
         Ok(Arc::new(Conversation { name: self.name.clone(), process, secrets, reading }))
+    }
+
+    fn can_call_tools(&self) -> bool {
+        true
     }
 }
 

@@ -15,10 +15,11 @@ use serde_json::{Map, Value, json};
 use crate::connection::{last_words, unanswered};
 
 /// What placeholders may name.
-pub(crate) const NAMES: [&str; 11] = [
+pub(crate) const NAMES: [&str; 13] = [
     "conversation",
     "history",
     "idempotency_key",
+    "mcp_url",
     "message",
     "messages",
     "persona",
@@ -26,6 +27,7 @@ pub(crate) const NAMES: [&str; 11] = [
     "scenario",
     "seed",
     "session",
+    "tools_url",
     "turn",
 ];
 
@@ -66,6 +68,8 @@ impl Values {
             "persona": context.persona,
             "seed": request.seed,
             "idempotency_key": context.idempotency_key,
+            "tools_url": context.tools_url,
+            "mcp_url": context.mcp_url,
         }))
     }
 

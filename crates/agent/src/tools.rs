@@ -1,13 +1,14 @@
 //! The tools of one trial: an agent's calls, answered by the scenario's mocks.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use scenario::{
     ids::seed_of,
-    mock::{self, Call, Mock, Tool},
+    mock::{self, Answer, Call, Mock, Tool},
 };
 use serde_json::{Map, Value};
 
@@ -18,14 +19,16 @@ pub struct Tools {
     seed: u64,
     context: Map<String, Value>,
     now_millis: fn() -> i64,
-    asked: AtomicU64,
+    /// How often the same call was made, by the seed of it: calls that are made side by side come in any order, and
+    /// what one is answered must not depend on the others.
+    asked: Mutex<HashMap<u64, u64>>,
 }
 
 impl Tools {
     /// `context` is what the mocks' `when.context` sees; `seed` draws their failures.
     #[must_use]
     pub fn new(mocks: Vec<Mock>, seed: u64, context: Map<String, Value>, now_millis: fn() -> i64) -> Self {
-        Self { mocks, seed, context, now_millis, asked: AtomicU64::new(0) }
+        Self { mocks, seed, context, now_millis, asked: Mutex::default() }
     }
 
     /// What an agent can be offered.
@@ -34,26 +37,90 @@ impl Tools {
         mock::tools(&self.mocks)
     }
 
-    /// The result of a call, once its delay is over; `None` where no mock answers it.
-    pub async fn call(&self, tool: &str, arguments: &Value) -> Option<String> {
+    /// Whether two names mean one tool.
+    #[must_use]
+    pub fn is_same(&self, a: &str, b: &str) -> bool {
+        a == b || self.mocks.iter().any(|mock| mock.answers(a) && mock.answers(b))
+    }
+
+    /// The answer to a call, once its delay is over; `None` where no mock answers it.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> Option<Answer> {
         let call = Call { tool, arguments, context: &self.context, now_millis: (self.now_millis)() };
         let answer = {
             let found = mock::find(&self.mocks, &call)?;
-            let number = self.asked.fetch_add(1, Ordering::Relaxed);
-            let seed = seed_of(&[b"mock", &self.seed.to_le_bytes(), tool.as_bytes(), &number.to_le_bytes()]);
-            found.answer(seed)
+            found.answer(self.draw(tool, arguments))
         };
         if answer.delay > Duration::ZERO {
             tokio::time::sleep(answer.delay).await;
         }
-        Some(answer.text())
+        Some(answer)
+    }
+
+    /// The seed of this call, which is another one each time it is made.
+    fn draw(&self, tool: &str, arguments: &Value) -> u64 {
+        let same = seed_of(&[b"mock", &self.seed.to_le_bytes(), tool.as_bytes(), arguments.to_string().as_bytes()]);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = asked.entry(same).or_default();
+        *times += 1;
+        seed_of(&[&same.to_le_bytes(), &times.to_le_bytes()])
     }
 }
 
-/// Arguments as a model wrote them; what is no JSON is a text.
-pub(crate) fn read(arguments: &str) -> Value {
+/// Arguments as an agent wrote them; what is no JSON is a text.
+#[must_use]
+pub fn read(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
         return Value::Object(Map::new());
     }
     serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn flaky() -> Tools {
+        let mock = json!({ "service": "shop", "method": "look", "when": null, "response": "fine", "response_fn": null,
+            "error": null, "delay_ms": 0, "failure_probability": 0.5 });
+        Tools::new(vec![serde_json::from_value(mock).unwrap()], 7, Map::new(), || 0)
+    }
+
+    async fn fails(tools: &Tools, tool: &str, arguments: &Value) -> bool {
+        tools.call(tool, arguments).await.expect("a mock answers").result.is_err()
+    }
+
+    #[tokio::test]
+    async fn an_answer_does_not_depend_on_what_else_is_called() {
+        let calls: Vec<(&str, Value)> =
+            (0..40).map(|n| (if n % 2 == 0 { "look" } else { "shop_look" }, json!({ "n": n / 4 }))).collect();
+        let (forward, backward) = (flaky(), flaky());
+        let mut first = Vec::new();
+        for (tool, arguments) in &calls {
+            first.push((*tool, arguments.to_string(), fails(&forward, tool, arguments).await));
+        }
+        let mut second = Vec::new();
+        for (tool, arguments) in calls.iter().rev() {
+            second.push((*tool, arguments.to_string(), fails(&backward, tool, arguments).await));
+        }
+        first.sort();
+        second.sort();
+        assert_eq!(first, second);
+        assert!(first.iter().any(|call| call.2) && first.iter().any(|call| !call.2), "some fail and some do not");
+    }
+
+    #[test]
+    fn names_of_one_tool_are_the_same() {
+        let tools = flaky();
+        let rows = [
+            ("look", "shop_look", true),
+            ("Shop.Look", "shop-look", true),
+            ("other", "other", true),
+            ("look", "other", false),
+        ];
+        for (a, b, same) in rows {
+            assert_eq!(tools.is_same(a, b), same, "{a} {b}");
+        }
+    }
 }

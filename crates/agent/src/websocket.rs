@@ -111,6 +111,10 @@ impl Connection for WebSocket {
     fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), state: Mutex::new(State::New) }))
     }
+
+    fn can_call_tools(&self) -> bool {
+        true
+    }
 }
 
 #[async_trait]

@@ -98,6 +98,10 @@ pub struct Context {
     pub idempotency_key: String,
     /// Which try of this call, from 0; counted by the retry layer.
     pub try_number: u32,
+    /// Where the conversation's tools are called by HTTP, for an agent that calls them itself; empty where nowhere.
+    pub tools_url: String,
+    /// The same tools as a server of the Model Context Protocol.
+    pub mcp_url: String,
     /// For the mock model in this process only: no server ever sees it.
     pub cue: Option<Arc<Cue>>,
 }

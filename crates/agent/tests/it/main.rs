@@ -11,4 +11,5 @@ mod http;
 mod knowledge;
 mod predefined;
 mod subprocess;
+mod tool_addresses;
 mod websocket;

@@ -19,6 +19,10 @@ pub const CALL: HeaderName = HeaderName::from_static("x-gabfest-call");
 /// From 0, and not sent with the first one.
 pub const TRY: HeaderName = HeaderName::from_static("x-gabfest-try");
 
+/// Where the agent may call the conversation's tools: they are answered by the scenario's mocks.
+pub const TOOLS_URL: HeaderName = HeaderName::from_static("x-gabfest-tools-url");
+pub const MCP_URL: HeaderName = HeaderName::from_static("x-gabfest-mcp-url");
+
 /// W3C Trace Context: by it an agent's own traces can be found.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -26,7 +30,7 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const MOST_BYTES: usize = 512;
 
 /// The most headers that [`write`] adds.
-const MOST: usize = 10;
+const MOST: usize = 12;
 
 /// Adds the headers of a call; what is empty is not sent.
 pub fn write(context: &Context, headers: &mut HeaderMap) {
@@ -38,6 +42,8 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
         (SCENARIO, &context.scenario),
         (PERSONA, &context.persona),
         (CONVERSATION, &context.conversation),
+        (TOOLS_URL, &context.tools_url),
+        (MCP_URL, &context.mcp_url),
     ];
     for (name, text) in texts {
         if !text.is_empty() {
@@ -99,6 +105,8 @@ pub fn read(headers: &HeaderMap) -> Context {
         call: number(CALL),
         idempotency_key: text(IDEMPOTENCY_KEY),
         try_number: number(TRY),
+        tools_url: text(TOOLS_URL),
+        mcp_url: text(MCP_URL),
         cue: None,
     }
 }
@@ -158,6 +166,8 @@ mod tests {
             call: 1,
             idempotency_key: "r1/c/3/1".into(),
             try_number: 2,
+            tools_url: "http://127.0.0.1:1/t/x/tools".into(),
+            mcp_url: String::new(),
             cue: None,
         }
     }

@@ -30,6 +30,8 @@ fn request() -> Request {
         call: 1,
         idempotency_key: "r1/t1/2/1".into(),
         try_number: 0,
+        tools_url: String::new(),
+        mcp_url: String::new(),
         cue: None,
     };
     Request {
