@@ -244,6 +244,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         hooks: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution,
+        tool_server: crate::tool_server::ToolServer::default(),
         now_millis: || 0,
         unsettled: Box::new(|| 0),
     }

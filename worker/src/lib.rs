@@ -1,12 +1,14 @@
 //! Leased trials in; records out.
 //!
 //! [`session`] speaks with the coordinator, [`executor`] fills the slots, [`trial`] plays one trial with
-//! [`conversation`] as its turn loop, and [`outbox`] holds the results until they are committed. What the
+//! [`conversation`] as its turn loop, and [`outbox`] holds the results until they are committed. [`tool_server`] answers
+//! agents that call their tools by themselves. What the
 //! worker plays with ([`Resources`]) comes from its operator, never from a plan.
 
 pub mod environment;
 pub mod resources;
 pub mod termination;
+pub mod tool_server;
 
 mod battery;
 mod bench;
@@ -23,6 +25,7 @@ mod script;
 mod session;
 mod simulator;
 mod stage;
+mod toolbox;
 mod trial;
 mod worker;
 

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{environment::Execution, termination::hook::Hook};
+use crate::{environment::Execution, termination::hook::Hook, tool_server::ToolServer};
 
 pub struct Resources {
     /// Agents under test, by name.
@@ -15,6 +15,8 @@ pub struct Resources {
     /// Addresses of databases that scenarios may seed, by name.
     pub databases: BTreeMap<String, String>,
     pub execution: Execution,
+    /// Where agents that call their tools themselves find them.
+    pub tool_server: ToolServer,
     /// Wall time in Unix milliseconds, for the mocks that answer with it.
     pub now_millis: fn() -> i64,
     /// What the calls in flight may cost at most, in nano-dollars.
@@ -50,6 +52,7 @@ impl fmt::Debug for Resources {
             .field("hooks", &self.hooks.keys())
             .field("databases", &self.databases.keys())
             .field("execution", &self.execution)
+            .field("tool_server", &self.tool_server)
             .finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use agent::{Agent, Exchange, Session, Spent, Tools};
+use agent::{Agent, Exchange, Session, Spent};
 use evaluate::{Evaluator, Subject};
 use record::{
     Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
@@ -27,6 +27,7 @@ use crate::{
     recorder::{CallLog, failed_call, micros},
     resources::Resources,
     script::Script,
+    toolbox::Toolbox,
     trial::Ticket,
 };
 
@@ -53,7 +54,7 @@ pub(crate) struct Stage {
     log: Arc<CallLog>,
     /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
     session: Option<Box<dyn Session>>,
-    tools: Option<Arc<Tools>>,
+    toolbox: Toolbox,
     /// What the agent's next conversation begins with; `None`: what the scenario says.
     opening: Option<Vec<Message>>,
     /// Turns that the outbox has.
@@ -99,7 +100,7 @@ impl Stage {
             gate,
             log,
             session: None,
-            tools: None,
+            toolbox: Toolbox::default(),
             opening: None,
             emitted: 0,
         }
@@ -120,6 +121,8 @@ impl Stage {
             self.open(&*agent).await?;
         }
         let mut waited = self.gate.pass().await;
+        // What the agent calls from now on belongs to this turn.
+        self.toolbox.catch_up(self.turns.last_mut());
         let Some(session) = self.session.as_mut() else {
             return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
         };
@@ -182,6 +185,7 @@ impl Stage {
             }
         };
         self.log.add_wait(waited);
+        self.toolbox.hand_over(&mut turn);
         self.push(turn);
         failure.map_or(Ok(()), Err)
     }
@@ -196,6 +200,7 @@ impl Stage {
     /// Gives what was asked since the last turn to that turn.
     pub(crate) fn settle(&mut self) {
         let calls = self.log.take();
+        self.toolbox.catch_up(self.turns.last_mut());
         if let Some(turn) = self.turns.last_mut() {
             turn.calls.extend(calls);
             turn.notes.append(&mut self.notes);
@@ -278,27 +283,6 @@ impl Stage {
         })
     }
 
-    /// The mocks of the scenario, unless real services are wanted. They last for the trial, also where the agent is
-    /// opened anew.
-    fn tools(&mut self) -> Option<Arc<Tools>> {
-        if self.script.scenario.mocks.is_empty() || self.ticket.scripts.plan().live {
-            return None;
-        }
-        let make = || {
-            let known = &self.bench.template;
-            let context = [
-                ("scenario", &known.scenario),
-                ("persona", &known.persona),
-                ("conversation", &known.conversation),
-                ("run", &known.run),
-            ];
-            let context = context.map(|(key, text)| (key.to_owned(), text.clone().into())).into_iter().collect();
-            let mocks = self.script.scenario.mocks.clone();
-            Arc::new(Tools::new(mocks, self.ticket.trial.seed, context, self.resources.now_millis))
-        };
-        Some(Arc::clone(self.tools.get_or_insert_with(make)))
-    }
-
     async fn open(&mut self, agent: &dyn Agent) -> Result<(), Failure> {
         let script = Arc::clone(&self.script);
         let scenario = &script.scenario;
@@ -309,18 +293,25 @@ impl Stage {
                 format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
             self.notes.push(Note { kind: "plugins".to_owned(), text });
         }
-        let tools = self.tools();
-        if tools.is_some() && !agent.uses_tools() {
-            let text = format!(
-                "agent {} answers its tool calls itself; {} mocks of the scenario are not applied",
-                agent.name(),
-                scenario.mocks.len()
-            );
-            self.notes.push(Note { kind: "mocks".to_owned(), text });
+        let mut context = llm::Context { role: Role::Agent.name().to_owned(), ..self.bench.template.clone() };
+        let mut tools = None;
+        if !scenario.mocks.is_empty() && !self.ticket.scripts.plan().live {
+            tools = Some(self.toolbox.tools(scenario, &self.bench, self.resources.now_millis));
+            if agent.calls_tools_itself() {
+                let seat = self.toolbox.seat(&self.resources.tool_server).await?;
+                (context.tools_url, context.mcp_url) = (seat.tools_url(), seat.mcp_url());
+            } else if !agent.uses_tools() {
+                let text = format!(
+                    "agent {} answers its tool calls itself; {} mocks of the scenario are not applied",
+                    agent.name(),
+                    scenario.mocks.len()
+                );
+                self.notes.push(Note { kind: "mocks".to_owned(), text });
+            }
         }
         let start = agent::Start {
             conversation: self.ticket.trial.id.as_str().to_owned(),
-            context: llm::Context { role: Role::Agent.name().to_owned(), ..self.bench.template.clone() },
+            context,
             seed: self.ticket.trial.seed,
             opening: self.opening.take().unwrap_or_else(|| scenario.opening.clone()),
             plugins,

@@ -136,7 +136,7 @@ pub(crate) struct Config {
 }
 
 /// What this machine may do for a scenario: shared by `run` and `worker`.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Capacity {
     /// Trials played at the same time
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -144,6 +144,12 @@ pub(crate) struct Capacity {
     /// Let scenarios run programs: in a sandbox (bubblewrap), or on this machine as they are
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sandbox")]
     pub(crate) allow_exec: Option<AllowExec>,
+    /// Where agents that call their tools themselves find the scenarios' mocks (a free port of 127.0.0.1)
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) tools_listen: Option<std::net::SocketAddr>,
+    /// How agents on other machines reach that address
+    #[arg(long, value_name = "URL")]
+    pub(crate) tools_url: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

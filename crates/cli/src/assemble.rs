@@ -10,6 +10,7 @@ use llm::{endpoint::Endpoint, retry::Policy};
 use worker::{
     Models, Resources,
     environment::{Execution, database, execution::Limits},
+    tool_server::{Place, ToolServer},
 };
 
 use crate::{
@@ -94,9 +95,26 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
         hooks: hooks(settings)?,
         databases: databases(settings)?,
         execution,
+        tool_server: tool_server(settings, capacity)?,
         now_millis: clock::now_millis,
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
     })
+}
+
+/// Where it listens is decided as a whole: an address of the command line does not go with a url of the settings.
+fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolServer> {
+    let written = &settings.tool_server;
+    let (listen, url) = match (capacity.tools_listen, &capacity.tools_url) {
+        (Some(listen), url) => (Some(listen), url.as_deref()),
+        (None, Some(url)) => (written.listen, Some(url.as_str())),
+        (None, None) => (written.listen, written.url.as_deref()),
+    };
+    let place = Place::new(listen, url).map_err(|error| {
+        usage(anyhow!(
+            "tools cannot be served: {error}\nhint: --tools-url says how agents reach them, such as http://this-machine:7500"
+        ))
+    })?;
+    Ok(ToolServer::new(place))
 }
 
 /// How many trials this machine plays at the same time.

@@ -42,7 +42,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
         diagnostics::note(&format!("asking {count} questions of the {index} index of {}", args.kb_id));
     }
     let read = settings(&args);
-    let capacity = Capacity { slots: None, allow_exec: None };
+    let capacity = Capacity::default();
     let resources = assemble::resources(&read, &[], &capacity).await?;
     // What was asked and answered is in the result; nothing else of the run is kept.
     let kept = tempfile::tempdir().context("failed to make a temporary folder")?;

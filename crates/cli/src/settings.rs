@@ -40,6 +40,18 @@ pub(crate) struct Settings {
     pub(crate) personas: Vec<PathBuf>,
     /// Trials played at the same time by this machine.
     pub(crate) slots: Option<u32>,
+    pub(crate) tool_server: ToolServer,
+}
+
+/// Where agents that call their tools themselves find the mocks of scenarios.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ToolServer {
+    /// An address and a port; port 0 takes a free one (`127.0.0.1:0`).
+    #[schemars(with = "Option<String>")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// How agents on other machines reach it, such as `http://worker-7:7500`; the address itself where it is not written.
+    pub(crate) url: Option<String>,
 }
 
 /// Who plays whom.

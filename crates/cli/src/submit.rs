@@ -20,7 +20,7 @@ pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
     let plan = plan::build(&args.selection, &read)?;
     if args.selection.dry_run {
-        let capacity = crate::args::Capacity { slots: None, allow_exec: None };
+        let capacity = crate::args::Capacity::default();
         plan::dry_run(&plan, &read, assemble::slots(&read, &capacity))?;
         return Ok(Exit::Held);
     }

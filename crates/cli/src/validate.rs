@@ -68,7 +68,7 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let samples = samples(&args.file)?;
     let thresholds = thresholds(&samples, args.threshold)?;
-    let capacity = Capacity { slots: None, allow_exec: None };
+    let capacity = Capacity::default();
     let models = assemble::resources(&read, &[], &capacity).await?.models;
     let run = clock::new_run_id();
     let slots = assemble::slots(&read, &capacity) as usize;

@@ -20,6 +20,7 @@ use crate::{
 mod bookkeeping;
 mod breakage;
 mod conversations;
+mod remote_tools;
 mod steps_besides;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -16,4 +16,5 @@ mod one_process;
 mod process;
 mod qnamaker;
 mod scores;
+mod tools;
 mod validate;

@@ -9,8 +9,6 @@ mod accepted;
 mod cases;
 mod converted;
 mod emely;
-mod faulty;
-mod formats;
 mod hostile;
 mod line;
 mod mocks;

@@ -63,6 +63,7 @@ impl House {
             hooks: BTreeMap::new(),
             databases: BTreeMap::new(),
             execution: Execution::Off,
+            tool_server: Default::default(),
             now_millis: || 0,
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
         };

@@ -1,0 +1,77 @@
+//! One trial's place at the tool server: what answers its calls, and the journal that keeps them.
+
+use std::sync::Arc;
+
+use agent::Tools;
+use record::turn::ToolCall;
+use scenario::mock::{Answer, Tool};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::journal::Journal;
+
+#[derive(Debug)]
+pub(super) struct Desk {
+    tools: Arc<Tools>,
+    pub(super) journal: Journal,
+    /// Cancelled when the trial ends; calls that are held end with it.
+    pub(super) over: CancellationToken,
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Answered(Answer),
+    /// No mock answers it.
+    Unknown,
+    /// More calls came in one turn than anybody would make.
+    TooMany,
+    /// The trial has ended.
+    Over,
+}
+
+impl Desk {
+    pub(super) fn new(tools: Arc<Tools>) -> Self {
+        Self { tools, journal: Journal::default(), over: CancellationToken::new() }
+    }
+
+    pub(super) fn offered(&self) -> Vec<Tool> {
+        self.tools.offered()
+    }
+
+    /// Notes a call and answers it, once its delay is over. `arguments` are noted as they are `written`; the call's id
+    /// is empty where its caller gives none.
+    pub(super) async fn call(&self, id: &str, tool: &str, arguments: &Value, written: String) -> Outcome {
+        if self.over.is_cancelled() {
+            return Outcome::Over;
+        }
+        let call = ToolCall { id: id.to_owned(), name: tool.to_owned(), arguments: written, result: None };
+        let Some(entry) = self.journal.begin(call) else { return Outcome::TooMany };
+        tokio::select! {
+            biased;
+            () = self.over.cancelled() => Outcome::Over,
+            answer = self.tools.call(tool, arguments) => match answer {
+                Some(answer) => {
+                    entry.answered(&answer.text());
+                    Outcome::Answered(answer)
+                }
+                None => Outcome::Unknown,
+            },
+        }
+    }
+
+    /// What to say to somebody who calls what is not there.
+    pub(super) fn no_such_tool(&self, tool: &str) -> String {
+        const SHOWN: usize = 32;
+        let offered = self.offered();
+        let mut names: Vec<&str> = offered.iter().take(SHOWN).map(|tool| tool.name.as_str()).collect();
+        if offered.len() > SHOWN {
+            names.push("…");
+        }
+        if offered.iter().any(|known| self.tools.is_same(&known.name, tool)) {
+            return format!("no mock of {tool} answers these arguments; there are {}", names.join(", "));
+        }
+        let shown: String = tool.chars().take(100).collect();
+        format!("there is no tool {shown:?}; there are {}", names.join(", "))
+    }
+}

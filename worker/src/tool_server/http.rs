@@ -1,0 +1,117 @@
+//! Tools by plain HTTP: a list of them, and a POST of JSON arguments to each.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse as _, Response},
+    routing::{any, get, post},
+};
+use scenario::mock::{Answer, MockError, Tool};
+use serde_json::{Map, Value, json};
+
+use super::{
+    desk::{Desk, Outcome},
+    mcp,
+    seat::Desks,
+};
+
+/// Of the arguments of a call.
+pub(super) const MOST_BYTES: usize = 1 << 20;
+/// How long a body may take to come.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
+/// By it an agent says which of the calls in its reply this one is.
+const CALL_ID: &str = "x-tool-call-id";
+pub(super) const LONGEST_ID: usize = 128;
+
+/// What the handlers share.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) desks: Arc<Desks>,
+    /// Hosts that calls of the Model Context Protocol may be meant for.
+    pub(super) hosts: Vec<String>,
+}
+
+pub(super) fn routes(desks: Arc<Desks>, hosts: Vec<String>) -> Router {
+    Router::new()
+        .route("/t/{token}/tools", get(list))
+        .route("/t/{token}/tools/{*name}", post(call))
+        .route("/t/{token}/mcp", any(mcp::serve))
+        .fallback(|| async { failed(StatusCode::NOT_FOUND, "nothing is served there") })
+        .method_not_allowed_fallback(|| async {
+            failed(StatusCode::METHOD_NOT_ALLOWED, "tools are listed by GET and called by POST")
+        })
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .with_state(Arc::new(Served { desks, hosts }))
+}
+
+/// Of a conversation that is over, or of a path that somebody guessed at.
+pub(super) fn nobody_there() -> Response {
+    failed(StatusCode::NOT_FOUND, "there is no such conversation, or it is over")
+}
+
+async fn list(State(served): State<Arc<Served>>, Path(token): Path<String>) -> Response {
+    let Some(desk) = served.desks.find(&token) else { return nobody_there() };
+    let tools: Vec<Value> = desk.offered().iter().map(Tool::to_openai).collect();
+    Json(json!({ "tools": tools })).into_response()
+}
+
+async fn call(
+    State(served): State<Arc<Served>>,
+    Path((token, name)): Path<(String, String)>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response {
+    let Some(desk) = served.desks.find(&token) else { return nobody_there() };
+    let body = match tokio::time::timeout(BODY_WITHIN, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(rejection)) => return failed(rejection.status(), &rejection.body_text()),
+        Err(_) => return failed(StatusCode::REQUEST_TIMEOUT, "the arguments did not come"),
+    };
+    let (arguments, written) = match read(&body) {
+        Ok(read) => read,
+        Err(reason) => return failed(StatusCode::BAD_REQUEST, &reason),
+    };
+    let id = headers.get(CALL_ID).and_then(|id| id.to_str().ok()).filter(|id| id.len() <= LONGEST_ID);
+    match desk.call(id.unwrap_or_default(), &name, &arguments, written).await {
+        Outcome::Answered(answer) => answered(&answer),
+        Outcome::Unknown => unknown(&desk, &name),
+        Outcome::TooMany => failed(StatusCode::TOO_MANY_REQUESTS, "too many calls in one turn"),
+        Outcome::Over => failed(StatusCode::GONE, "the conversation is over"),
+    }
+}
+
+/// The arguments, and as they were written. Nothing at all means none.
+fn read(body: &[u8]) -> Result<(Value, String), String> {
+    let text = std::str::from_utf8(body).map_err(|_| "the arguments are not UTF-8".to_owned())?.trim();
+    if text.is_empty() {
+        return Ok((Value::Object(Map::new()), "{}".to_owned()));
+    }
+    // serde_json reads 128 levels and no more.
+    let value = serde_json::from_str(text).map_err(|error| format!("the arguments are no JSON: {error}"))?;
+    Ok((value, text.to_owned()))
+}
+
+fn answered(answer: &Answer) -> Response {
+    match &answer.result {
+        Ok(value) => Json(value).into_response(),
+        Err(MockError { status, .. }) => {
+            let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+            let status = status.filter(|status| status.is_client_error() || status.is_server_error());
+            let kind = [(axum::http::header::CONTENT_TYPE, "application/json")];
+            (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), kind, answer.text()).into_response()
+        }
+    }
+}
+
+fn unknown(desk: &Desk, name: &str) -> Response {
+    let names: Vec<String> = desk.offered().into_iter().map(|tool| tool.name).collect();
+    (StatusCode::NOT_FOUND, Json(json!({ "error": desk.no_such_tool(name), "tools": names }))).into_response()
+}
+
+fn failed(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({ "error": message }))).into_response()
+}

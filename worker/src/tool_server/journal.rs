@@ -1,0 +1,129 @@
+//! The calls that came for one trial, in the order in which they came, until its turn takes them.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use record::turn::ToolCall;
+
+/// Calls of one turn, and the bytes of their texts: an agent that makes more of them has lost its way.
+const MOST_CALLS: usize = 1_000;
+const MOST_BYTES: usize = 8 << 20;
+
+#[derive(Debug, Default)]
+pub(crate) struct Journal(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    next: u64,
+    calls: Vec<(u64, ToolCall)>,
+    bytes: usize,
+    /// Taken before they were answered.
+    open: BTreeSet<u64>,
+    results: Vec<(u64, String)>,
+}
+
+/// What has happened since the last time.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) calls: Vec<(u64, ToolCall)>,
+    /// Of calls that were taken before they were answered.
+    pub(crate) results: Vec<(u64, String)>,
+}
+
+/// A call that is being answered; forgotten where it is dropped, which leaves the call without a result.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    journal: &'a Journal,
+    number: u64,
+}
+
+impl Journal {
+    /// A call has come. `None`: there were too many.
+    pub(super) fn begin(&self, call: ToolCall) -> Option<Entry<'_>> {
+        let mut kept = self.lock();
+        if kept.calls.len() + kept.open.len() >= MOST_CALLS || kept.bytes > MOST_BYTES {
+            return None;
+        }
+        let number = kept.next;
+        kept.next += 1;
+        kept.bytes += call.name.len() + call.arguments.len();
+        kept.calls.push((number, call));
+        Some(Entry { journal: self, number })
+    }
+
+    pub(crate) fn take(&self) -> Taken {
+        let mut kept = self.lock();
+        let calls = std::mem::take(&mut kept.calls);
+        kept.open.extend(calls.iter().filter(|(_, call)| call.result.is_none()).map(|(number, _)| *number));
+        kept.bytes = 0;
+        Taken { calls, results: std::mem::take(&mut kept.results) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry<'_> {
+    pub(super) fn answered(self, result: &str) {
+        let mut kept = self.journal.lock();
+        kept.bytes += result.len();
+        if let Some((_, call)) = kept.calls.iter_mut().find(|(number, _)| *number == self.number) {
+            call.result = Some(result.to_owned());
+        } else {
+            kept.results.push((self.number, result.to_owned()));
+        }
+    }
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.journal.lock().open.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str) -> ToolCall {
+        ToolCall { id: String::new(), name: name.to_owned(), arguments: "{}".to_owned(), result: None }
+    }
+
+    #[test]
+    fn calls_stand_in_the_order_in_which_they_came() {
+        let journal = Journal::default();
+        let (first, second) = (journal.begin(call("a")).unwrap(), journal.begin(call("b")).unwrap());
+        second.answered("2");
+        let dropped = journal.begin(call("c")).unwrap();
+        let taken = journal.take();
+        let shape: Vec<_> = taken.calls.iter().map(|(n, call)| (*n, &*call.name, call.result.as_deref())).collect();
+        assert_eq!(shape, [(0, "a", None), (1, "b", Some("2")), (2, "c", None)]);
+        drop(dropped);
+        first.answered("1");
+        let taken = journal.take();
+        assert_eq!((taken.calls.len(), taken.results), (0, vec![(0, "1".to_owned())]));
+        assert!(journal.lock().open.is_empty(), "nothing is kept of calls that are over");
+    }
+
+    #[test]
+    fn an_agent_that_never_stops_is_stopped() {
+        let journal = Journal::default();
+        for _ in 0..MOST_CALLS {
+            journal.begin(call("a")).unwrap().answered("x");
+        }
+        assert!(journal.begin(call("a")).is_none());
+        assert_eq!(journal.take().calls.len(), MOST_CALLS);
+        journal.begin(call("a")).expect("another turn").answered(&"x".repeat(MOST_BYTES + 1));
+        assert!(journal.begin(call("a")).is_none());
+        // Calls that are held count until they are over.
+        journal.take();
+        let held: Vec<Entry<'_>> = (0..MOST_CALLS).map(|_| journal.begin(call("a")).unwrap()).collect();
+        journal.take();
+        assert!(journal.begin(call("a")).is_none());
+        drop(held);
+        assert!(journal.begin(call("a")).is_some());
+    }
+}

@@ -1,0 +1,103 @@
+//! The one listener of a worker, opened when a trial first needs it.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use agent::Tools;
+use axum::serve::ListenerExt as _;
+use tokio::{net::TcpListener, sync::OnceCell};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{
+    desk::Desk,
+    http,
+    place::Place,
+    seat::{Desks, Seat},
+    token,
+};
+
+/// A handle; the listener closes with the last one.
+#[derive(Debug, Clone, Default)]
+pub struct ToolServer(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    place: Place,
+    opened: OnceCell<Opened>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    #[cfg(test)]
+    bound: SocketAddr,
+    base: String,
+    desks: Arc<Desks>,
+    _open: DropGuard,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("listen on {address} for calls of tools: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("make a path that nobody guesses: {0}")]
+    Randomness(getrandom::Error),
+}
+
+impl ToolServer {
+    #[must_use]
+    pub fn new(place: Place) -> Self {
+        Self(Arc::new(Inner { place, opened: OnceCell::new() }))
+    }
+
+    /// Serves these tools under a path of their own, until the seat is dropped.
+    pub(crate) async fn seat(&self, tools: Arc<Tools>) -> Result<Seat, Error> {
+        let opened = self.0.opened.get_or_try_init(|| open(&self.0.place)).await?;
+        let token = token::new().map_err(Error::Randomness)?;
+        Ok(opened.desks.take(token, Desk::new(tools), opened.base.clone()))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bound(&self) -> Option<SocketAddr> {
+        Some(self.0.opened.get()?.bound)
+    }
+
+    /// Seats that are taken; `None` while nothing is open.
+    #[cfg(test)]
+    pub(crate) fn seats(&self) -> Option<usize> {
+        Some(self.0.opened.get()?.desks.len())
+    }
+}
+
+async fn open(place: &Place) -> Result<Opened, Error> {
+    let failed = |source| Error::Listen { address: place.listen(), source };
+    let listener = TcpListener::bind(place.listen()).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    let desks = Arc::new(Desks::default());
+    let routes = http::routes(Arc::clone(&desks), place.hosts(bound));
+    let closed = CancellationToken::new();
+    let open = closed.clone().drop_guard();
+    // Nagle's algorithm would hold small answers back for 40 ms.
+    let listener = listener.tap_io(|socket| {
+        if let Err(error) = socket.set_nodelay(true) {
+            tracing::debug!(%error, "no nodelay on this socket");
+        }
+    });
+    tokio::spawn(async move {
+        tokio::select! {
+            ended = axum::serve(listener, routes) => {
+                if let Err(error) = ended {
+                    tracing::warn!(%error, "the tool server ended");
+                }
+            }
+            () = closed.cancelled() => {}
+        }
+    });
+    let base = place.base(bound);
+    tracing::info!(%bound, base, "tools are served");
+    Ok(Opened {
+        #[cfg(test)]
+        bound,
+        base,
+        desks,
+        _open: open,
+    })
+}

@@ -1,0 +1,114 @@
+//! Where tools are served, and under which address agents reach them.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Of the address that agents are told: it travels in headers, with a path after it.
+const LONGEST_URL: usize = 256;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    listen: SocketAddr,
+    /// Without a slash at its end.
+    url: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("the url {0}")]
+    Url(&'static str),
+    #[error("the url has a query, and paths are put after it")]
+    Query,
+    #[error("the url has more than {LONGEST_URL} bytes")]
+    Long,
+    #[error("{0} is no address that agents can be told: say by which url they reach it")]
+    Anywhere(SocketAddr),
+}
+
+impl Place {
+    /// `listen`: a free port of this machine alone where it is not said; port 0 is a free one. `url`: how agents reach
+    /// it, where that is not `http://` and the address.
+    ///
+    /// # Errors
+    /// Agents could not be told where it is.
+    pub fn new(listen: Option<SocketAddr>, url: Option<&str>) -> Result<Self, Error> {
+        let listen = listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+        let url = url.map(readable).transpose()?;
+        if url.is_none() && listen.ip().is_unspecified() {
+            return Err(Error::Anywhere(listen));
+        }
+        Ok(Self { listen, url })
+    }
+
+    pub(super) fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// What agents put before a path.
+    pub(super) fn base(&self, bound: SocketAddr) -> String {
+        self.url.clone().unwrap_or_else(|| format!("http://{bound}"))
+    }
+
+    /// The hosts that calls may be meant for. A page of the web that makes its own name point here is not among them.
+    pub(super) fn hosts(&self, bound: SocketAddr) -> Vec<String> {
+        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        if !bound.ip().is_unspecified() {
+            hosts.push(bound.ip().to_string());
+        }
+        let told = self.url.as_deref().and_then(|url| llm::http::address(url).ok());
+        hosts.extend(told.and_then(|url| url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned())));
+        hosts
+    }
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), url: None }
+    }
+}
+
+fn readable(written: &str) -> Result<String, Error> {
+    let url = llm::http::address(written).map_err(Error::Url)?;
+    if url.query().is_some() {
+        return Err(Error::Query);
+    }
+    let url = url.as_str().trim_end_matches('/').to_owned();
+    if url.len() > LONGEST_URL { Err(Error::Long) } else { Ok(url) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_told_where_they_reach_it() {
+        let bound: SocketAddr = "127.0.0.1:4711".parse().unwrap();
+        let rows = [
+            (None, None, "http://127.0.0.1:4711", None),
+            (
+                Some("0.0.0.0:80"),
+                Some("https://tools.example/here/"),
+                "https://tools.example/here",
+                Some("tools.example"),
+            ),
+            (Some("[::1]:0"), Some("http://[fd00::1]:90"), "http://[fd00::1]:90", Some("fd00::1")),
+        ];
+        for (listen, url, base, host) in rows {
+            let place = Place::new(listen.map(|listen| listen.parse().unwrap()), url).unwrap();
+            assert_eq!(place.base(bound), base);
+            let hosts = place.hosts(bound);
+            assert!(hosts.contains(&"127.0.0.1".to_owned()), "{hosts:?}");
+            assert!(host.is_none_or(|host| hosts.contains(&host.to_owned())), "{hosts:?}");
+        }
+        let long = format!("http://{}", "h".repeat(300));
+        for (listen, url) in [
+            ("0.0.0.0:0", None),
+            ("[::]:0", None),
+            ("127.0.0.1:0", Some("ftp://h")),
+            ("127.0.0.1:0", Some("http://u:p@h")),
+            ("127.0.0.1:0", Some("http://h/?a=b")),
+            ("127.0.0.1:0", Some(long.as_str())),
+        ] {
+            assert!(Place::new(Some(listen.parse().unwrap()), url).is_err(), "{listen} {url:?}");
+        }
+    }
+}

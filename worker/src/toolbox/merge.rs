@@ -1,0 +1,131 @@
+//! One call that the agent made and also tells of is one call, not two.
+
+use record::turn::ToolCall;
+use scenario::mock::expression::is_equal;
+use serde_json::Value;
+
+/// The calls of a turn: those that came, in the order in which they came, and what the agent reports besides. The two
+/// are one call where they have the same id, else where they name the same tool with equal arguments; each is matched
+/// once. A call that is reported only stands after the reported one before it, or first.
+///
+/// A call that came keeps its number and its result, since that is what the agent was told.
+pub(super) fn merge(
+    came: Vec<(u64, ToolCall)>,
+    reported: Vec<ToolCall>,
+    is_same: &dyn Fn(&str, &str) -> bool,
+) -> Vec<(Option<u64>, ToolCall)> {
+    let mut matches: Vec<Option<usize>> = vec![None; reported.len()];
+    let mut free = vec![true; came.len()];
+    let (in_came, in_reported) = (arguments(came.iter().map(|(_, call)| call)), arguments(&reported));
+    for by_id in [true, false] {
+        for (told, call) in reported.iter().enumerate() {
+            if matches[told].is_some() {
+                continue;
+            }
+            let is_one = |&index: &usize| {
+                let other = &came[index].1;
+                // Two ids that differ are two calls.
+                let has_both_ids = !call.id.is_empty() && !other.id.is_empty();
+                free[index]
+                    && has_both_ids == by_id
+                    && if by_id {
+                        call.id == other.id
+                    } else {
+                        is_same(&other.name, &call.name) && is_equal(&in_came[index], &in_reported[told])
+                    }
+            };
+            matches[told] = (0..came.len()).find(is_one);
+            if let Some(index) = matches[told] {
+                free[index] = false;
+            }
+        }
+    }
+    // What is reported only, by how many of those that came stand before it.
+    let mut between: Vec<Vec<ToolCall>> = vec![Vec::new(); came.len() + 1];
+    let mut ids: Vec<String> = vec![String::new(); came.len()];
+    let mut after = 0;
+    for (call, matched) in reported.into_iter().zip(matches) {
+        match matched {
+            Some(index) => {
+                ids[index] = call.id;
+                after = after.max(index + 1);
+            }
+            None => between[after].push(call),
+        }
+    }
+    let mut merged = Vec::new();
+    let mut between = between.into_iter();
+    merged.extend(between.next().into_iter().flatten().map(|call| (None, call)));
+    for (((number, mut call), id), besides) in came.into_iter().zip(ids).zip(between) {
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        merged.push((Some(number), call));
+        merged.extend(besides.into_iter().map(|call| (None, call)));
+    }
+    merged
+}
+
+fn arguments<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> Vec<Value> {
+    calls.into_iter().map(|call| agent::tools::read(&call.arguments)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `id:name(arguments)=result`, without what is empty.
+    fn call(text: &str) -> ToolCall {
+        let (head, result) = text.split_once('=').map_or((text, None), |(head, result)| (head, Some(result)));
+        let (head, arguments) = head.split_once('(').unwrap();
+        let (id, name) = head.split_once(':').unwrap_or(("", head));
+        ToolCall {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: arguments.strip_suffix(')').unwrap().to_owned(),
+            result: result.map(str::to_owned),
+        }
+    }
+
+    fn written((number, call): &(Option<u64>, ToolCall)) -> String {
+        let number = number.map_or(String::new(), |number| format!("#{number} "));
+        let id = if call.id.is_empty() { String::new() } else { format!("{}:", call.id) };
+        let result = call.result.as_ref().map_or(String::new(), |result| format!("={result}"));
+        format!("{number}{id}{}({}){result}", call.name, call.arguments)
+    }
+
+    #[test]
+    fn a_call_is_counted_once() {
+        let rows: &[(&[&str], &[&str], &[&str])] = &[
+            (&[], &["a(1)", "b(2)"], &["a(1)", "b(2)"]),
+            (&["a(1)=x", "b(2)=y"], &[], &["#0 a(1)=x", "#1 b(2)=y"]),
+            // By name and arguments; the mock's result is what the agent was told.
+            (&["a({\"n\":1})=x"], &["a({ \"n\": 1.0 })=other"], &["#0 a({\"n\":1})=x"]),
+            (&["svc_a(1)=x"], &["c1:a(1)"], &["#0 c1:svc_a(1)=x"]),
+            // Twice the same is twice.
+            (&["a(1)=x", "a(1)=y"], &["a(1)", "a(1)", "a(1)"], &["#0 a(1)=x", "#1 a(1)=y", "a(1)"]),
+            (&["a(1)=x", "a(1)=y"], &["a(1)"], &["#0 a(1)=x", "#1 a(1)=y"]),
+            // By id, whatever else they say; ids that differ are two calls.
+            (&["7:a(1)=x"], &["7:a(2)"], &["#0 7:a(1)=x"]),
+            (&["7:a(1)=x"], &["8:a(1)"], &["8:a(1)", "#0 7:a(1)=x"]),
+            (&["a(1)=x", "7:a(1)=y"], &["7:a(1)"], &["#0 a(1)=x", "#1 7:a(1)=y"]),
+            // What is reported only stands after what was reported before it.
+            (
+                &["a(1)=x", "b(1)=y"],
+                &["own(0)", "a(1)", "own(1)", "b(1)", "own(2)"],
+                &["own(0)", "#0 a(1)=x", "own(1)", "#1 b(1)=y", "own(2)"],
+            ),
+            // The order in which they came is the order in which they were made.
+            (&["a(1)=x", "b(1)=y"], &["b(1)", "own(1)", "a(1)"], &["#0 a(1)=x", "#1 b(1)=y", "own(1)"]),
+            (&["a(1)"], &["a(2)"], &["a(2)", "#0 a(1)"]),
+            (&["a(not json)=x"], &["a(not json)"], &["#0 a(not json)=x"]),
+        ];
+        for (came, reported, expected) in rows {
+            let came = came.iter().enumerate().map(|(n, text)| (n as u64, call(text))).collect();
+            let reported = reported.iter().map(|text| call(text)).collect();
+            let is_same = |a: &str, b: &str| a.trim_start_matches("svc_") == b.trim_start_matches("svc_");
+            let merged: Vec<String> = merge(came, reported, &is_same).iter().map(written).collect();
+            assert_eq!(merged, *expected);
+        }
+    }
+}
