@@ -12,6 +12,8 @@ step cargo nextest run --workspace --no-fail-fast
 # Models in gabfest itself are behind a feature, so that they are built here and nowhere else.
 step cargo clippy -p gabfest-embed -p gabfest --features candle --all-targets --quiet -- -D warnings
 step cargo nextest run -p gabfest-embed --features candle
+# Alone it is built as its users build it, without databases; its examples are tests.
+step cargo test --doc --quiet -p gabfest-expect
 # The maps in lib.rs name private rooms, to which the pages cannot link.
 step cargo doc --workspace --no-deps --quiet
 

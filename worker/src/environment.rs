@@ -3,6 +3,7 @@
 //! [`local`] is the environment of this machine, [`root`] keeps its files together, [`sandbox`] walls its programs
 //! in, [`process`] watches over them, and [`database`] fills databases.
 
+#[cfg(feature = "databases")]
 pub mod database;
 pub mod execution;
 mod local;

@@ -106,10 +106,15 @@ impl Executor {
         self.plans.contains_key(digest)
     }
 
-    /// Keeps a plan for the leases that name it.
+    /// Reads a plan and keeps it for the leases that name it.
     pub(crate) fn learn(&mut self, digest: Digest, plan: &[u8]) -> Result<(), LeaseError> {
         let text = std::str::from_utf8(plan).map_err(|error| LeaseError::Plan(error.to_string()))?;
         let plan = Plan::from_json(text).map_err(|error| LeaseError::Plan(error.to_string()))?;
+        self.keep(digest, plan);
+        Ok(())
+    }
+
+    pub(crate) fn keep(&mut self, digest: Digest, plan: Plan) {
         if self.plans.len() >= KEPT_PLANS {
             // Each held trial holds its plan's scripts.
             self.plans.retain(|_, (_, scripts)| Arc::strong_count(scripts) > 1);
@@ -117,7 +122,6 @@ impl Executor {
         let plan = Arc::new(plan);
         let scripts = Arc::new(Scripts::new(Arc::clone(&plan)));
         self.plans.insert(digest, (plan, scripts));
-        Ok(())
     }
 
     /// Takes a lease of a plan that is known.

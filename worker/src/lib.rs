@@ -4,7 +4,9 @@
 //! [`conversation`] as its turn loop, and [`outbox`] holds the results until they are committed. [`tool_server`] answers
 //! agents that call their tools by themselves. What the
 //! worker plays with ([`Resources`]) comes from its operator, never from a plan.
+//! [`alone`] is the same without a coordinator, for tests that play a few trials and keep nothing.
 
+pub mod alone;
 pub mod environment;
 pub mod resources;
 pub mod termination;

@@ -33,6 +33,17 @@ mod tests {
             ],
         ),
         (
+            "gabfest-expect",
+            &[
+                "gabfest-scenario",
+                "gabfest-record",
+                "gabfest-llm",
+                "gabfest-agent",
+                "gabfest-telemetry",
+                "gabfest-worker",
+            ],
+        ),
+        (
             "gabfest-coordinator",
             &[
                 "gabfest-scenario",

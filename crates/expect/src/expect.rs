@@ -1,0 +1,55 @@
+//! Expected conversations with a chat agent, written in a `#[tokio::test]`.
+//!
+//! ```
+//! use gabfest::expect::{self, Agent};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let agent = Agent::from_fn(|message| async move {
+//!     Ok(if message.text.contains("close") { "We close at six." } else { "Hello! How can I help?" })
+//! });
+//! expect::conversation("opening hours")
+//!     .user("Hi")
+//!     .agent("*")
+//!     .user("When do you close?")
+//!     .agent(["We close at six.", "We close at 6 pm."])
+//!     .against(agent)
+//!     .times(8)
+//!     .required(7)
+//!     .run()
+//!     .await;
+//! # }
+//! ```
+//!
+//! [`conversation`] writes one down and [`file`](file()) reads one; `against` names the [`Agent`]; the [`Run`] says how
+//! often it is played and who is the [`Judge`]. What is written is what `*.conversation.yaml` files hold, and it is
+//! played by the worker that also plays them. `docs/expect.md` is the guide.
+
+mod agent;
+mod answer;
+mod around;
+mod closure;
+mod conversation;
+mod endpoints;
+mod file;
+mod judge;
+mod message;
+mod outcome;
+mod required;
+mod run;
+mod script;
+mod settings;
+
+pub use self::{
+    agent::Agent,
+    answer::{Answer, Event, ToolCall, reply},
+    closure::{AgentError, Message, Reply, Said},
+    conversation::{Conversation, conversation},
+    file::{File, file},
+    judge::Judge,
+    outcome::{Error, Outcome, Report},
+    required::Required,
+    run::Run,
+};
+/// What an agent and a judge of one's own implement ([`Agent::custom`], [`Judge::model`]), and the words of a [`Report`].
+pub use {::agent as agents, llm, record, scenario::message::Speaker, worker::alone::Played};

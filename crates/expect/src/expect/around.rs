@@ -1,0 +1,39 @@
+//! What a test finds around it: its folder and the variables that it looks at.
+
+use std::{collections::BTreeMap, env, path::PathBuf};
+
+/// With this variable at `1` a test whose judge is missing is skipped, loudly, instead of failing.
+pub(super) const SKIP: &str = "GABFEST_EXPECT_SKIP";
+pub(super) const KEY: &str = "OPENAI_API_KEY";
+pub(super) const URL: &str = "OPENAI_BASE_URL";
+pub(super) const MODEL: &str = "OPENAI_MODEL";
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Around {
+    /// `gabfest.yaml` is looked for in it and in those above it.
+    pub(super) folder: PathBuf,
+    variables: BTreeMap<String, String>,
+}
+
+impl Around {
+    pub(super) fn of_this_process() -> Self {
+        let set = |name: &str| Some((name.to_owned(), env::var(name).ok()?));
+        let variables = [SKIP, KEY, URL, MODEL].into_iter().filter_map(set).collect();
+        Self { folder: env::current_dir().unwrap_or_default(), variables }
+    }
+
+    /// What a variable says; nothing where it is not set or empty.
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn may_skip(&self) -> bool {
+        self.variable(SKIP) == Some("1")
+    }
+
+    #[cfg(test)]
+    pub(super) fn with(folder: impl Into<PathBuf>, variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { folder: folder.into(), variables }
+    }
+}

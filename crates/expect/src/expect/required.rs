@@ -1,0 +1,71 @@
+//! How many repeats must pass.
+
+/// A number of repeats (`7`), or a share of them (`0.9`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Required {
+    /// So many.
+    Count(u32),
+    /// 0 to 1, rounded up to whole repeats: 0.9 of 8 is all 8.
+    Share(f64),
+}
+
+impl From<u32> for Required {
+    fn from(count: u32) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<f64> for Required {
+    fn from(share: f64) -> Self {
+        Self::Share(share)
+    }
+}
+
+impl Required {
+    /// Of so many repeats.
+    ///
+    /// # Errors
+    /// More is required than is played, or nothing is.
+    pub(super) fn of(self, repeats: u32) -> Result<u32, String> {
+        let needed = match self {
+            Self::Count(count) => count,
+            Self::Share(share) if !(0.0..=1.0).contains(&share) => {
+                return Err(format!("a share of {share} is required, and a share is from 0 to 1"));
+            }
+            // Products of shares miss whole numbers by a hair.
+            Self::Share(share) => (share * f64::from(repeats) - 1e-9).ceil() as u32,
+        };
+        match needed {
+            0 => Err("no repeat is required to pass, so nothing would be tested".to_owned()),
+            needed if needed > repeats => {
+                Err(format!("{needed} repeats are required to pass, and {repeats} are played"))
+            }
+            needed => Ok(needed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_shares_of_repeats() {
+        let rows: [(Required, u32, Option<u32>); 11] = [
+            (7.into(), 8, Some(7)),
+            (8.into(), 8, Some(8)),
+            (9.into(), 8, None),
+            (0.into(), 8, None),
+            (1.into(), 1, Some(1)),
+            (1.0.into(), 8, Some(8)),
+            (0.9.into(), 8, Some(8)),
+            (0.7.into(), 10, Some(7)),
+            (0.0.into(), 8, None),
+            (1.1.into(), 8, None),
+            (f64::NAN.into(), 8, None),
+        ];
+        for (required, repeats, needed) in rows {
+            assert_eq!(required.of(repeats).ok(), needed, "{required:?} of {repeats}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! A conversation with its agent, about to be played: how often, who judges, and then the verdict.
+
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use scenario::{Plan, RunId};
+use worker::{Models, Resources, environment::Execution};
+
+use super::{
+    Agent, Error, Judge, Outcome, Report, Required,
+    around::Around,
+    endpoints::Endpoints,
+    judge::{Found, Nobody},
+    outcome::Finding,
+    script::Script,
+    settings::Settings,
+};
+
+/// Conversations at the same time, unless the test says otherwise.
+const AT_ONCE: u32 = 32;
+
+/// A conversation that can be played.
+#[derive(Debug)]
+#[must_use = "nothing is played before `run`"]
+pub struct Run {
+    /// Where it is written.
+    place: String,
+    script: Result<Script, String>,
+    agent: Agent,
+    judge: Judge,
+    times: Option<u32>,
+    required: Option<Required>,
+    at_once: u32,
+    seed: u64,
+    settings: Option<PathBuf>,
+    around: Around,
+}
+
+impl Run {
+    pub(super) fn new(place: String, script: Result<Script, String>, agent: Agent) -> Self {
+        Self {
+            place,
+            script,
+            agent,
+            judge: Judge::found(),
+            times: None,
+            required: None,
+            at_once: AT_ONCE,
+            seed: 0,
+            settings: None,
+            around: Around::of_this_process(),
+        }
+    }
+
+    /// How often it is played; once unless written. The repeats are conversations of their own, held at the same time.
+    pub fn times(mut self, times: u32) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// How many repeats must pass: a number (`7`) or a share (`0.9`); all unless written.
+    pub fn required(mut self, required: impl Into<Required>) -> Self {
+        self.required = Some(required.into());
+        self
+    }
+
+    /// How many conversations are held at the same time at most; 32 unless written.
+    pub fn at_once(mut self, conversations: u32) -> Self {
+        self.at_once = conversations;
+        self
+    }
+
+    /// Who decides on statements and meanings; [`Judge::found`] unless written.
+    pub fn judge(mut self, judge: Judge) -> Self {
+        self.judge = judge;
+        self
+    }
+
+    /// Settings to use in the place of the nearest `gabfest.yaml`.
+    pub fn settings(mut self, path: impl AsRef<Path>) -> Self {
+        self.settings = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Each repeat's seed derives from it; 0 unless written. Models that understand seeds are given them.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Plays it. [`Outcome::Skipped`] comes only where `GABFEST_EXPECT_SKIP` is `1`.
+    ///
+    /// # Panics
+    /// With a message for people, where too few repeats pass, where a judge is needed and missing, or where what is
+    /// written cannot be played.
+    pub async fn run(self) -> Outcome {
+        match self.try_run().await {
+            Ok(outcome) => outcome,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// [`Run::run`], with the failure as a value.
+    ///
+    /// # Errors
+    /// Where `run` panics; the error's text is the same message.
+    pub async fn try_run(self) -> Result<Outcome, Error> {
+        let (place, may_skip) = (self.place.clone(), self.around.may_skip());
+        match self.play().await {
+            Err(Error::NoJudge { name, why, .. }) if may_skip => {
+                // Straight to the file: what tests print is kept back where they pass, and this must be seen.
+                let _ = writeln!(std::io::stderr(), "SKIPPED: conversation {name:?} ({place}) needs a judge: {why}");
+                Ok(Outcome::Skipped { why })
+            }
+            other => other,
+        }
+    }
+
+    async fn play(self) -> Result<Outcome, Error> {
+        let unplayable = |why: String| Error::Unplayable { place: self.place.clone(), why };
+        let script = self.script.as_ref().map_err(|why| unplayable(why.clone()))?;
+        let mut endpoints = Endpoints::new(self.read_settings().map_err(unplayable)?);
+        let judge = self.judge.resolve(&mut endpoints, &self.around).map_err(unplayable)?;
+        let no_judge = |why: &str| Error::NoJudge {
+            place: self.place.clone(),
+            name: script.scenario().name.clone(),
+            why: why.to_owned(),
+        };
+        if let (Some(why), true) = (judge.missing(), script.cannot_do_without_a_judge()) {
+            return Err(no_judge(why));
+        }
+        if self.times == Some(0) {
+            return Err(unplayable("it is to be played 0 times".to_owned()));
+        }
+        let slots = self.at_once.max(1);
+        let agent = self.agent.resolve(&mut endpoints, slots).map_err(unplayable)?;
+        let plan = script.plan(agent.name(), self.times, self.seed).map_err(unplayable)?;
+        let required = self.required_of(script, &plan).map_err(unplayable)?;
+        let trials = worker::alone::play(plan, &RunId::new("expect"), resources(agent, &judge), slots).await;
+        let report = Report::new(&self.place, script, required, trials);
+        match (report.finding(), judge.missing()) {
+            (Finding::Passed, _) => Ok(Outcome::Passed(report)),
+            (Finding::Undecided { may_lack_a_judge: true }, Some(why)) => Err(no_judge(why)),
+            (Finding::Undecided { .. }, _) => Err(Error::Undecided(Box::new(report))),
+            (Finding::Failed, _) => Err(Error::Failed(Box::new(report))),
+        }
+    }
+
+    fn read_settings(&self) -> Result<Settings, String> {
+        match &self.settings {
+            Some(path) => Settings::read(path),
+            None => Settings::nearest(&self.around.folder),
+        }
+    }
+
+    fn required_of(&self, script: &Script, plan: &Plan) -> Result<u32, String> {
+        let repeats = u32::try_from(plan.planned()).map_err(|_| "it is to be played too often".to_owned())?;
+        let written = script.scenario().required_pass_rate.map(Required::Share);
+        self.required.or(written).unwrap_or(Required::Count(repeats)).of(repeats)
+    }
+}
+
+/// What an expected conversation is played with. It has no simulated user, no mocks (which alone ask for the time), no
+/// hooks, no databases and no programs.
+fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
+    Resources {
+        agents: BTreeMap::from([(agent.name().to_owned(), agent)]),
+        models: Models {
+            user_sim: Arc::new(Nobody),
+            judge: judge.model(),
+            by_type: BTreeMap::new(),
+            scores: Default::default(),
+        },
+        hooks: BTreeMap::new(),
+        databases: BTreeMap::new(),
+        execution: Execution::Off,
+        now_millis: || 0,
+        unsettled: Box::new(|| 0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! What is to be played: a document of an expected conversation, read as any other scenario is.
+
+use std::path::{Path, PathBuf};
+
+use scenario::{
+    Diagnostic, Format, Plan, Reading, Rule, Scenario, diagnostic,
+    plan::Choices,
+    read::{self, ScenarioFile},
+    yaml::Document,
+};
+use serde_json::Value;
+
+/// A conversation that can be played, or the findings that say why it cannot.
+#[derive(Debug)]
+pub(super) struct Script {
+    reading: Reading,
+}
+
+impl Script {
+    pub(super) fn of_file(path: &Path) -> Result<Self, String> {
+        let reading = read::read(&[PathBuf::from(path)]);
+        if let Some(other) = reading.scenarios.iter().find(|file| file.format != Format::Line) {
+            return Err(format!(
+                "{} is read as a scenario of the format {}\nhint: an expected conversation is named \
+                 *.conversation.yaml or *.conversation.json; `gabfest run` plays all formats",
+                path.display(),
+                other.format.name()
+            ));
+        }
+        Self::checked(reading)
+    }
+
+    pub(super) fn read(document: &Document) -> Result<Self, String> {
+        let (script, diagnostics) = Format::Line.read(document);
+        let format = Format::Line;
+        let file = script.map(|script| ScenarioFile {
+            document: document.clone(),
+            format,
+            script,
+            named: true,
+            is_base: false,
+        });
+        Self::checked(Reading { scenarios: file.into_iter().collect(), diagnostics, ..Reading::default() })
+    }
+
+    /// Nobody sees the warnings of a test that passes, so a warning ends it.
+    fn checked(mut reading: Reading) -> Result<Self, String> {
+        diagnostic::strict(&mut reading.diagnostics);
+        match (reading.diagnostics.is_empty(), reading.scenarios.len()) {
+            (true, 1) => Ok(Self { reading }),
+            (true, number) => Err(format!("one conversation can be played, and there are {number}")),
+            (false, _) => Err(listed(&reading.diagnostics)),
+        }
+    }
+
+    pub(super) fn plan(&self, agent: &str, repeats: Option<u32>, seed: u64) -> Result<Plan, String> {
+        let (name, agents) = (self.scenario().name.clone(), vec![agent.to_owned()]);
+        let choices = Choices { name, agents, repeats, seed, ..Choices::default() };
+        scenario::plan::build(&self.reading, &choices).map_err(|findings| listed(&findings))
+    }
+
+    pub(super) fn scenario(&self) -> &Scenario {
+        &self.file().script.scenario
+    }
+
+    /// As it is written.
+    pub(super) fn value(&self) -> &Value {
+        &self.file().document.value
+    }
+
+    /// Whether some turn can only pass by what a judge says.
+    pub(super) fn cannot_do_without_a_judge(&self) -> bool {
+        self.scenario().checks().any(|check| matches!(check.rule, Rule::SemanticCondition { .. }))
+    }
+
+    fn file(&self) -> &ScenarioFile {
+        self.reading.scenarios.first().expect("a script holds one conversation")
+    }
+}
+
+/// One finding a line, with its hint.
+pub(super) fn listed(findings: &[Diagnostic]) -> String {
+    let line = |finding: &Diagnostic| match &finding.help {
+        Some(help) => format!("{finding}\n  hint: {help}"),
+        None => finding.to_string(),
+    };
+    findings.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,46 @@
+//! Judges and agents that do as a test says.
+
+use async_trait::async_trait;
+use gabfest::expect::{Agent, Conversation, Error, Judge, Reply, llm};
+use serde_json::json;
+
+/// A judge that finds a text right where one of these words stands in the question.
+#[derive(Debug)]
+pub(crate) struct Finds(pub(crate) &'static [&'static str]);
+
+#[async_trait]
+impl llm::Model for Finds {
+    fn endpoint(&self) -> &str {
+        "finds"
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        let asked = request.messages.last().map_or("", |message| message.content.as_str());
+        let yes = self.0.iter().any(|words| asked.contains(words));
+        let reasoning = if yes { "it does" } else { "it names no hour" };
+        let judgment = if yes { "yes" } else { "no" };
+        let text = json!({ "judgment": judgment, "confidence": 1.0, "reasoning": reasoning }).to_string();
+        Ok(llm::Reply { text, ..llm::Reply::default() })
+    }
+}
+
+/// An agent that always answers the same.
+pub(crate) fn saying(reply: impl Into<Reply>) -> Agent {
+    let reply: Reply = reply.into();
+    Agent::from_fn(move |_| {
+        let reply = reply.clone();
+        async move { Ok(reply) }
+    })
+}
+
+/// Whether it passes with a judge that says no to everything.
+pub(crate) async fn passes(conversation: Conversation, agent: Agent) -> Result<(), String> {
+    match conversation.against(agent).judge(Judge::model(Finds(&[]))).try_run().await {
+        Ok(outcome) => {
+            assert!(!outcome.is_skipped());
+            Ok(())
+        }
+        Err(Error::Failed(report)) => Err(report.to_string()),
+        Err(other) => panic!("{other}"),
+    }
+}
