@@ -1,6 +1,6 @@
 //! Follows a run to its end, then writes its files and tells the result. The same for every transport.
 
-use std::{io::IsTerminal as _, path::Path};
+use std::{io::IsTerminal as _, path::Path, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use futures_util::StreamExt as _;
@@ -8,9 +8,14 @@ use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsCl
 use record::{Summary, Trial, Turn};
 use report::write::{Writer, Written};
 use scenario::{Format, Plan, RunId};
-use tonic::transport::Channel;
+use tokio::time::Instant;
+use tonic::{Status, Streaming, transport::Channel};
 
 use crate::{exit::Exit, progress::Progress, signals::Interrupts, stdout};
+
+/// How long a coordinator may be away while somebody follows a run of it: an upgrade, a new pod.
+const PATIENCE: Duration = Duration::from_secs(120);
+const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
 /// The two services of a coordinator that people use.
 pub(crate) struct Client {
@@ -35,7 +40,8 @@ pub(crate) enum OnInterrupt<'a> {
     StopLooking,
 }
 
-/// Shows progress until the run ends. `None`: somebody stopped looking.
+/// Shows progress until the run ends. `None`: somebody stopped looking. A run that is somebody's goes on without us, so that a
+/// coordinator that goes away is waited for.
 pub(crate) async fn watch(
     client: &mut Client,
     run: &RunId,
@@ -43,31 +49,43 @@ pub(crate) async fn watch(
     interrupts: &Interrupts,
     on_interrupt: OnInterrupt<'_>,
 ) -> anyhow::Result<Option<v1::Progress>> {
-    let mut updates = client
-        .runs
-        .watch(v1::WatchRequest { run: run.as_str().to_owned() })
-        .await
-        .map_err(|status| anyhow!("the run cannot be followed: {}", status.message()))?
-        .into_inner();
+    let mut updates =
+        updates(client, run).await.map_err(|status| anyhow!("the run cannot be followed: {}", status.message()))?;
     let mut shown = Progress::new(quiet);
-    let mut last: Option<v1::Progress> = None;
     let mut asked = 0_u32;
     loop {
         tokio::select! {
             update = updates.next() => match update {
                 Some(Ok(progress)) => {
                     shown.show(&progress);
-                    let ended = progress.state() != v1::RunState::Running;
-                    last = Some(progress);
-                    if ended {
-                        break;
+                    if progress.state() != v1::RunState::Running {
+                        shown.finish(Some(&progress));
+                        return Ok(Some(progress));
                     }
                 }
-                Some(Err(status)) => {
-                    shown.finish(None);
-                    return Err(anyhow!("the coordinator was lost while the run went on: {}", status.message()));
+                lost => {
+                    let reason = lost.map_or_else(|| "it stopped".to_owned(), |lost| reason(lost.err().as_ref()));
+                    let back = match on_interrupt {
+                        OnInterrupt::StopTheRun(_) => Err(reason),
+                        OnInterrupt::StopLooking => {
+                            shown.note(&format!("the coordinator went away ({reason}): waiting for it"));
+                            tokio::select! {
+                                back = wait_for(client, run) => back,
+                                () = interrupts.reached(1) => {
+                                    shown.finish(None);
+                                    return Ok(None);
+                                }
+                            }
+                        }
+                    };
+                    match back {
+                        Ok(back) => updates = back,
+                        Err(reason) => {
+                            shown.finish(None);
+                            return Err(anyhow!("the coordinator was lost while the run went on: {reason}"));
+                        }
+                    }
                 }
-                None => break,
             },
             () = interrupts.reached(asked + 1), if asked < 2 => {
                 asked += 1;
@@ -87,8 +105,30 @@ pub(crate) async fn watch(
             }
         }
     }
-    shown.finish(last.as_ref());
-    Ok(last)
+}
+
+async fn updates(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Progress>, Status> {
+    let request = v1::WatchRequest { run: run.as_str().to_owned() };
+    client.runs.watch(request).await.map(tonic::Response::into_inner)
+}
+
+/// Tries to follow the run again until the coordinator is back. An error says why that was given up.
+async fn wait_for(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Progress>, String> {
+    let began = Instant::now();
+    loop {
+        tokio::time::sleep(BETWEEN_TRIES).await;
+        match updates(client, run).await {
+            Ok(updates) => return Ok(updates),
+            Err(status) if status.code() != tonic::Code::Unavailable || began.elapsed() >= PATIENCE => {
+                return Err(reason(Some(&status)));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn reason(status: Option<&Status>) -> String {
+    status.map(Status::message).filter(|text| !text.is_empty()).unwrap_or("the connection was closed").to_owned()
 }
 
 /// Asks for the numbers and every trial, writes the run's files, and prints the summary.

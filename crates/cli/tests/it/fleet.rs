@@ -94,6 +94,30 @@ fn a_run_can_be_listed_cancelled_and_resumed_on_a_coordinator() {
 }
 
 #[test]
+fn a_coordinator_that_is_started_again_is_waited_for() {
+    let place = Place::new();
+    place.write("gabfest.yaml", SETTINGS);
+    let (mut coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let _worker = place.start(&["worker", "--coordinator", &address, "--slots", "4", "--config", "gabfest.yaml"]);
+    let eliza = format!("{}/eliza", scenarios());
+    let mut submit =
+        place.start(&["submit", &eliza, "--coordinator", &address, "--repeats", "4", "--watch", "--out", "out"]);
+    std::thread::sleep(Duration::from_secs(2));
+    coordinator.signal("TERM");
+    assert_eq!(coordinator.wait(Duration::from_secs(20)), 0);
+    let listed = place.run(&["runs", "--coordinator", &address]);
+    assert_eq!(listed.code, 3, "nobody answers in between");
+    let listen = address.trim_start_matches("http://");
+    let (_coordinator, _) = place.serve(&["coordinator", "--listen", listen, "--data", "data"]);
+    let code = submit.wait(Duration::from_secs(90));
+    assert!([0, 1].contains(&code), "{code}");
+    let report = place.json("out/report.json");
+    assert_eq!(report["run"]["state"], "finished");
+    assert_eq!(report["summary"]["trials"]["not_started"], 0);
+    assert_eq!(report["summary"]["attempts"]["lost"], 0, "the worker kept what it held");
+}
+
+#[test]
 fn a_coordinator_that_does_not_answer_is_a_clear_error() {
     let place = Place::new();
     let submitted = place.run(&["submit", &scenarios(), "--coordinator", "http://127.0.0.1:9"]);

@@ -1,0 +1,253 @@
+"""Starts what compose.yaml says as processes: the same commands, variables, mounts and names, in containers without an engine.
+
+    compose.py BINARY PLACE    inside a network of its own: `unshare --net`, or `unshare --map-root-user --net`
+
+gabfest's services run from the image's files. Prometheus is that of this machine with the very configuration, Rotel stands in for
+the collector; Jaeger and Grafana, which no package carries, are left out. One thing is changed: all containers share a network, so
+each has an address of its own, and 0.0.0.0 becomes that address. While the run goes on, the coordinator is stopped and started
+again, and a worker is drained.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+import yaml
+
+import names
+from container import Container, of_image, of_machine, own, until
+from image import Image
+
+DEPLOY = pathlib.Path(__file__).parent.parent
+# Planted as a key: it must be nowhere but in the worker's environment.
+CANARY = "sk-canary-5f2d8c61b7a94e03"
+PROMETHEUS_PORT = 9090
+
+
+class Topology:
+    def __init__(self, binary: pathlib.Path, place: pathlib.Path):
+        self.place = place
+        text = (DEPLOY / "compose.yaml").read_text()
+        self.services = yaml.safe_load(interpolate(text, {"MODEL_KEY": CANARY}))["services"]
+        (place / "tree").mkdir()
+        image = Image(DEPLOY / "Dockerfile", binary, place / "tree")
+        etc = place / "etc"
+        etc.mkdir()
+        (etc / "resolv.conf").write_text(f"nameserver {names.ADDRESS}\n")
+        (etc / "hosts").write_text("127.0.0.1 localhost\n")
+        self.image, self.machine, self.entrypoint = of_image(image, etc), of_machine(etc), image.entrypoint
+        self.volumes: dict[str, pathlib.Path] = {}
+        self.table: dict[str, list[str]] = {}
+        self.containers: dict[str, list[Container]] = {}
+        self.next_address = 1
+
+    def container(self, service: str, program: list[str]) -> Container:
+        """One more replica of a service, not started yet."""
+        said = self.services[service]
+        number = len(self.containers.setdefault(service, []))
+        address = f"127.77.0.{self.next_address}"
+        self.next_address += 1
+        here = lambda value: str(value).replace("0.0.0.0", address)
+        container = Container(
+            name=f"{service}-{number + 1}",
+            address=address,
+            command=[*program, *map(here, said.get("command", []))],
+            environment={name: here(value) for name, value in said.get("environment", {}).items()},
+            mounts=[self.mount(volume) for volume in said.get("volumes", [])],
+            tmpfs=[mount.split(":")[0] for mount in said.get("tmpfs", [])],
+            log=self.place / f"{service}-{number + 1}.log",
+        )
+        if not said["read_only"]:
+            raise SystemExit(f"{service} may write to its image")
+        self.containers[service].append(container)
+        self.table.setdefault(service, []).append(address)
+        return container
+
+    def mount(self, volume: str) -> tuple[pathlib.Path, str, bool]:
+        source, target, *mode = volume.split(":")
+        if not source.startswith("."):
+            folder = self.volumes.setdefault(source, self.place / "volumes" / source)
+            return (folder if folder.exists() else own(folder), target, True)
+        copy = self.place / "mounts" / source.replace("..", "up").replace("/", "_")
+        if not copy.exists():
+            # The image's user may not be able to reach the sources where they are.
+            copy.parent.mkdir(exist_ok=True)
+            original = DEPLOY / source
+            shutil.copytree(original, copy) if original.is_dir() else shutil.copy(original, copy)
+        return (copy, target, mode != ["ro"])
+
+    def gabfest(self, service: str) -> list[Container]:
+        """Starts all replicas of a service that runs the image."""
+        count = self.services[service].get("deploy", {}).get("replicas", 1)
+        started = [self.container(service, self.entrypoint) for _ in range(count)]
+        for container in started:
+            container.start(self.image)
+        self.await_health(service)
+        return started
+
+    def await_health(self, service: str) -> None:
+        test = self.services[service].get("healthcheck", {}).get("test")
+        for container in self.containers[service] if test else []:
+            until(f"{container.name} is healthy", 60, lambda: container.run(self.image, test[1:], 10).returncode == 0)
+
+    def prometheus(self) -> Container:
+        container = self.container("prometheus", ["/usr/bin/prometheus"])
+        container.start(self.machine)
+        return container
+
+    def collector(self, agent: pathlib.Path) -> Container:
+        """Rotel, with the address of the collector's configuration. It prints what arrives and sends it nowhere."""
+        ((configuration, _, _),) = [self.mount(volume) for volume in self.services["collector"]["volumes"]]
+        receiver = yaml.safe_load(configuration.read_text())["receivers"]["otlp"]["protocols"]
+        container = self.container("collector", ["/agent"])
+        container.command = ["/agent", "start", "--exporter", "blackhole", "--debug-log-verbosity", "detailed"]
+        for way in ("grpc", "http"):
+            endpoint = receiver[way]["endpoint"].replace("0.0.0.0", container.address)
+            container.command += [f"--otlp-{way}-endpoint", endpoint]
+        for signal in ("traces", "metrics", "logs"):
+            container.command += ["--debug-log", signal]
+        copy = self.place / "rotel-agent"
+        shutil.copy(agent, copy)
+        copy.chmod(0o755)
+        container.mounts, container.tmpfs = [(copy, "/agent", False)], ["/tmp"]
+        container.start(self.machine)
+        return container
+
+    def stop_all(self) -> None:
+        for container in [container for replicas in self.containers.values() for container in replicas]:
+            container.kill()
+
+    def order(self) -> list[str]:
+        """gabfest's services that are started by `up`, those first that others depend on."""
+        ours = [name for name, said in self.services.items() if "build" in said and "profiles" not in said]
+        ordered: list[str] = []
+        while rest := [name for name in ours if name not in ordered]:
+            ready = [name for name in rest if not set(self.services[name].get("depends_on", {})) & set(rest)]
+            ordered += ready or sys.exit(f"the services {rest} wait for each other")
+        return ordered
+
+
+def main(binary: pathlib.Path, place: pathlib.Path) -> None:
+    loopback_up()
+    topology = Topology(binary, place)
+    names.serve(topology.table)
+    try:
+        play(topology)
+    except BaseException:
+        for log in sorted(place.glob("*.log")):
+            print(f"--- the end of {log.name}\n{log.read_text(errors='replace')[-1500:]}", file=sys.stderr)
+        raise
+    finally:
+        topology.stop_all()
+
+
+def play(topology: Topology) -> None:
+    collector = topology.collector(pathlib.Path(sys.prefix) / "lib" / python() / "site-packages/rotel/rotel-agent")
+    prometheus = topology.prometheus()
+    for service in topology.order():
+        topology.gabfest(service)
+    (coordinator,), workers = topology.containers["coordinator"], topology.containers["worker"]
+    submit = topology.container("submit", topology.entrypoint)
+    submit.start(topology.image)
+
+    gabfest = topology.entrypoint[0]
+    listed = lambda: submit.run(topology.image, [gabfest, "runs"], 20).stdout
+    progress = lambda: re.search(r"running\s+([0-9]+)/", listed())
+    done = lambda: int(found[1]) if (found := progress()) else 0
+    until("the first conversations are done", 60, lambda: done() >= 20)
+    if (code := coordinator.stop(seconds_of(topology.services["coordinator"]["stop_grace_period"]))) != 0:
+        raise SystemExit(f"the coordinator ended with {code} after SIGTERM")
+    coordinator.start(topology.image)
+    topology.await_health("coordinator")
+    between = done()
+    if not between:
+        raise SystemExit("the run was over before the coordinator was started again: nothing was shown")
+    until("the run goes on after the coordinator came back", 60, lambda: done() > between + 10)
+    if (code := workers[0].stop(seconds_of(topology.services["worker"]["stop_grace_period"]))) != 0:
+        raise SystemExit(f"a worker ended with {code} after SIGTERM")
+    workers[0].start(topology.image)
+    code = submit.process.wait(150)
+    if code != 0:
+        raise SystemExit(f"submit ended with {code}")
+
+    (report,) = topology.volumes["reports"].glob("gabfest-runs/*/report.json")
+    report = json.loads(report.read_text())
+    trials = report["summary"]["trials"]
+    print(f"run: {trials['planned']} trials, {trials['pass']} passed; coordinator restarted after {between}, one worker drained")
+    if report["run"]["state"] != "finished" or trials["not_started"] != 0:
+        raise SystemExit(f"the run is not complete: {report['run']['state']}, {trials}")
+    if report["summary"]["attempts"]["lost"] != 0:
+        raise SystemExit("a drain and a restart must lose no attempt")
+    for service in topology.order():
+        for container in topology.containers[service]:
+            if not container.running():
+                raise SystemExit(f"{container.name} is not running any more")
+
+    scraped(prometheus, len(workers), trials["planned"])
+    traced(collector)
+    for container in [*workers, coordinator, *topology.containers["mock"]]:
+        if (code := container.stop(30)) != 0:
+            raise SystemExit(f"{container.name} ended with {code} after SIGTERM")
+    hidden(topology)
+
+
+def scraped(prometheus: Container, workers: int, planned: int) -> None:
+    def value(expression: str) -> float:
+        query = urllib.parse.urlencode({"query": expression})
+        with urllib.request.urlopen(f"http://{prometheus.address}:{PROMETHEUS_PORT}/api/v1/query?{query}", timeout=5) as reply:
+            result = json.load(reply)["data"]["result"]
+        return float(result[0]["value"][1]) if result else 0.0
+
+    until("Prometheus reads every worker", 60, lambda: value('sum(up{job="gabfest-worker"})') == workers)
+    until("Prometheus reads the coordinator", 60, lambda: value('sum(up{job="gabfest-coordinator"})') == 1)
+    until("the verdicts are counted", 60, lambda: value("sum(gabfest_trials_done)") == planned)
+    series = value('count({__name__=~"gabfest_.+"})')
+    print(f"metrics: {series:.0f} series of {workers} workers and the coordinator")
+
+
+def traced(collector: Container) -> None:
+    spans = lambda: len(re.findall(r"Span #\d+", collector.log.read_text(errors="replace")))
+    until("spans arrive at the collector", 30, spans)
+    print(f"traces: {spans()} spans at the collector")
+
+
+def hidden(topology: Topology) -> None:
+    """The key that was planted is in no file that any service wrote."""
+    files = [path for path in topology.place.rglob("*") if path.is_file() and topology.place / "tree" not in path.parents]
+    found = [path for path in files if CANARY.encode() in path.read_bytes()]
+    if found:
+        raise SystemExit(f"the planted key is in {', '.join(map(str, found))}")
+    print(f"secrets: the planted key is in none of {len(files)} files (logs, stores, reports, metrics, spans)")
+
+
+def interpolate(text: str, environment: dict[str, str]) -> str:
+    """${NAME:-default}, as compose has it."""
+    return re.sub(r"\$\{([A-Z_]+):-([^}]*)\}", lambda found: environment.get(found[1], found[2]), text)
+
+
+def seconds_of(text: str) -> float:
+    return float(text.removesuffix("s"))
+
+
+def python() -> str:
+    return f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def loopback_up() -> None:
+    """A new network has a loopback device that is down."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        flags = struct.pack("16sh", b"lo", 0x1 | 0x8 | 0x40)
+        fcntl.ioctl(control, 0x8914, flags + bytes(22))
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
