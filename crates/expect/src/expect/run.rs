@@ -178,6 +178,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
         hooks: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution: Execution::Off,
+        tool_server: worker::tool_server::ToolServer::default(),
         now_millis: || 0,
         unsettled: Box::new(|| 0),
     }
