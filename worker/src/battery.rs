@@ -127,6 +127,7 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
         role: Role::UserSim.name().to_owned(),
         turn: number,
         idempotency_key: format!("{}/user_sim/{number}", stage.bench.template.idempotency_key),
+        trace: Some(stage.trace_of_turn(number)),
         ..stage.bench.template.clone()
     };
     let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);
@@ -142,7 +143,8 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
     let mut session = tester.open(start).await.map_err(failed)?;
     let waited = stage.gate().pass().await;
     let asked = Instant::now();
-    let answer = session.say(Exchange { messages: &prompt, turn: number, timeout, cue: None }).await;
+    let trace = Some(stage.trace_of_turn(number));
+    let answer = session.say(Exchange { messages: &prompt, turn: number, timeout, trace, cue: None }).await;
     let started_micros = stage.log().micros_since_start(asked);
     let (call, line) = match answer {
         Ok(reply) => {

@@ -11,11 +11,13 @@ use evaluate::{
 };
 use record::{Role, Scope};
 use scenario::ids::seed_of;
+use telemetry::trace::{Head, ids};
 
 use crate::{
     gate::Gate,
     recorder::{CallLog, Recorded},
     resources::Models,
+    stage::trace_of,
 };
 
 #[derive(Debug)]
@@ -25,6 +27,7 @@ pub(crate) struct Bench {
     pub(crate) gate: Gate,
     pub(crate) template: llm::Context,
     pub(crate) seed: u64,
+    pub(crate) head: Head,
     /// Questions asked so far in this trial.
     pub(crate) questions: AtomicU32,
     /// The number of the last turn.
@@ -60,8 +63,14 @@ impl evaluate::Bench for Bench {
             Scope::Conversation { .. } | Scope::Step { .. } => self.turn.load(Ordering::Relaxed),
         };
         let idempotency_key = format!("{}/judge/{call}", self.template.idempotency_key);
-        let context =
-            llm::Context { role: Role::Judge.name().to_owned(), turn, call, idempotency_key, ..self.template.clone() };
+        let context = llm::Context {
+            role: Role::Judge.name().to_owned(),
+            turn,
+            call,
+            idempotency_key,
+            trace: Some(trace_of(self.head, ids::turn_span(self.head.trace, turn))),
+            ..self.template.clone()
+        };
         (context, seed_of(&[&self.seed.to_le_bytes(), b"judge", &call.to_le_bytes()]))
     }
 }
@@ -86,6 +95,7 @@ mod tests {
             gate: Gate::new(),
             template: llm::Context::default(),
             seed: 7,
+            head: telemetry::Traces::off().head(&scenario::RunId::new("r"), 0, 1),
             questions: AtomicU32::new(0),
             turn: AtomicU32::new(1),
         };

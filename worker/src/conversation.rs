@@ -135,6 +135,7 @@ pub(crate) async fn next_line(
         role: Role::UserSim.name().to_owned(),
         turn: number,
         idempotency_key: format!("{}/user_sim/{number}", stage.bench.template.idempotency_key),
+        trace: Some(stage.trace_of_turn(number)),
         ..stage.bench.template.clone()
     };
     let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);

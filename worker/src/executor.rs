@@ -179,7 +179,7 @@ impl Executor {
                     self.outbox.forget(|attempt| *attempt == ticket.attempt);
                     if error.is_panic() {
                         let failure = Failure::new(FailureKind::Panicked, "a bug of gabfest's own stopped this trial");
-                        self.outbox.ended(&ticket.attempt.run, trial::unplayed(&ticket, Verdict::Error, failure));
+                        trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
                     }
                 }
             }

@@ -246,6 +246,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         execution,
         tool_server: crate::tool_server::ToolServer::default(),
         now_millis: || 0,
+        traces: telemetry::Traces::off(),
         unsettled: Box::new(|| 0),
     }
 }

@@ -19,6 +19,8 @@ pub struct Resources {
     pub tool_server: ToolServer,
     /// Wall time in Unix milliseconds, for the mocks that answer with it.
     pub now_millis: fn() -> i64,
+    /// Where finished trials are told of, if anybody wants traces.
+    pub traces: telemetry::Traces,
     /// What the calls in flight may cost at most, in nano-dollars.
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
 }

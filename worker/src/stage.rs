@@ -17,13 +17,14 @@ use record::{
     turn::{Note, Speaker},
 };
 use scenario::Message;
+use telemetry::trace::{Head, Played, ids};
 use tokio::time::Instant;
 
 use crate::{
     bench::Bench,
     environment::Local,
     gate::Gate,
-    outbox::Outbox,
+    outbox::{Attempt, Outbox},
     recorder::{CallLog, failed_call, micros},
     resources::Resources,
     script::Script,
@@ -39,6 +40,9 @@ pub(crate) struct Stage {
     pub(crate) environment: Local,
     pub(crate) bench: Bench,
     pub(crate) began: Instant,
+    /// The same moment in Unix milliseconds, for those who tell of it elsewhere.
+    began_millis: i64,
+    pub(crate) head: Head,
     pub(crate) turns: Vec<Turn>,
     pub(crate) judgments: Vec<Judgment>,
     pub(crate) latencies: Vec<TurnLatency>,
@@ -70,6 +74,9 @@ impl Stage {
         gate: Gate,
     ) -> Self {
         let began = Instant::now();
+        let began_millis = (resources.now_millis)();
+        let Attempt { run, trial, epoch } = &ticket.attempt;
+        let head = resources.traces.head(run, *trial, *epoch);
         let log = CallLog::new(began);
         let bench = Bench {
             models: resources.models.clone(),
@@ -77,6 +84,7 @@ impl Stage {
             gate: gate.clone(),
             template: template(&ticket, &script),
             seed: ticket.trial.seed,
+            head,
             questions: AtomicU32::new(0),
             turn: AtomicU32::new(0),
         };
@@ -88,6 +96,8 @@ impl Stage {
             environment,
             bench,
             began,
+            began_millis,
+            head,
             turns: Vec::new(),
             judgments: Vec::new(),
             latencies: Vec::new(),
@@ -127,7 +137,8 @@ impl Stage {
             return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
         };
         let asked = Instant::now();
-        let answer = session.say(Exchange { messages, turn: number, timeout, cue }).await;
+        let trace = Some(trace_of(self.head, ids::agent_span(self.head.trace, number)));
+        let answer = session.say(Exchange { messages, turn: number, timeout, trace, cue }).await;
         let started_micros = self.log.micros_since_start(asked);
         let mut turn = Turn {
             number,
@@ -218,6 +229,21 @@ impl Stage {
         self.emitted = self.turns.len();
     }
 
+    /// Tells whoever follows traces what became of it all.
+    pub(crate) fn tell(&self, trial: &record::Trial) {
+        self.resources.traces.trial(
+            self.head,
+            &Played {
+                run: &self.ticket.attempt.run,
+                suite: &self.ticket.scripts.plan().name,
+                case: &self.script.case,
+                began_micros: u64::try_from(self.began_millis).unwrap_or(0).saturating_mul(1_000),
+                trial,
+                turns: &self.turns,
+            },
+        );
+    }
+
     /// Applies checks, one after the other, and keeps what they find.
     pub(crate) async fn judge(&mut self, checks: &[Evaluator], what: Judged<'_>) {
         if checks.is_empty() {
@@ -249,6 +275,11 @@ impl Stage {
     pub(crate) fn remember(&mut self, messages: Vec<Message>) {
         self.session = None;
         self.opening = Some(messages);
+    }
+
+    /// For calls that are made on behalf of a turn, besides the agent's.
+    pub(crate) fn trace_of_turn(&self, number: u32) -> llm::Trace {
+        trace_of(self.head, ids::turn_span(self.head.trace, number))
     }
 
     pub(crate) fn note(&mut self, kind: &str, text: impl Into<String>) {
@@ -362,6 +393,11 @@ pub(crate) fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u
         error: None,
         error_kind: None,
     }
+}
+
+/// What whoever is asked on behalf of a span is told.
+pub(crate) fn trace_of(head: Head, span: u64) -> llm::Trace {
+    llm::Trace { id: head.trace, span, sampled: head.sampled }
 }
 
 fn template(ticket: &Ticket, script: &Script) -> llm::Context {

@@ -8,6 +8,7 @@ use record::{
     verdict::{conclude, invert},
 };
 use scenario::{Action, History, OnFailure, Rule, Step};
+use telemetry::trace::Played;
 
 use crate::{
     battery, conversation,
@@ -32,14 +33,14 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     let script = match ticket.scripts.of_case(ticket.trial.case) {
         Ok(script) => script,
         Err(failure) => {
-            outbox.ended(&ticket.attempt.run, unplayed(&ticket, Verdict::Error, failure));
+            end_unplayed(&ticket, Verdict::Error, failure, &resources, &outbox);
             return;
         }
     };
     if matches!(resources.execution, Execution::Off) && wants_execution(&script) {
         let message = "the scenario runs programs, which the worker's operator has not allowed (--allow-exec)";
         let failure = Failure::new(FailureKind::ExecutionNotAllowed, message);
-        outbox.ended(&ticket.attempt.run, unplayed(&ticket, Verdict::Skipped, failure));
+        end_unplayed(&ticket, Verdict::Skipped, failure, &resources, &outbox);
         return;
     }
     let run = ticket.attempt.run.clone();
@@ -51,11 +52,32 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     stage.settle();
     stage.emit_all();
     stage.environment.teardown().await;
-    outbox.ended(&run, conclusion(stage, broken));
+    let trial = conclusion(&stage, broken);
+    stage.tell(&trial);
+    outbox.ended(&run, trial);
+}
+
+/// Ends a trial of which nothing was played, or nothing is left.
+pub(crate) fn end_unplayed(
+    ticket: &Ticket,
+    verdict: Verdict,
+    failure: Failure,
+    resources: &Resources,
+    outbox: &Outbox,
+) {
+    let Attempt { run, trial: number, epoch } = &ticket.attempt;
+    let trial = unplayed(ticket, verdict, failure);
+    let plan = ticket.scripts.plan();
+    if let Some(case) = plan.case(ticket.trial.case) {
+        let began_micros = u64::try_from((resources.now_millis)()).unwrap_or(0).saturating_mul(1_000);
+        let played = Played { run, suite: &plan.name, case: &case, began_micros, trial: &trial, turns: &[] };
+        resources.traces.trial(resources.traces.head(run, *number, *epoch), &played);
+    }
+    outbox.ended(run, trial);
 }
 
 /// A trial of which nothing was played.
-pub(crate) fn unplayed(ticket: &Ticket, verdict: Verdict, failure: Failure) -> Trial {
+fn unplayed(ticket: &Ticket, verdict: Verdict, failure: Failure) -> Trial {
     Trial::unplayed(&ticket.trial, ticket.attempt.epoch, verdict, failure)
 }
 
@@ -146,7 +168,7 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
     Ok(())
 }
 
-fn conclusion(stage: Stage, broken: Option<Failure>) -> Trial {
+fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     let scenario = &stage.script.scenario;
     let (mut verdict, mut failure) = conclude(scenario.strategy, scenario.required_score, &stage.judgments, broken);
     if scenario.expect_failure {

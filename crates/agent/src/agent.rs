@@ -68,6 +68,8 @@ pub struct Exchange<'a> {
     /// From 1, over the trial.
     pub turn: u32,
     pub timeout: Duration,
+    /// For agents that trace what they do.
+    pub trace: Option<llm::Trace>,
     /// For the mock agent; real agents must never see it.
     pub cue: Option<&'a Arc<llm::Cue>>,
 }

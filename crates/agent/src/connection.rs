@@ -96,6 +96,7 @@ impl Session for Conversation {
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<Reply, Error> {
         let context = &mut self.request.context;
         context.turn = exchange.turn;
+        context.trace = exchange.trace;
         context.call = 0;
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
         self.request.timeout = Some(exchange.timeout).filter(|_| !self.takes_its_time);

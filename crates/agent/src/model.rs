@@ -124,6 +124,7 @@ impl Session for ModelSession {
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<Reply, Error> {
         let context = &mut self.request.context;
         context.turn = exchange.turn;
+        context.trace = exchange.trace;
         context.call = 0;
         context.cue = exchange.cue.cloned();
         context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);

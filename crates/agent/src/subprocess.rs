@@ -195,7 +195,9 @@ impl llm::Model for Conversation {
         line.remove("session");
         let id = format!("{}/{}", request.context.idempotency_key, request.context.try_number);
         line.insert("id".to_owned(), id.clone().into());
-        line.insert("traceparent".to_owned(), headers::traceparent(&request.context).into());
+        if let Some(trace) = request.context.trace {
+            line.insert("traceparent".to_owned(), headers::traceparent(trace).into());
+        }
         let mut line = Value::Object(line).to_string();
         line.push('\n');
         let mut answers = self.process.ask(&id, line.as_bytes()).await.map_err(|why| self.gone(why))?;

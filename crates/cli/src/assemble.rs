@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use llm::{endpoint::Endpoint, retry::Policy};
+use telemetry::{Traces, trace::Endpoint as Place};
 use worker::{
     Models, Resources,
     environment::{Execution, database, execution::Limits},
@@ -22,9 +23,14 @@ use crate::{
 };
 
 /// Builds every agent and model that the settings define, and one more agent for each address.
-pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capacity) -> anyhow::Result<Resources> {
+pub(crate) async fn resources(
+    read: &Read,
+    addresses: &[String],
+    capacity: &Capacity,
+    traces: Traces,
+) -> anyhow::Result<Resources> {
     let settings = &read.settings;
-    let mut endpoints = Endpoints { settings, opened: BTreeMap::new() };
+    let mut endpoints = Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() };
     let mut agents = BTreeMap::new();
     let mock = agent::Settings {
         kind: agent::settings::Kind::Mock,
@@ -62,6 +68,7 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
             }
         };
         let model = endpoints.open(endpoint)?.model(Policy::agent());
+        endpoints.is_agent(endpoint, &name);
         agents.insert(name.clone(), agent::build(&name, &agent, model));
     }
     for address in addresses {
@@ -88,7 +95,8 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
     execution.check().await.map_err(|why| {
         usage(anyhow!("programs cannot be run in a sandbox here: {why}\nhint: install bubblewrap, or say --allow-exec=host for scenarios that you trust"))
     })?;
-    let opened: Vec<Arc<Endpoint>> = endpoints.opened.into_values().collect();
+    let (opened, places) = (endpoints.opened, endpoints.places);
+    let opened: Vec<Arc<Endpoint>> = opened.into_values().collect();
     Ok(Resources {
         agents,
         models,
@@ -97,6 +105,7 @@ pub(crate) async fn resources(read: &Read, addresses: &[String], capacity: &Capa
         execution,
         tool_server: tool_server(settings, capacity)?,
         now_millis: clock::now_millis,
+        traces: traces.with_endpoints(places),
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
     })
 }
@@ -147,6 +156,8 @@ fn hide(agent: &agent::Settings) -> anyhow::Result<()> {
 struct Endpoints<'a> {
     settings: &'a Settings,
     opened: BTreeMap<String, Arc<Endpoint>>,
+    /// Where they are, for traces; agents are here under their own names.
+    places: BTreeMap<String, Place>,
 }
 
 impl Endpoints<'_> {
@@ -171,7 +182,28 @@ impl Endpoints<'_> {
         let endpoint = Endpoint::open(name, settings).context("failed to set up an endpoint").map_err(usage)?;
         let endpoint = Arc::new(endpoint);
         self.opened.insert(name.to_owned(), Arc::clone(&endpoint));
+        self.places.insert(name.to_owned(), place(settings));
         Ok(endpoint)
+    }
+
+    /// Calls to an agent are told under its name, and the agent is where its endpoint is.
+    fn is_agent(&mut self, endpoint: &str, agent: &str) {
+        if let Some(place) = self.places.get(endpoint).cloned() {
+            self.places.entry(agent.to_owned()).or_insert(place);
+        }
+    }
+}
+
+fn place(settings: &llm::endpoint::Settings) -> Place {
+    let url: Option<http::Uri> = settings.url.as_deref().and_then(|url| url.parse().ok());
+    let url = url.as_ref();
+    let usual_port = |scheme: &str| if scheme == "https" { 443 } else { 80 };
+    Place {
+        // The convention's word for whoever speaks OpenAI's protocol.
+        provider: if settings.kind == llm::endpoint::Kind::Mock { MOCK } else { "openai" }.to_owned(),
+        model: settings.model.clone(),
+        address: url.and_then(|url| url.host()).map(ToOwned::to_owned),
+        port: url.and_then(|url| url.port_u16().or_else(|| url.scheme_str().map(usual_port))),
     }
 }
 

@@ -16,6 +16,7 @@ mod knowledge_base;
 mod log;
 mod mock;
 mod models;
+mod observed;
 mod plan;
 mod progress;
 mod qnamaker;

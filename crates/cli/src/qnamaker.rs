@@ -43,7 +43,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     }
     let read = settings(&args);
     let capacity = Capacity::default();
-    let resources = assemble::resources(&read, &[], &capacity).await?;
+    let resources = assemble::resources(&read, &[], &capacity, telemetry::Traces::off()).await?;
     // What was asked and answered is in the result; nothing else of the run is kept.
     let kept = tempfile::tempdir().context("failed to make a temporary folder")?;
     let run = clock::new_run_id();

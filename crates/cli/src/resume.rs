@@ -10,6 +10,7 @@ use crate::{
     embedded::{self, Embedded},
     exit::{Exit, usage},
     follow::{self, OnInterrupt},
+    observed::{self, Observed},
     plan, remote, run,
     run_folder::RunFolder,
     settings,
@@ -32,13 +33,20 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let (run, plan) = embedded::only_run(&store).await?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.into_iter().filter(|name| plan::is_address(name)).collect();
-    let resources = assemble::resources(&read, &addresses, &args.capacity).await?;
-    let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
-    let reply = ask(embedded.client(), &run).await?;
-    say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
-    let hurry = embedded.hurry();
-    let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await?;
-    run::finish(embedded, &run, &folder, args.quiet, last.as_ref()).await
+    let observed = Observed::start("gabfest", &observed::instance())?;
+    let played = async {
+        let resources = assemble::resources(&read, &addresses, &args.capacity, observed.traces()).await?;
+        let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
+        let reply = ask(embedded.client(), &run).await?;
+        say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
+        let hurry = embedded.hurry();
+        let interrupt = OnInterrupt::StopTheRun(&hurry);
+        let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
+        run::finish(embedded, &run, &folder, args.quiet, last.as_ref()).await
+    };
+    let exit = played.await;
+    observed.end().await;
+    exit
 }
 
 async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::ResumeReply> {

@@ -11,7 +11,9 @@ use crate::{
     embedded::{self, Embedded},
     exit::Exit,
     follow::{self, OnInterrupt},
-    log, plan,
+    log,
+    observed::{self, Observed},
+    plan,
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
@@ -26,10 +28,16 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         return Ok(Exit::Held);
     }
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let resources = assemble::resources(&read, &addresses, &args.capacity).await?;
-    let run = clock::new_run_id();
-    let folder = RunFolder::create(&run, args.output.out.as_deref())?;
-    play(plan, (resources, slots), &run, &folder, args.output.quiet, args.log).await
+    let observed = Observed::start("gabfest", &observed::instance())?;
+    let played = async {
+        let resources = assemble::resources(&read, &addresses, &args.capacity, observed.traces()).await?;
+        let run = clock::new_run_id();
+        let folder = RunFolder::create(&run, args.output.out.as_deref())?;
+        play(plan, (resources, slots), &run, &folder, args.output.quiet, args.log).await
+    };
+    let exit = played.await;
+    observed.end().await;
+    exit
 }
 
 /// Plays a plan in this process and reports into the run's folder.

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args, clock,
     exit::{Exit, usage},
+    observed::{self, Observed},
     signals::Interrupts,
     stdout,
 };
@@ -29,6 +30,7 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
     stdout::line(&format!("coordinator at http://{address}, runs in {}", args.data.display()))?;
+    let observed = Observed::start("gabfest-coordinator", &observed::instance())?;
     let drain = CancellationToken::new();
     let interrupts = Interrupts::listen();
     let draining = drain.clone();
@@ -44,6 +46,7 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
     let incoming = TcpListenerStream::new(listener);
     let served = router.serve_with_incoming_shutdown(incoming, drain.clone().cancelled_owned());
     let (served, ()) = tokio::join!(served, coordinator.run(drain));
+    observed.end().await;
     served.context("failed to serve")?;
     Ok(Exit::Held)
 }

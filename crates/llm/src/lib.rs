@@ -18,4 +18,4 @@ pub mod retry;
 mod time_limit;
 
 pub use error::Error;
-pub use model::{Context, Cue, Message, Model, Reply, Request, Task, Timing, Usage};
+pub use model::{Context, Cue, Message, Model, Reply, Request, Task, Timing, Trace, Usage};

@@ -102,8 +102,19 @@ pub struct Context {
     pub tools_url: String,
     /// The same tools as a server of the Model Context Protocol.
     pub mcp_url: String,
+    /// Where whoever asks tells of this call in traces.
+    pub trace: Option<Trace>,
     /// For the mock model in this process only: no server ever sees it.
     pub cue: Option<Arc<Cue>>,
+}
+
+/// A place in a trace, as W3C Trace Context has it: what a server traces of its own hangs below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trace {
+    pub id: u128,
+    pub span: u64,
+    /// Whether the trace is kept, as far as that is known before its end.
+    pub sampled: bool,
 }
 
 /// What an agent that does as the scenario expects would answer. The mock agent answers so where it is drawn to

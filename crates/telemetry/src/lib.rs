@@ -1,10 +1,13 @@
 //! What a process tells of itself: logs, OpenTelemetry, and the redactor that every sink passes.
 //!
 //! [`logs`] sets up what a process says on stderr; [`otel`] sends spans, metrics and log records to a collector where
-//! one is named; [`redact()`] keeps keys out of all that leaves the process.
+//! one is named; [`trace`] makes the spans; [`redact()`] keeps keys out of all that leaves the process.
 
 pub mod logs;
+pub mod names;
 pub mod otel;
 pub mod redact;
+pub mod trace;
 
 pub use redact::{Redactor, redact, register};
+pub use trace::Traces;

@@ -58,7 +58,7 @@ fn start() -> Start {
 
 async fn say(session: &mut dyn Session, turn: u32, text: &str) -> Result<crate::Reply, Error> {
     let message = Message::user(text);
-    session.say(Exchange { messages: &[message], turn, timeout: Duration::from_secs(30), cue: None }).await
+    session.say(Exchange { messages: &[message], turn, timeout: Duration::from_secs(30), trace: None, cue: None }).await
 }
 
 fn words(request: &llm::Request) -> Vec<(Speaker, &str)> {
@@ -183,7 +183,10 @@ async fn images_are_shown_with_the_text() {
     let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
     let parts = vec![Part::Text("What is it?".to_owned()), Part::Image("https://example.test/cat.png".to_owned())];
     let message = Message { speaker: message::Speaker::User, parts };
-    session.say(Exchange { messages: &[message], turn: 1, timeout: Duration::from_secs(1), cue: None }).await.unwrap();
+    session
+        .say(Exchange { messages: &[message], turn: 1, timeout: Duration::from_secs(1), trace: None, cue: None })
+        .await
+        .unwrap();
     let asked = model.asked.lock().unwrap();
     assert_eq!(asked[0].messages[0].content, "What is it?");
     assert_eq!(asked[0].messages[0].images, ["https://example.test/cat.png"]);

@@ -47,7 +47,12 @@ pub(crate) async fn say_within(
     text: &str,
     timeout: Duration,
 ) -> Result<Reply, agent::Error> {
-    session.say(Exchange { messages: &[Message::user(text)], turn, timeout, cue: None }).await
+    session.say(Exchange { messages: &[Message::user(text)], turn, timeout, trace: Some(trace(turn)), cue: None }).await
+}
+
+/// A trace a conversation, a span a turn.
+pub(crate) fn trace(turn: u32) -> llm::Trace {
+    llm::Trace { id: 42, span: turn.into(), sampled: true }
 }
 
 /// The text of a reply, or the kind of the error with a part of its message.

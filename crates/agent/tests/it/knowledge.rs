@@ -56,7 +56,7 @@ async fn ask(agent: &dyn Agent, question: &str, filters: &[(&str, &str)]) -> Res
     };
     let messages = [Message::user(question)];
     let timeout = std::time::Duration::from_secs(10);
-    agent.open(start).await?.say(Exchange { messages: &messages, turn: 1, timeout, cue: None }).await
+    agent.open(start).await?.say(Exchange { messages: &messages, turn: 1, timeout, trace: None, cue: None }).await
 }
 
 #[tokio::test]

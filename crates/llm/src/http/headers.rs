@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
-use sha2::{Digest as _, Sha256};
 
-use crate::Context;
+use crate::{Context, model::Trace};
 
 /// The same for every try of a call, so that a server can recognise a repeated one.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -55,39 +54,29 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
     if context.try_number > 0 {
         headers.insert(TRY, context.try_number.into());
     }
-    if !context.conversation.is_empty() {
-        let value = HeaderValue::from_str(&traceparent(context)).expect("hexadecimal digits are a header");
+    if let Some(trace) = context.trace {
+        let value = HeaderValue::from_str(&traceparent(trace)).expect("hexadecimal digits are a header");
         headers.insert(TRACEPARENT, value);
     }
 }
 
-/// The trace of a call: one trace for a conversation of a run, one span for each try of a call in it.
-///
-/// A function of the names alone, so that a trace can be found again from a report; sampled, as the calls of a test
-/// are those that somebody will want to look at.
+/// A place in a trace as the header has it.
 #[must_use]
-pub fn traceparent(context: &Context) -> String {
-    let trace = digest(&[&context.run, &context.conversation]);
-    let call = format!("{}/{}/{}", context.turn, context.call, context.try_number);
-    let span = digest(&[&context.run, &context.conversation, &context.role, &call]);
-    // All zeros would mean that there is none; one bit keeps that from happening.
-    format!("00-{:032x}-{:016x}-01", trace | 1, (span as u64) | 1)
+pub fn traceparent(trace: Trace) -> String {
+    format!("00-{:032x}-{:016x}-{:02x}", trace.id, trace.span, u8::from(trace.sampled))
+}
+
+fn read_traceparent(text: &str) -> Option<Trace> {
+    let mut parts = text.split('-').skip(1);
+    let id = u128::from_str_radix(parts.next()?, 16).ok()?;
+    let span = u64::from_str_radix(parts.next()?, 16).ok()?;
+    let flags = u8::from_str_radix(parts.next()?, 16).ok()?;
+    Some(Trace { id, span, sampled: flags & 1 == 1 })
 }
 
 /// Whether gabfest writes this header itself.
 pub(super) fn is_ours(name: &HeaderName) -> bool {
     *name == IDEMPOTENCY_KEY || *name == TRACEPARENT || name.as_str().starts_with("x-gabfest-")
-}
-
-fn digest(parts: &[&str]) -> u128 {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        // The length keeps ("ab", "c") and ("a", "bc") apart.
-        hasher.update((part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    let digest = hasher.finalize();
-    u128::from_be_bytes(digest[..16].try_into().expect("SHA-256 has 32 bytes"))
 }
 
 /// What [`write()`] wrote; what is missing or cannot be read is empty.
@@ -107,6 +96,7 @@ pub fn read(headers: &HeaderMap) -> Context {
         try_number: number(TRY),
         tools_url: text(TOOLS_URL),
         mcp_url: text(MCP_URL),
+        trace: read_traceparent(&text(TRACEPARENT)),
         cue: None,
     }
 }
@@ -168,6 +158,7 @@ mod tests {
             try_number: 2,
             tools_url: "http://127.0.0.1:1/t/x/tools".into(),
             mcp_url: String::new(),
+            trace: Some(Trace { id: 0xabc, span: 0xdef, sampled: text.len() % 2 == 0 }),
             cue: None,
         }
     }
@@ -183,16 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_one_trace() {
-        let first = context("a");
-        let again = Context { try_number: 3, ..first.clone() };
-        let other = Context { conversation: "d".into(), ..first.clone() };
-        let [one, two, three] = [&first, &again, &other].map(traceparent);
-        assert_eq!((one.len(), &one[..3], &one[52..]), (55, "00-", "-01"), "{one}");
-        assert_eq!(one, traceparent(&first));
-        assert_eq!(one[3..35], two[3..35]);
-        assert_ne!(one[36..52], two[36..52]);
-        assert_ne!(one[3..35], three[3..35]);
+    fn a_trace_is_told_as_the_standard_says() {
+        for (sampled, expected) in [
+            (true, "00-0000000000000000000000000000002a-0000000000000007-01"),
+            (false, "00-0000000000000000000000000000002a-0000000000000007-00"),
+        ] {
+            let trace = Trace { id: 42, span: 7, sampled };
+            assert_eq!(traceparent(trace), expected);
+            assert_eq!(read_traceparent(expected), Some(trace));
+        }
+        for text in ["", "00", "00-xyz-1-01", "00-1-2"] {
+            assert_eq!(read_traceparent(text), None, "{text}");
+        }
+        let mut headers = HeaderMap::new();
+        write(&Context { trace: None, ..context("a") }, &mut headers);
+        assert!(!headers.contains_key(TRACEPARENT));
     }
 
     #[test]

@@ -5,8 +5,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use opentelemetry_sdk::{Resource, logs::SdkLoggerProvider, metrics::SdkMeterProvider};
 use tokio::{runtime::Handle, sync::watch};
 
+use crate::Traces;
+
 use super::{
     Config, Dropped, MetricExporter, Service,
+    clean::CleanProvider,
     exporter::{LogExporter, SpanExporter},
     records::Records,
     resource::resource,
@@ -35,7 +38,7 @@ pub struct Telemetry {
     spans: Option<Arc<Spans>>,
     records: Option<SdkLoggerProvider>,
     metrics: Option<MetricExporter>,
-    metric_interval: Duration,
+    config: Config,
     meters: Option<SdkMeterProvider>,
     over: watch::Sender<bool>,
 }
@@ -83,8 +86,8 @@ impl Telemetry {
         if let Some(records) = &records {
             crate::logs::export(records);
         }
-        let metric_interval = config.metric_interval;
-        Ok(Self { resource, dropped, spans, records, metrics, metric_interval, meters: None, over })
+        let config = config.clone();
+        Ok(Self { resource, dropped, spans, records, metrics, config, meters: None, over })
     }
 
     /// The attributes that metrics share with everything else.
@@ -100,7 +103,7 @@ impl Telemetry {
 
     #[must_use]
     pub fn metric_interval(&self) -> Duration {
-        self.metric_interval
+        self.config.metric_interval
     }
 
     /// Ends with everything else, after a last export.
@@ -113,10 +116,10 @@ impl Telemetry {
         Arc::clone(&self.dropped)
     }
 
-    /// `None` where no spans are wanted.
+    /// Where finished trials and runs are given to be exported.
     #[must_use]
-    pub fn spans(&self) -> Option<Arc<Spans>> {
-        self.spans.clone()
+    pub fn traces(&self) -> Traces {
+        Traces::new(&self.config, self.spans.clone(), self.records.clone().map(CleanProvider))
     }
 
     /// Sends what waits and ends. A collector that hangs delays this by two seconds at most.

@@ -65,6 +65,7 @@ impl House {
             execution: Execution::Off,
             tool_server: Default::default(),
             now_millis: || 0,
+            traces: telemetry::Traces::off(),
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
         };
         let config = worker::Config { name: "hired".to_owned(), slots, timing: Timing::default() };

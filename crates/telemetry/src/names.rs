@@ -1,0 +1,141 @@
+//! What OpenTelemetry's conventions call things: the attributes of spans and metrics, in one place.
+//!
+//! The GenAI names are those of `open-telemetry/semantic-conventions-genai` as it was in autumn 2026: it has status
+//! *Development* and no release yet, so they are written here and not taken from a library that marks them as moved.
+//! `test.*`, `server.*`, `session.*` and `error.*` are those of semantic conventions 1.42.0.
+
+use record::Role;
+
+pub const OPERATION: &str = "gen_ai.operation.name";
+pub const PROVIDER: &str = "gen_ai.provider.name";
+pub const REQUEST_MODEL: &str = "gen_ai.request.model";
+pub const TOKEN_TYPE: &str = "gen_ai.token.type";
+pub const ERROR_TYPE: &str = "error.type";
+
+/// On whose behalf a model is asked: no convention has a word for it.
+pub const ROLE: &str = "gabfest.role";
+
+pub const RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+/// In seconds.
+pub const TIME_TO_FIRST_CHUNK: &str = "gen_ai.response.time_to_first_chunk";
+pub const CONVERSATION: &str = "gen_ai.conversation.id";
+pub const AGENT: &str = "gen_ai.agent.name";
+pub const TOOL_NAME: &str = "gen_ai.tool.name";
+pub const TOOL_CALL: &str = "gen_ai.tool.call.id";
+pub const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
+pub const TOOL_RESULT: &str = "gen_ai.tool.call.result";
+pub const INPUT_MESSAGES: &str = "gen_ai.input.messages";
+pub const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
+pub const EVALUATION: &str = "gen_ai.evaluation.result";
+pub const EVALUATION_NAME: &str = "gen_ai.evaluation.name";
+pub const EVALUATION_SCORE: &str = "gen_ai.evaluation.score.value";
+pub const EVALUATION_LABEL: &str = "gen_ai.evaluation.score.label";
+pub const EVALUATION_EXPLANATION: &str = "gen_ai.evaluation.explanation";
+pub const SERVER_ADDRESS: &str = "server.address";
+pub const SERVER_PORT: &str = "server.port";
+pub const SESSION: &str = "session.id";
+pub const SUITE: &str = "test.suite.name";
+pub const RUN_STATUS: &str = "test.suite.run.status";
+pub const CASE: &str = "test.case.name";
+pub const CASE_STATUS: &str = "test.case.result.status";
+
+/// Ours, where no convention has a word. The role of a call is [`ROLE`].
+pub const RUN: &str = "gabfest.run";
+pub const TRIAL: &str = "gabfest.trial";
+pub const EPOCH: &str = "gabfest.epoch";
+pub const SEED: &str = "gabfest.seed";
+pub const REPEAT: &str = "gabfest.repeat";
+pub const PERSONA: &str = "gabfest.persona";
+pub const COMBINATION: &str = "gabfest.combination";
+/// Followed by the axis' path.
+pub const PARAMETER: &str = "gabfest.parameter.";
+pub const VERDICT: &str = "gabfest.verdict";
+pub const FAILURE: &str = "gabfest.failure.kind";
+pub const BLAME: &str = "gabfest.failure.blame";
+pub const STRATEGY: &str = "gabfest.strategy";
+pub const TERMINATION: &str = "gabfest.termination";
+pub const TURNS: &str = "gabfest.turns";
+pub const TURN: &str = "gabfest.turn";
+pub const STEP: &str = "gabfest.step";
+pub const SPEAKER: &str = "gabfest.speaker";
+/// The agent's latency in seconds, without waits for permits.
+pub const TURN_LATENCY: &str = "gabfest.turn.latency";
+pub const EXIT_CODE: &str = "gabfest.exit_code";
+pub const ENDPOINT: &str = "gabfest.endpoint";
+/// For a permit, in seconds, beside the span's time and not in it.
+pub const WAIT: &str = "gabfest.wait";
+/// For a connection, in seconds, beside the span's time and not in it.
+pub const CONNECT: &str = "gabfest.connect";
+pub const TRIES: &str = "gabfest.tries";
+pub const LOST_TRIES: &str = "gabfest.lost_tries";
+pub const COST: &str = "gabfest.cost.usd";
+pub const TOOL_EVENT: &str = "gabfest.tool_call";
+pub const CHECK: &str = "gabfest.check";
+pub const CHECK_REQUIRED: &str = "gabfest.check.required";
+pub const CHECK_LINE: &str = "gabfest.check.line";
+/// Followed by a verdict in small letters: how many trials of a run ended so.
+pub const TRIALS: &str = "gabfest.trials.";
+pub const PLANNED: &str = "gabfest.trials.planned";
+
+/// The variable that asks for names that are newer than what most dashboards know.
+pub const OPT_IN: &str = "OTEL_SEMCONV_STABILITY_OPT_IN";
+/// What it must list.
+const LATEST: &str = "gen_ai_latest_experimental";
+
+/// Which GenAI names are used where the newest differ from those that are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Conventions {
+    #[default]
+    Usual,
+    Latest,
+}
+
+impl Conventions {
+    /// Of the value of [`OPT_IN`]: a list with commas.
+    #[must_use]
+    pub fn read(listed: Option<&str>) -> Self {
+        let latest = listed.is_some_and(|listed| listed.split(',').any(|word| word.trim() == LATEST));
+        if latest { Self::Latest } else { Self::Usual }
+    }
+}
+
+/// The `gen_ai.operation.name` of a call.
+#[must_use]
+pub fn operation(role: Role) -> &'static str {
+    match role {
+        Role::Agent => "invoke_agent",
+        Role::UserSim | Role::Judge => "chat",
+        Role::Scorer => "embeddings",
+    }
+}
+
+/// The `gen_ai.provider.name` of a call. gabfest asks models as OpenAI's API is asked, which the conventions call
+/// `openai`, whoever answers; an agent may be anything.
+#[must_use]
+pub fn provider(role: Role) -> &'static str {
+    match role {
+        Role::Agent => "_OTHER",
+        Role::UserSim | Role::Judge | Role::Scorer => "openai",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_names_are_used_only_when_asked_for() {
+        for (listed, expected) in [
+            (None, Conventions::Usual),
+            (Some(""), Conventions::Usual),
+            (Some("http"), Conventions::Usual),
+            (Some("gen_ai_latest_experimental"), Conventions::Latest),
+            (Some("http, gen_ai_latest_experimental"), Conventions::Latest),
+            (Some("gen_ai_latest_experimental_2"), Conventions::Usual),
+        ] {
+            assert_eq!(Conventions::read(listed), expected, "{listed:?}");
+        }
+    }
+}

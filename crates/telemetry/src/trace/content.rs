@@ -1,0 +1,54 @@
+//! What was said, as the JSON of the GenAI conventions. Only made where an operator asked for it.
+
+use record::{Turn, turn::ToolCall};
+use serde_json::{Value, json};
+
+use super::texts::Texts;
+
+/// What the user said in a turn.
+pub(super) fn input(turn: &Turn, texts: &Texts) -> String {
+    let part = json!({ "type": "text", "content": texts.long_text(&turn.user) });
+    json!([{ "role": "user", "parts": [part] }]).to_string()
+}
+
+/// What the agent answered; `None` where nothing came.
+pub(super) fn output(turn: &Turn, failed: bool, texts: &Texts) -> Option<String> {
+    let mut parts: Vec<Value> = Vec::new();
+    let mut left = texts.most_bytes();
+    if let Some(text) = turn.agent.as_deref().filter(|text| !text.is_empty()) {
+        parts.push(json!({ "type": "text", "content": texts.long_text(text) }));
+    }
+    let has_text = !parts.is_empty();
+    for call in &turn.tool_calls {
+        for part in tool_parts(call, texts) {
+            let size = part.to_string().len();
+            if size > left {
+                break;
+            }
+            left -= size;
+            parts.push(part);
+        }
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    // Records do not keep the provider's own word for it.
+    let finish_reason = match (failed, has_text) {
+        (true, _) => "error",
+        (false, true) => "stop",
+        (false, false) => "tool_call",
+    };
+    Some(json!([{ "role": "assistant", "parts": parts, "finish_reason": finish_reason }]).to_string())
+}
+
+fn tool_parts(call: &ToolCall, texts: &Texts) -> Vec<Value> {
+    let arguments = texts.long_text(&call.arguments);
+    let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
+    let id = texts.short_text(&call.id);
+    let name = texts.short_text(&call.name);
+    let mut parts = vec![json!({ "type": "tool_call", "id": id, "name": name, "arguments": arguments })];
+    if let Some(result) = &call.result {
+        parts.push(json!({ "type": "tool_call_response", "id": id, "response": texts.long_text(result) }));
+    }
+    parts
+}

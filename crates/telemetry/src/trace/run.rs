@@ -1,0 +1,71 @@
+//! A run itself, as one span in a trace of its own: what its trials' traces link to.
+
+use opentelemetry::{
+    KeyValue,
+    trace::{SpanKind, Status},
+};
+use record::{
+    Summary,
+    summary::{RunState, RunVerdict},
+};
+
+use super::{
+    ids,
+    span::{Span, Times, integer},
+    texts::Texts,
+};
+use crate::names;
+
+/// What a coordinator knows of a run when it ends.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedRun<'a> {
+    pub summary: &'a Summary,
+    /// Unix milliseconds.
+    pub started_at: i64,
+    pub ended_at: i64,
+}
+
+pub(super) fn span(ended: &EndedRun<'_>, texts: &Texts) -> Span {
+    let Summary { run, summary: totals, verdict, .. } = ended.summary;
+    let status = match (run.state, verdict) {
+        (RunState::Finished, RunVerdict::Pass) => "success",
+        (RunState::Finished, RunVerdict::Fail | RunVerdict::Inconclusive) => "failure",
+        (RunState::Running, _) => "in_progress",
+        (RunState::Interrupted | RunState::Cancelled, _) => "aborted",
+    };
+    let trials = &totals.trials;
+    let mut attributes = vec![
+        texts.name(names::SUITE, &run.name),
+        KeyValue::new(names::RUN_STATUS, status),
+        texts.name(names::RUN, run.id.as_str()),
+        KeyValue::new(names::TURNS, integer(totals.turns)),
+        KeyValue::new(names::COST, totals.cost.total_usd),
+        KeyValue::new(names::PLANNED, integer(trials.planned)),
+    ];
+    for (verdict, count) in [
+        ("pass", trials.pass),
+        ("fail", trials.fail),
+        ("inconclusive", trials.inconclusive),
+        ("error", trials.error),
+        ("skipped", trials.skipped),
+        ("cancelled", trials.cancelled),
+    ] {
+        attributes.push(KeyValue::new(format!("{}{verdict}", names::TRIALS), integer(count)));
+    }
+    Span {
+        trace: ids::run_trace(&run.id),
+        id: ids::run_span(&run.id),
+        parent: 0,
+        kind: SpanKind::Internal,
+        name: format!("run {}", texts.short_text(&run.name)).into(),
+        times: Times { from: micros(ended.started_at), to: micros(ended.ended_at.max(ended.started_at)) },
+        attributes,
+        events: Vec::new(),
+        links: Vec::new(),
+        status: if status == "failure" { Status::error("a gate did not hold") } else { Status::Unset },
+    }
+}
+
+fn micros(unix_millis: i64) -> u64 {
+    u64::try_from(unix_millis).unwrap_or(0).saturating_mul(1_000)
+}

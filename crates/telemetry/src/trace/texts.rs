@@ -1,0 +1,98 @@
+//! Texts on their way into attributes: without keys, and no longer than allowed.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use opentelemetry::{KeyValue, StringValue};
+
+/// Names that are remembered: those of a plan and of the settings. Beyond it each is looked at anew.
+const MOST_NAMES: usize = 4_096;
+/// Of a name, a reason or a message.
+const MOST_SHORT_BYTES: usize = 1_024;
+
+#[derive(Debug)]
+pub(super) struct Texts {
+    names: RwLock<HashMap<Box<str>, Arc<str>>>,
+    most_bytes: usize,
+}
+
+impl Texts {
+    pub(super) fn new(most_bytes: usize) -> Self {
+        Self { names: RwLock::default(), most_bytes }
+    }
+
+    /// For what comes again and again: scenarios, personas, models.
+    pub(super) fn name(&self, key: &'static str, text: &str) -> KeyValue {
+        KeyValue::new(key, self.known(text))
+    }
+
+    pub(super) fn known(&self, text: &str) -> StringValue {
+        if let Some(known) = self.names.read().unwrap_or_else(PoisonError::into_inner).get(text) {
+            return Arc::clone(known).into();
+        }
+        let clean: Arc<str> = self.short_text(text).into();
+        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        if names.len() < MOST_NAMES {
+            names.insert(text.into(), Arc::clone(&clean));
+        }
+        clean.into()
+    }
+
+    /// For what is said once, in a line or two.
+    pub(super) fn short(&self, key: impl Into<opentelemetry::Key>, text: &str) -> KeyValue {
+        KeyValue::new(key, self.short_text(text))
+    }
+
+    pub(super) fn short_text(&self, text: &str) -> String {
+        cut(crate::redact(text), self.most_bytes.min(MOST_SHORT_BYTES))
+    }
+
+    /// For what people and agents say.
+    pub(super) fn long_text(&self, text: &str) -> String {
+        cut(crate::redact(text), self.most_bytes)
+    }
+
+    pub(super) fn most_bytes(&self) -> usize {
+        self.most_bytes
+    }
+}
+
+/// A cut through a key would leave half of it, so keys go first.
+fn cut(clean: Cow<'_, str>, most: usize) -> String {
+    if clean.len() <= most {
+        return clean.into_owned();
+    }
+    const MARK: &str = "…";
+    let end = clean.floor_char_boundary(most.saturating_sub(MARK.len()));
+    format!("{}{MARK}", &clean[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_clean_and_bounded() {
+        let texts = Texts::new(40);
+        assert_eq!(texts.long_text("plain"), "plain");
+        assert_eq!(texts.long_text(&"é".repeat(40)), format!("{}…", "é".repeat(18)));
+        let key = "sk-abcdefghijklmnopqrstuvwxyz0123456789abcdefghijkl";
+        assert_eq!(texts.short_text(key), "[redacted]");
+        for _ in 0..2 {
+            assert_eq!(texts.name("k", key).value.as_str(), "[redacted]");
+        }
+        assert_eq!(Texts::new(1).long_text("long"), "…");
+    }
+
+    #[test]
+    fn names_do_not_pile_up() {
+        let texts = Texts::new(100);
+        for number in 0..MOST_NAMES + 10 {
+            assert_eq!(texts.known(&number.to_string()).as_str(), number.to_string());
+        }
+        assert_eq!(texts.names.read().unwrap().len(), MOST_NAMES);
+    }
+}

@@ -1,0 +1,173 @@
+//! A finished attempt as a tree of spans: run > trial > turn > call.
+
+mod call;
+mod turn;
+
+use opentelemetry::{
+    KeyValue,
+    trace::{SpanKind, Status},
+};
+use record::{Judgment, Scope, Trial, Turn, Verdict};
+use scenario::{Case, RunId, Strategy};
+
+use super::{
+    evaluation, ids,
+    span::{Span, Times, context, integer},
+    texts::Texts,
+    traces::Exported,
+};
+use crate::names;
+
+/// Axes of a case that are told; a matrix rarely has more, and each is an attribute.
+const MOST_PARAMETERS: usize = 16;
+/// Turns of a trial that have spans. A trial of ten thousand turns must not push out all others.
+const MOST_TURNS: usize = 1_000;
+
+/// An attempt that has ended, as the worker knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Played<'a> {
+    pub run: &'a RunId,
+    /// The plan's name.
+    pub suite: &'a str,
+    pub case: &'a Case,
+    /// When it began, in Unix microseconds: times in records count from here.
+    pub began_micros: u64,
+    pub trial: &'a Trial,
+    /// Empty where nothing was played.
+    pub turns: &'a [Turn],
+}
+
+impl Played<'_> {
+    pub(super) fn has_failed(&self) -> bool {
+        self.trial.verdict != Verdict::Pass
+    }
+
+    pub(super) fn times(&self) -> Times {
+        let from = self.began_micros;
+        let whole = Times { from, to: from.saturating_add(self.trial.duration_ms.saturating_mul(1_000)) };
+        self.turns.iter().fold(whole, |times, turn| times.with(turn::times(self, turn)))
+    }
+
+    /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan.
+    fn session(&self) -> String {
+        format!("{}/{}", self.run, self.trial.trial_id)
+    }
+}
+
+/// When a judgment was made, as near as records tell: at the end of what it judges.
+pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
+    let turn = match judgment.scope {
+        Scope::Turn { turn, .. } => played.turns.iter().find(|one| one.number == turn),
+        Scope::Conversation { .. } | Scope::Step { .. } => None,
+    };
+    turn.map_or_else(|| played.times().to, |turn| turn::times(played, turn).to)
+}
+
+/// Makes every span of an attempt, parents first.
+pub(super) fn spans(exported: &Exported, trace: u128, played: &Played<'_>, mut export: impl FnMut(Span)) {
+    let texts = &exported.texts;
+    let session = texts.short_text(&played.session());
+    export(root(texts, trace, played, &session));
+    export(trial(texts, trace, played, &session));
+    for turn in played.turns.iter().take(MOST_TURNS) {
+        export(turn::span(exported, trace, played, turn, &session));
+        for (index, call) in turn.calls.iter().enumerate() {
+            export(call::span(exported, trace, played, turn, (index, call), &session));
+        }
+    }
+}
+
+/// Stands for the run in this trace, with the times of the one conversation that the trace is about.
+fn root(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span {
+    let run_span = ids::run_span(played.run);
+    Span {
+        trace,
+        id: run_span,
+        parent: 0,
+        kind: SpanKind::Internal,
+        name: format!("run {}", texts.known(played.suite)).into(),
+        times: played.times(),
+        attributes: vec![
+            texts.name(names::SUITE, played.suite),
+            texts.name(names::RUN, played.run.as_str()),
+            KeyValue::new(names::SESSION, session.to_owned()),
+        ],
+        events: Vec::new(),
+        links: vec![context(ids::run_trace(played.run), run_span)],
+        status: Status::Unset,
+    }
+}
+
+fn trial(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span {
+    let Played { case, trial, .. } = played;
+    let mut attributes = vec![
+        texts.name(names::SUITE, played.suite),
+        texts.name(names::CASE, &case.scenario),
+        texts.name(names::AGENT, &case.agent),
+        KeyValue::new(names::CONVERSATION, trial.trial_id.as_str().to_owned()),
+        KeyValue::new(names::SESSION, session.to_owned()),
+        texts.name(names::RUN, played.run.as_str()),
+        KeyValue::new(names::TRIAL, integer(trial.number)),
+        KeyValue::new(names::EPOCH, i64::from(trial.epoch)),
+        KeyValue::new(names::REPEAT, i64::from(trial.repeat)),
+        // As text: a seed has more bits than an integer of OTLP.
+        KeyValue::new(names::SEED, trial.seed.to_string()),
+        KeyValue::new(names::VERDICT, trial.verdict.name()),
+        KeyValue::new(names::STRATEGY, strategy(trial.strategy)),
+        KeyValue::new(names::TURNS, i64::from(trial.turns)),
+        KeyValue::new(names::COST, trial.spend.cost().dollars()),
+    ];
+    match trial.verdict {
+        Verdict::Pass => attributes.push(KeyValue::new(names::CASE_STATUS, "pass")),
+        Verdict::Fail => attributes.push(KeyValue::new(names::CASE_STATUS, "fail")),
+        // The convention has no word for the others.
+        Verdict::Inconclusive | Verdict::Error | Verdict::Skipped | Verdict::Cancelled => {}
+    }
+    if let Some(persona) = &case.persona {
+        attributes.push(texts.name(names::PERSONA, persona));
+    }
+    if let Some(combination) = &case.combination {
+        attributes.push(texts.name(names::COMBINATION, combination));
+    }
+    if let Some(reason) = &trial.termination_reason {
+        attributes.push(texts.name(names::TERMINATION, reason));
+    }
+    for (path, value) in case.parameters.iter().take(MOST_PARAMETERS) {
+        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        let key = format!("{}{}", names::PARAMETER, texts.short_text(path));
+        attributes.push(KeyValue::new(key, texts.known(&value)));
+    }
+    let mut status = Status::Unset;
+    if let Some(failure) = &trial.failure {
+        attributes.push(KeyValue::new(names::FAILURE, failure.kind.name()));
+        attributes.push(KeyValue::new(names::BLAME, failure.blame.name()));
+        if played.has_failed() {
+            attributes.push(KeyValue::new(names::ERROR_TYPE, failure.kind.name()));
+            status = Status::error(texts.short_text(&failure.message));
+        }
+    }
+    let times = played.times();
+    let of_the_trial = trial.judgments.iter().filter(|one| !matches!(one.scope, Scope::Turn { .. }));
+    Span {
+        trace,
+        id: ids::trial_span(trace),
+        parent: ids::run_span(played.run),
+        kind: SpanKind::Internal,
+        name: format!("trial {}", texts.known(&case.scenario)).into(),
+        times,
+        attributes,
+        events: of_the_trial.map(|judgment| evaluation::event(judgment, times.to, texts)).collect(),
+        links: Vec::new(),
+        status,
+    }
+}
+
+fn strategy(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::AllPass => "all_pass",
+        Strategy::AnyPass => "any_pass",
+    }
+}
+
+#[cfg(test)]
+mod tests;

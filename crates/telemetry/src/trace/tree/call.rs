@@ -1,0 +1,112 @@
+//! One call to the agent or to a model as a span, with the attributes of the GenAI conventions.
+
+use opentelemetry::{
+    KeyValue,
+    trace::{SpanKind, Status},
+};
+use record::{Call, Role, Turn};
+
+use super::{
+    super::{
+        content, ids,
+        span::{Span, Times, integer, seconds},
+        texts::Texts,
+        traces::{Endpoint, Exported},
+    },
+    Played,
+};
+use crate::names;
+
+/// The latency alone: what was waited for stands before it, where there is an attribute for it.
+pub(super) fn times(played: &Played<'_>, call: &Call) -> Times {
+    let before = call.wait_micros.saturating_add(call.connect_micros.unwrap_or(0));
+    let from = played.began_micros.saturating_add(call.started_micros).saturating_add(before);
+    Times { from, to: from.saturating_add(call.total_micros) }
+}
+
+pub(super) fn span(
+    exported: &Exported,
+    trace: u128,
+    played: &Played<'_>,
+    turn: &Turn,
+    (index, call): (usize, &Call),
+    session: &str,
+) -> Span {
+    let texts = &exported.texts;
+    let place = exported.endpoints.get(&call.endpoint);
+    let asked = place.and_then(|place| place.model.as_deref()).unwrap_or(&call.model);
+    let operation = operation(call.role);
+    let mut attributes = vec![
+        KeyValue::new(names::OPERATION, operation),
+        texts.name(names::REQUEST_MODEL, asked),
+        texts.name(names::RESPONSE_MODEL, &call.model),
+        KeyValue::new(names::CONVERSATION, played.trial.trial_id.as_str().to_owned()),
+        KeyValue::new(names::SESSION, session.to_owned()),
+        KeyValue::new(names::ROLE, call.role.name()),
+        texts.name(names::ENDPOINT, &call.endpoint),
+        KeyValue::new(names::WAIT, seconds(call.wait_micros)),
+        KeyValue::new(names::TRIES, i64::from(call.tries)),
+    ];
+    attributes.extend(self::place(place, texts));
+    if call.tokens.input > 0 || call.tokens.output > 0 {
+        attributes.push(KeyValue::new(names::INPUT_TOKENS, integer(call.tokens.input)));
+        attributes.push(KeyValue::new(names::OUTPUT_TOKENS, integer(call.tokens.output)));
+    }
+    attributes.extend(call.ttft_micros.map(|micros| KeyValue::new(names::TIME_TO_FIRST_CHUNK, seconds(micros))));
+    attributes.extend(call.connect_micros.map(|micros| KeyValue::new(names::CONNECT, seconds(micros))));
+    attributes.extend(call.cost.map(|cost| KeyValue::new(names::COST, cost.dollars())));
+    if call.lost_tries > 0 {
+        attributes.push(KeyValue::new(names::LOST_TRIES, i64::from(call.lost_tries)));
+    }
+    if exported.content && call.role == Role::Agent {
+        attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
+        if let Some(output) = content::output(turn, call.error.is_some(), texts) {
+            attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
+        }
+    }
+    let mut status = Status::Unset;
+    if let Some(error) = &call.error {
+        attributes.push(KeyValue::new(names::ERROR_TYPE, error_type(Some(call))));
+        status = Status::error(texts.short_text(error));
+    }
+    let is_agents =
+        call.role == Role::Agent && turn.calls.iter().position(|one| one.role == Role::Agent) == Some(index);
+    Span {
+        trace,
+        id: if is_agents { ids::agent_span(trace, turn.number) } else { ids::call_span(trace, turn.number, index) },
+        parent: ids::turn_span(trace, turn.number),
+        kind: SpanKind::Client,
+        name: format!("{operation} {}", texts.known(asked)).into(),
+        times: times(played, call),
+        attributes,
+        events: Vec::new(),
+        links: Vec::new(),
+        status,
+    }
+}
+
+/// Who is asked, and where.
+pub(super) fn place(place: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue> {
+    let Some(place) = place else { return vec![KeyValue::new(names::PROVIDER, UNKNOWN)] };
+    let mut attributes = vec![texts.name(names::PROVIDER, &place.provider)];
+    attributes.extend(place.address.as_deref().map(|address| texts.name(names::SERVER_ADDRESS, address)));
+    attributes.extend(place.port.map(|port| KeyValue::new(names::SERVER_PORT, i64::from(port))));
+    attributes
+}
+
+/// Of a low number of kinds, as the conventions want it.
+pub(super) fn error_type(_call: Option<&Call>) -> &'static str {
+    UNKNOWN
+}
+
+/// What the conventions say where no word of theirs fits.
+const UNKNOWN: &str = "_OTHER";
+
+/// An agent is asked as a chat model is, within the turn that invokes it.
+fn operation(role: Role) -> &'static str {
+    match role {
+        Role::Agent | Role::UserSim | Role::Judge => "chat",
+        // Embeddings, mostly; records do not say which measure it was.
+        Role::Scorer => "embeddings",
+    }
+}

@@ -1,0 +1,233 @@
+//! Records in, spans out: what a trace looks like, whole.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use opentelemetry_sdk::trace::SpanData;
+use record::{
+    Call, Failure, FailureKind, Finding, Role, Tokens, Usd,
+    turn::{Speaker, ToolCall},
+};
+use scenario::{CaseId, TrialId};
+
+use super::*;
+use crate::{
+    otel::config::Sampler,
+    trace::{Endpoint, texts::Texts, traces::Exported},
+};
+
+const KEY: &str = "sk-abcdefghijklmnopqrstuvwxyz";
+
+fn exported(content: bool) -> Exported {
+    let place = Endpoint {
+        provider: "openai".into(),
+        model: Some("small".into()),
+        address: Some("127.0.0.1".into()),
+        port: Some(8080),
+    };
+    Exported::for_tests(Sampler::Always, content, Texts::new(200), BTreeMap::from([("shop".to_owned(), place)]))
+}
+
+fn case() -> Case {
+    Case {
+        id: CaseId::new("c0"),
+        number: 0,
+        group: 0,
+        scenario: "refund".into(),
+        combination: Some("combo-000-59fc3c".into()),
+        parameters: vec![("a.b".into(), serde_json::json!("x")), ("n".into(), serde_json::json!(2))],
+        persona: Some("ann".into()),
+        agent: "shop".into(),
+    }
+}
+
+fn call(role: Role, endpoint: &str, started_micros: u64) -> Call {
+    Call {
+        role,
+        endpoint: endpoint.into(),
+        model: "small-2026".into(),
+        started_micros,
+        wait_micros: 0,
+        connect_micros: None,
+        ttft_micros: None,
+        inter_token_micros: None,
+        total_micros: 1_000,
+        tokens: Tokens { input: 12, output: 3 },
+        cost: Some(Usd(2_000)),
+        tries: 1,
+        lost_tries: 0,
+        error: None,
+    }
+}
+
+fn turn(number: u32, calls: Vec<Call>) -> Turn {
+    Turn {
+        number,
+        step: 1,
+        speaker: Speaker::Simulated,
+        user: format!("Where is my order? My key is {KEY}"),
+        agent: Some("On its way.".into()),
+        exit_code: None,
+        tool_calls: Vec::new(),
+        actions: Vec::new(),
+        started_micros: u64::from(number) * 10_000,
+        duration_micros: 1_000,
+        calls,
+        notes: Vec::new(),
+    }
+}
+
+fn judgment(scope: Scope, finding: Finding) -> Judgment {
+    Judgment {
+        check: "llm_judge".into(),
+        description: Some("is polite".into()),
+        scope,
+        finding,
+        score: Some(0.25),
+        reason: format!("it shows {KEY}"),
+        evidence: None,
+        failure: None,
+        line: 7,
+        required: true,
+        weight: 1.0,
+    }
+}
+
+fn trial(verdict: Verdict, judgments: Vec<Judgment>) -> Trial {
+    let planned = scenario::Trial {
+        number: 3,
+        id: TrialId::new("t3"),
+        case: 0,
+        case_id: CaseId::new("c0"),
+        repeat: 1,
+        seed: u64::MAX,
+    };
+    let failure = Failure::new(FailureKind::CheckFailed, format!("is polite: {KEY}"));
+    let failure = Some(failure).filter(|_| verdict != Verdict::Pass);
+    Trial {
+        turns: 2,
+        duration_ms: 60,
+        judgments,
+        failure,
+        termination_reason: Some("max_turns".into()),
+        ..Trial::unplayed(&planned, 2, verdict, Failure::new(FailureKind::Panicked, ""))
+    }
+}
+
+/// A span a block, indented by depth, with times in milliseconds since the trial began.
+fn shown(spans: &[SpanData], began_micros: u64) -> String {
+    let mut text = String::new();
+    let millis = |at: std::time::SystemTime| {
+        let micros = at.duration_since(std::time::UNIX_EPOCH).unwrap().as_micros() as u64;
+        (micros - began_micros) as f64 / 1_000.0
+    };
+    for span in spans {
+        let mut depth = 0;
+        let mut parent = span.parent_span_id;
+        while let Some(found) = spans.iter().find(|one| one.span_context.span_id() == parent) {
+            parent = found.parent_span_id;
+            depth += 1;
+        }
+        let pad = "    ".repeat(depth);
+        let (from, to) = (millis(span.start_time), millis(span.end_time));
+        writeln!(text, "{pad}{} [{:?}] {from}..{to} ms {:?}", span.name, span.span_kind, span.status).unwrap();
+        for link in span.links.iter() {
+            writeln!(text, "{pad}  -> {:?}", link.span_context.span_id()).unwrap();
+        }
+        for attribute in &span.attributes {
+            writeln!(text, "{pad}  {} = {:?}", attribute.key, attribute.value).unwrap();
+        }
+        for event in span.events.iter() {
+            writeln!(text, "{pad}  * {} at {} ms", event.name, millis(event.timestamp)).unwrap();
+            for attribute in &event.attributes {
+                writeln!(text, "{pad}      {} = {:?}", attribute.key, attribute.value).unwrap();
+            }
+        }
+    }
+    text
+}
+
+fn made(exported: &Exported, trial: &Trial, turns: &[Turn]) -> Vec<SpanData> {
+    let (run, case) = (RunId::new("r1"), case());
+    let played = Played { run: &run, suite: "night", case: &case, began_micros: 1_700_000_000_000_000, trial, turns };
+    let mut made = Vec::new();
+    spans(exported, ids::trace(&run, trial.number, trial.epoch), &played, |span| {
+        made.push(span.data(&exported.scope));
+    });
+    made
+}
+
+fn conversation() -> Vec<Turn> {
+    let waited = Call {
+        wait_micros: 2_000,
+        connect_micros: Some(500),
+        ttft_micros: Some(300),
+        tries: 2,
+        lost_tries: 1,
+        ..call(Role::Agent, "shop", 10_000)
+    };
+    let mut first = turn(1, vec![call(Role::UserSim, "user", 5_000), waited, call(Role::Judge, "judge", 20_000)]);
+    first.tool_calls = vec![ToolCall {
+        id: "call-1".into(),
+        name: "find_order".into(),
+        arguments: format!(r#"{{"key":"{KEY}"}}"#),
+        result: Some("found".into()),
+    }];
+    let failed = Call {
+        error: Some(format!("401 with {KEY}")),
+        cost: None,
+        tokens: Tokens::default(),
+        ..call(Role::Agent, "elsewhere", 40_000)
+    };
+    let mut second = turn(2, vec![failed]);
+    (second.agent, second.speaker) = (None, Speaker::Scripted);
+    vec![first, second]
+}
+
+#[test]
+fn a_trace_reads_run_trial_turn_call() {
+    let judgments = vec![
+        judgment(Scope::Turn { step: 1, turn: 1 }, Finding::Pass),
+        judgment(Scope::Step { step: 1 }, Finding::Fail),
+    ];
+    let spans = made(&exported(false), &trial(Verdict::Fail, judgments), &conversation());
+    let text = shown(&spans, 1_700_000_000_000_000);
+    assert!(!text.contains("abcdefghijkl"), "{text}");
+    assert!(!text.contains("Where is my order"), "content is opt-in: {text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn content_goes_out_where_it_is_asked_for() {
+    let spans = made(&exported(true), &trial(Verdict::Pass, Vec::new()), &conversation());
+    let text = shown(&spans, 1_700_000_000_000_000);
+    assert!(!text.contains("abcdefghijkl"), "{text}");
+    let messages: Vec<&str> =
+        text.lines().filter(|line| line.contains("messages") || line.contains("gen_ai.tool")).collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn the_ids_agree_with_what_the_agent_was_told() {
+    let spans = made(&exported(false), &trial(Verdict::Pass, Vec::new()), &conversation());
+    let trace = ids::trace(&RunId::new("r1"), 3, 2);
+    let agents: Vec<u64> = spans
+        .iter()
+        .filter(|span| span.attributes.iter().any(|one| one.value.as_str() == "agent"))
+        .map(|span| u64::from_be_bytes(span.span_context.span_id().to_bytes()))
+        .collect();
+    assert_eq!(agents, [ids::agent_span(trace, 1), ids::agent_span(trace, 2)]);
+    assert!(spans.iter().all(|span| u128::from_be_bytes(span.span_context.trace_id().to_bytes()) == trace));
+}
+
+#[test]
+fn nothing_played_is_a_trial_all_the_same() {
+    let spans = made(&exported(false), &trial(Verdict::Skipped, Vec::new()), &[]);
+    let names: Vec<&str> = spans.iter().map(|span| span.name.as_ref()).collect();
+    assert_eq!(names, ["run night", "trial refund"]);
+}
+
+#[test]
+fn a_very_long_trial_is_cut() {
+    let turns: Vec<Turn> = (1..=1_500).map(|number| turn(number, Vec::new())).collect();
+    assert_eq!(made(&exported(false), &trial(Verdict::Pass, Vec::new()), &turns).len(), 2 + MOST_TURNS);
+}

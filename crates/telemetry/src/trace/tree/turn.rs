@@ -1,0 +1,104 @@
+//! One turn as a span: from the first thing that was done for it to the last, the judging included.
+
+use opentelemetry::{
+    KeyValue,
+    trace::{Event, SpanKind, Status},
+};
+use record::{Role, Scope, Turn, turn::Speaker};
+
+use super::{
+    super::{
+        content, evaluation, ids,
+        span::{Span, Times, at, seconds},
+        traces::Exported,
+    },
+    Played, call,
+};
+use crate::names;
+
+pub(super) fn times(played: &Played<'_>, turn: &Turn) -> Times {
+    let from = played.began_micros.saturating_add(turn.started_micros);
+    let own = Times { from, to: from.saturating_add(turn.duration_micros) };
+    turn.calls.iter().fold(own, |times, one| times.with(call::times(played, one)))
+}
+
+pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: &Turn, session: &str) -> Span {
+    let texts = &exported.texts;
+    let agent = texts.known(&played.case.agent);
+    let times = times(played, turn);
+    let agent_call = turn.calls.iter().find(|call| call.role == Role::Agent);
+    let error = agent_call.and_then(|call| call.error.as_deref());
+    let mut attributes = vec![
+        KeyValue::new(names::CONVERSATION, played.trial.trial_id.as_str().to_owned()),
+        KeyValue::new(names::SESSION, session.to_owned()),
+        KeyValue::new(names::TURN, i64::from(turn.number)),
+        KeyValue::new(names::STEP, i64::from(turn.step)),
+        KeyValue::new(names::SPEAKER, speaker(turn.speaker)),
+        KeyValue::new(names::TURN_LATENCY, seconds(turn.duration_micros)),
+    ];
+    let (kind, name) = if turn.speaker == Speaker::Program {
+        attributes.push(KeyValue::new(names::OPERATION, "execute_tool"));
+        attributes.push(KeyValue::new(names::TOOL_NAME, "program"));
+        attributes.extend(turn.exit_code.map(|code| KeyValue::new(names::EXIT_CODE, i64::from(code))));
+        (SpanKind::Internal, "execute_tool program".to_owned())
+    } else {
+        attributes.push(KeyValue::new(names::OPERATION, "invoke_agent"));
+        attributes.push(KeyValue::new(names::AGENT, agent.clone()));
+        let place = agent_call.and_then(|call| exported.endpoints.get(&call.endpoint));
+        attributes.extend(call::place(place, texts));
+        (SpanKind::Client, format!("invoke_agent {agent}"))
+    };
+    if exported.content {
+        attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
+        if let Some(output) = content::output(turn, error.is_some(), texts) {
+            attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
+        }
+    }
+    let mut status = Status::Unset;
+    if let Some(error) = error {
+        attributes.push(KeyValue::new(names::ERROR_TYPE, call::error_type(agent_call)));
+        status = Status::error(texts.short_text(error));
+    }
+    let mut events = Vec::new();
+    for tool in &turn.tool_calls {
+        let mut told = vec![texts.name(names::TOOL_NAME, &tool.name), texts.short(names::TOOL_CALL, &tool.id)];
+        if exported.content {
+            told.push(KeyValue::new(names::TOOL_ARGUMENTS, texts.long_text(&tool.arguments)));
+            let result = tool.result.as_deref();
+            told.extend(result.map(|result| KeyValue::new(names::TOOL_RESULT, texts.long_text(result))));
+        }
+        // Records do not say when a tool was called; the reply is where it is known at the latest.
+        events.push(Event::new(names::TOOL_EVENT, at(reply_at(played, turn)), told, 0));
+    }
+    for judgment in &played.trial.judgments {
+        if matches!(judgment.scope, Scope::Turn { turn: number, .. } if number == turn.number) {
+            events.push(evaluation::event(judgment, times.to, texts));
+        }
+    }
+    Span {
+        trace,
+        id: ids::turn_span(trace, turn.number),
+        parent: ids::trial_span(trace),
+        kind,
+        name: name.into(),
+        times,
+        attributes,
+        events,
+        links: Vec::new(),
+        status,
+    }
+}
+
+/// When the agent had answered.
+fn reply_at(played: &Played<'_>, turn: &Turn) -> u64 {
+    let agent = turn.calls.iter().find(|call| call.role == Role::Agent);
+    agent.map_or_else(|| times(played, turn).to, |agent| call::times(played, agent).to)
+}
+
+fn speaker(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::Scripted => "scripted",
+        Speaker::Simulated => "simulated",
+        Speaker::Program => "program",
+    }
+}
