@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     bad_server::{Answer, Server, nobody, resetting},
-    house::{connect, open, outcome, say, say_within, settings, start, surroundings},
+    house::{connect, open, outcome, say, say_within, settings, start, surroundings, trace},
 };
 
 /// Cargo sets this variable for every test; its value plays the key.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::process::Place;
 
-const ASK: &str = "
+pub(crate) const ASK: &str = "
 name: ask
 description: one question
 run:
@@ -20,7 +20,8 @@ judgment: { strategy: all_pass }
 ";
 
 /// An agent that sends these bytes to whoever connects, and closes.
-fn agent(answer: &'static str) -> String {
+pub(crate) fn agent(answer: impl Into<String>) -> String {
+    let answer = answer.into();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

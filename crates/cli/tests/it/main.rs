@@ -17,4 +17,5 @@ mod process;
 mod qnamaker;
 mod scores;
 mod tools;
+mod telemetry;
 mod validate;

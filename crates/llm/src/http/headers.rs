@@ -158,7 +158,7 @@ mod tests {
             try_number: 2,
             tools_url: "http://127.0.0.1:1/t/x/tools".into(),
             mcp_url: String::new(),
-            trace: Some(Trace { id: 0xabc, span: 0xdef, sampled: text.len() % 2 == 0 }),
+            trace: Some(Trace { id: 0xabc, span: 0xdef, sampled: text.len().is_multiple_of(2) }),
             cue: None,
         }
     }

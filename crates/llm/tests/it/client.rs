@@ -32,6 +32,7 @@ fn request() -> Request {
         try_number: 0,
         tools_url: String::new(),
         mcp_url: String::new(),
+        trace: None,
         cue: None,
     };
     Request {

@@ -4,7 +4,7 @@ use opentelemetry::{
     KeyValue,
     trace::{SpanKind, Status},
 };
-use record::{Call, Role, Turn};
+use record::{Call, Role, Turn, call::ErrorKind};
 
 use super::{
     super::{
@@ -95,8 +95,8 @@ pub(super) fn place(place: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue> {
 }
 
 /// Of a low number of kinds, as the conventions want it.
-pub(super) fn error_type(_call: Option<&Call>) -> &'static str {
-    UNKNOWN
+pub(super) fn error_type(call: Option<&Call>) -> &'static str {
+    call.and_then(|call| call.error_kind).map_or(UNKNOWN, ErrorKind::name)
 }
 
 /// What the conventions say where no word of theirs fits.

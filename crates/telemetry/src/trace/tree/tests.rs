@@ -56,6 +56,7 @@ fn call(role: Role, endpoint: &str, started_micros: u64) -> Call {
         tries: 1,
         lost_tries: 0,
         error: None,
+        error_kind: None,
     }
 }
 
@@ -174,6 +175,7 @@ fn conversation() -> Vec<Turn> {
     }];
     let failed = Call {
         error: Some(format!("401 with {KEY}")),
+        error_kind: Some(record::call::ErrorKind::Refused),
         cost: None,
         tokens: Tokens::default(),
         ..call(Role::Agent, "elsewhere", 40_000)
