@@ -16,6 +16,6 @@ mod one_process;
 mod process;
 mod qnamaker;
 mod scores;
-mod tools;
 mod telemetry;
+mod tools;
 mod validate;

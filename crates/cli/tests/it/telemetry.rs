@@ -87,8 +87,7 @@ fn the_sampler_leaves_out_what_passed_and_nothing_else() {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let trials = place.json("out/report.json")["summary"]["trials"].clone();
     let failed = trials["planned"].as_u64().unwrap() - trials["pass"].as_u64().unwrap();
-    let told: Vec<_> =
-        receiver.spans().into_iter().filter_map(|span| attribute(&span, "gabfest.verdict")).collect();
+    let told: Vec<_> = receiver.spans().into_iter().filter_map(|span| attribute(&span, "gabfest.verdict")).collect();
     assert_eq!(told.len() as u64, failed);
     assert!(!told.contains(&"PASS".to_owned()), "{told:?}");
 }
@@ -137,7 +136,8 @@ fn no_key_is_told_to_a_collector() {
     let receiver = Receiver::start(Temper::Takes);
     let echo = format!("HTTP/1.1 401 Unauthorized\r\ncontent-length: 40\r\n\r\nno: {KEY}{}", " ".repeat(40));
     let said = format!(r#"{{"choices":[{{"message":{{"content":"my key is {KEY}"}}}}]}}"#);
-    let said = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{said}", said.len());
+    let said =
+        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{said}", said.len());
     for (name, answer) in [("refused", echo), ("said", said), ("unreachable", String::new())] {
         let url = if answer.is_empty() { "http://127.0.0.1:9/v1".to_owned() } else { crate::agents::agent(answer) };
         let settings = format!(
