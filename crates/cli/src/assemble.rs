@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use llm::{endpoint::Endpoint, retry::Policy};
-use telemetry::{Traces, trace::Endpoint as Place};
+use telemetry::{Traces, trace};
 use worker::{
     Models, Resources,
     environment::{Execution, database, execution::Limits},
@@ -157,7 +157,7 @@ struct Endpoints<'a> {
     settings: &'a Settings,
     opened: BTreeMap<String, Arc<Endpoint>>,
     /// Where they are, for traces; agents are here under their own names.
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, trace::Endpoint>,
 }
 
 impl Endpoints<'_> {
@@ -194,11 +194,11 @@ impl Endpoints<'_> {
     }
 }
 
-fn place(settings: &llm::endpoint::Settings) -> Place {
+fn place(settings: &llm::endpoint::Settings) -> trace::Endpoint {
     let url: Option<http::Uri> = settings.url.as_deref().and_then(|url| url.parse().ok());
     let url = url.as_ref();
     let usual_port = |scheme: &str| if scheme == "https" { 443 } else { 80 };
-    Place {
+    trace::Endpoint {
         // The convention's word for whoever speaks OpenAI's protocol.
         provider: if settings.kind == llm::endpoint::Kind::Mock { MOCK } else { "openai" }.to_owned(),
         model: settings.model.clone(),

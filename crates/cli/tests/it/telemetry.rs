@@ -46,6 +46,9 @@ fn a_run_is_told_whole() {
     // Every parent is there, so that each trace is one tree.
     let ids: BTreeSet<(&str, &str)> =
         spans.iter().map(|span| (span["traceId"].as_str().unwrap(), span["spanId"].as_str().unwrap())).collect();
+    // Some backends take an id but once, whatever trace it is in.
+    let unique: BTreeSet<&str> = ids.iter().map(|(_, span)| *span).collect();
+    assert_eq!((ids.len(), unique.len()), (spans.len(), spans.len()));
     for span in &spans {
         let parent = span["parentSpanId"].as_str().unwrap_or_default();
         let trace = span["traceId"].as_str().unwrap();
@@ -115,7 +118,8 @@ fn a_bad_collector_changes_no_verdict_and_holds_nobody_up() {
         assert_eq!(ended.code, plain.code, "{name}: {}", ended.stderr);
         assert_eq!(place.view(name), expected, "{name}");
         assert_eq!(ended.stderr.matches("telemetry cannot be exported").count(), 1, "{name}: {}", ended.stderr);
-        assert_eq!(ended.stderr.lines().count(), 1, "{name}: nothing but that: {}", ended.stderr);
+        let lines = plain.stderr.lines().count() + 1;
+        assert_eq!(ended.stderr.lines().count(), lines, "{name}: nothing but that: {}", ended.stderr);
         // Two seconds for the end, and as much again as usual for a machine that is busy.
         assert!(took < usual * 2 + Duration::from_millis(2_500), "{name}: {took:?} against {usual:?}");
     }

@@ -180,6 +180,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
         execution: Execution::Off,
         tool_server: worker::tool_server::ToolServer::default(),
         now_millis: || 0,
+        traces: Default::default(),
         unsettled: Box::new(|| 0),
     }
 }

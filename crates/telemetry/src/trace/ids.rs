@@ -22,10 +22,17 @@ pub fn run_trace(run: &RunId) -> u128 {
     wide(|half| seed_of(&[b"run trace", half, run.as_str().as_bytes()]))
 }
 
-/// What stands for the run, at the root of each of its traces.
+/// The span of a run in its own trace.
 #[must_use]
 pub fn run_span(run: &RunId) -> u64 {
     seed_of(&[b"run span", run.as_str().as_bytes()]).max(1)
+}
+
+/// What stands for the run at the root of an attempt's trace. Not [`run_span`]: some backends take an id but once,
+/// whatever trace it is in.
+#[must_use]
+pub fn root_span(trace: u128) -> u64 {
+    within(trace, 0, 1)
 }
 
 #[must_use]
@@ -79,12 +86,12 @@ mod tests {
         assert_eq!(trace(&run, 0, 1), trace(&RunId::new("r1"), 0, 1));
         assert_ne!(run_span(&run), run_span(&other));
         let trace = traces[0];
-        let mut spans = BTreeSet::from([trial_span(trace)]);
+        let mut spans = BTreeSet::from([root_span(trace), trial_span(trace)]);
         for turn in 1..=50 {
             spans.extend([turn_span(trace, turn), agent_span(trace, turn)]);
             spans.extend((0..20).map(|index| call_span(trace, turn, index)));
         }
-        assert_eq!(spans.len(), 1 + 50 * 22);
+        assert_eq!(spans.len(), 2 + 50 * 22);
         assert!(!spans.contains(&0));
     }
 

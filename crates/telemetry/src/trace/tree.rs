@@ -79,10 +79,9 @@ pub(super) fn spans(exported: &Exported, trace: u128, played: &Played<'_>, mut e
 
 /// Stands for the run in this trace, with the times of the one conversation that the trace is about.
 fn root(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span {
-    let run_span = ids::run_span(played.run);
     Span {
         trace,
-        id: run_span,
+        id: ids::root_span(trace),
         parent: 0,
         kind: SpanKind::Internal,
         name: format!("run {}", texts.known(played.suite)).into(),
@@ -93,7 +92,7 @@ fn root(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span 
             KeyValue::new(names::SESSION, session.to_owned()),
         ],
         events: Vec::new(),
-        links: vec![context(ids::run_trace(played.run), run_span)],
+        links: vec![context(ids::run_trace(played.run), ids::run_span(played.run))],
         status: Status::Unset,
     }
 }
@@ -151,7 +150,7 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span
     Span {
         trace,
         id: ids::trial_span(trace),
-        parent: ids::run_span(played.run),
+        parent: ids::root_span(trace),
         kind: SpanKind::Internal,
         name: format!("trial {}", texts.known(&case.scenario)).into(),
         times,

@@ -8,6 +8,9 @@ use std::{
 
 use serde_json::Value;
 
+/// The path and the body of each message.
+type Got = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Temper {
     /// Takes everything.
@@ -22,14 +25,14 @@ pub(crate) enum Temper {
 
 pub(crate) struct Receiver {
     pub(crate) address: String,
-    got: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    got: Got,
 }
 
 impl Receiver {
     pub(crate) fn start(temper: Temper) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let got = Arc::<Mutex<Vec<(String, Vec<u8>)>>>::default();
+        let got = Got::default();
         let kept = Arc::clone(&got);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
