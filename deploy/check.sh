@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything in deploy/ is checked: each file by its validator, the image's content by a run in it, compose.yaml and kubernetes/ by
-# starting what they say as processes. A validator that is missing is an error where CI is set, and a loud line elsewhere.
+# starting what they say as processes, the workflow by following its commands. A checker that is missing is an error where CI is
+# set, and a loud line elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 missing() {
@@ -50,7 +51,9 @@ if command -v systemd-analyze >/dev/null; then
     # The program is looked for where the unit says; here it is elsewhere.
     sed "s#/usr/local/bin/gabfest#$PWD/target/debug/gabfest#" "$unit" >"$place/$(basename "$unit")"
   done
-  systemd-analyze verify "$place"/*.service
+  # It ends with 0 where it ignores what it does not understand, and says so.
+  systemd-analyze verify "$place"/*.service >"$place/units" 2>&1 || { cat "$place/units" >&2; exit 1; }
+  if grep -F gabfest- "$place/units" >&2; then exit 1; fi
 else
   missing "systemd-analyze is not installed (Debian: systemd)"
 fi
@@ -81,3 +84,5 @@ say "compose.yaml as processes"
 if command -v prometheus >/dev/null; then checked compose; else missing "prometheus is not installed"; fi
 say "kubernetes/ as processes"
 checked kubernetes
+say "the commands of the GitHub workflow"
+checked github_actions

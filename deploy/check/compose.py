@@ -97,7 +97,7 @@ class Topology:
     def await_health(self, service: str) -> None:
         test = self.services[service].get("healthcheck", {}).get("test")
         for container in self.containers[service] if test else []:
-            until(f"{container.name} is healthy", 60, lambda: container.run(self.image, test[1:], 10).returncode == 0)
+            until(f"{container.name} is healthy", 120, lambda: container.run(self.image, test[1:], 10).returncode == 0)
 
     def prometheus(self) -> Container:
         container = self.container("prometheus", ["/usr/bin/prometheus"])
@@ -161,21 +161,21 @@ def play(topology: Topology) -> None:
 
     gabfest = topology.entrypoint[0]
     listed = lambda: submit.run(topology.image, [gabfest, "runs"], 20).stdout
-    progress = lambda: re.search(r"running\s+([0-9]+)/", listed())
-    done = lambda: int(found[1]) if (found := progress()) else 0
-    until("the first conversations are done", 60, lambda: done() >= 20)
+    progress = lambda: re.search(r"\s(running|finished)\s+([0-9]+)/", listed())
+    done = lambda: int(found[2]) if (found := progress()) else 0
+    until("the first conversations are done", 120, lambda: done() >= 20)
     if (code := coordinator.stop(seconds_of(topology.services["coordinator"]["stop_grace_period"]))) != 0:
         raise SystemExit(f"the coordinator ended with {code} after SIGTERM")
     coordinator.start(topology.image)
     topology.await_health("coordinator")
-    between = done()
-    if not between:
+    state, between = progress().groups()
+    if state != "running":
         raise SystemExit("the run was over before the coordinator was started again: nothing was shown")
-    until("the run goes on after the coordinator came back", 60, lambda: done() > between + 10)
+    until("the run goes on after the coordinator came back", 120, lambda: done() > int(between))
     if (code := workers[0].stop(seconds_of(topology.services["worker"]["stop_grace_period"]))) != 0:
         raise SystemExit(f"a worker ended with {code} after SIGTERM")
     workers[0].start(topology.image)
-    code = submit.process.wait(150)
+    code = submit.process.wait(300)
     if code != 0:
         raise SystemExit(f"submit ended with {code}")
 
@@ -194,6 +194,9 @@ def play(topology: Topology) -> None:
 
     scraped(prometheus, len(workers), trials["planned"])
     traced(collector)
+    for container in [*workers, coordinator]:
+        with urllib.request.urlopen(f"http://{container.address}:9464/metrics", timeout=5) as page:
+            (topology.place / f"{container.name}.metrics").write_bytes(page.read())
     for container in [*workers, coordinator, *topology.containers["mock"]]:
         if (code := container.stop(30)) != 0:
             raise SystemExit(f"{container.name} ended with {code} after SIGTERM")
@@ -207,16 +210,16 @@ def scraped(prometheus: Container, workers: int, planned: int) -> None:
             result = json.load(reply)["data"]["result"]
         return float(result[0]["value"][1]) if result else 0.0
 
-    until("Prometheus reads every worker", 60, lambda: value('sum(up{job="gabfest-worker"})') == workers)
-    until("Prometheus reads the coordinator", 60, lambda: value('sum(up{job="gabfest-coordinator"})') == 1)
-    until("the verdicts are counted", 60, lambda: value("sum(gabfest_trials_done)") == planned)
+    until("Prometheus reads every worker", 120, lambda: value('sum(up{job="gabfest-worker"})') == workers)
+    until("Prometheus reads the coordinator", 120, lambda: value('sum(up{job="gabfest-coordinator"})') == 1)
+    until("the verdicts are counted", 120, lambda: value("sum(gabfest_trials_done)") == planned)
     series = value('count({__name__=~"gabfest_.+"})')
     print(f"metrics: {series:.0f} series of {workers} workers and the coordinator")
 
 
 def traced(collector: Container) -> None:
     spans = lambda: len(re.findall(r"Span #\d+", collector.log.read_text(errors="replace")))
-    until("spans arrive at the collector", 30, spans)
+    until("spans arrive at the collector", 60, spans)
     print(f"traces: {spans()} spans at the collector")
 
 

@@ -138,16 +138,16 @@ def play(cluster: Cluster) -> None:
     (coordinator,) = cluster.deployment("gabfest-coordinator")
     for pod in [coordinator, *workers]:
         for kind, probe in pod.probes.items():
-            until(f"the {kind} of {pod.container.name}", 60, lambda: asked(pod.container.address, probe))
+            until(f"the {kind} of {pod.container.name}", 120, lambda: asked(pod.container.address, probe))
     job = cluster.objects["CronJob", "gabfest-nightly"]["spec"]["jobTemplate"]["spec"]
     nightly = cluster.pod("nightly", job["template"])
     nightly.container.start(cluster.sandbox)
-    if (code := nightly.container.process.wait(120)) != 0:
+    if (code := nightly.container.process.wait(300)) != 0:
         sys.exit(f"the nightly job ended with {code}")
     # The pod was lost and another takes its place: the same run, and the same end.
     again = nightly.container
     again.start(cluster.sandbox)
-    if (code := again.process.wait(60)) != 0:
+    if (code := again.process.wait(120)) != 0:
         sys.exit(f"the nightly job, started again, ended with {code}")
     runs = again.run(cluster.sandbox, [*cluster.image.entrypoint, "runs"], 20).stdout
     print(f"nightly: {runs.strip()}")
