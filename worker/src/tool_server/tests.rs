@@ -161,6 +161,69 @@ async fn tools_are_listed_and_called_by_the_model_context_protocol() {
     assert!(call("shop_text", json!({})).await.is_err());
 }
 
+/// A tool, its arguments, and what is answered.
+type Call = (&'static str, Value, u16, Value);
+
+/// The mocks of files that nobody here wrote.
+#[tokio::test]
+async fn mocks_of_real_cases_answer() {
+    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
+        println!("SKIPPED: the mocks of real cases (GABFEST_CASES is not set)");
+        return;
+    };
+    let server = ToolServer::default();
+    let issue = |title: &str, number: u32| json!([{ "title": title, "number": number }]);
+    let files: [(&str, Vec<Call>); 2] = [
+        (
+            "mock-test",
+            vec![
+                ("searchIssues", json!(["elizaos/eliza"]), 200, issue("Mocked Issue for Eliza", 123)),
+                (
+                    "github_service_search_issues",
+                    json!({ "repo": "elizaos/eliza" }),
+                    200,
+                    issue("Mocked Issue for Eliza", 123),
+                ),
+                ("github-service.searchIssues", json!(["other/repo"]), 200, issue("Generic Mocked Issue", 456)),
+                (
+                    "database-service_query",
+                    json!({ "sql": "…" }),
+                    200,
+                    json!([{ "id": 1, "name": "Mocked Database Result" }]),
+                ),
+            ],
+        ),
+        (
+            "legacy-compatibility",
+            vec![
+                (
+                    "authenticate",
+                    json!({ "username": "testuser" }),
+                    200,
+                    json!({ "success": true, "user_id": "user123" }),
+                ),
+                ("authenticate", json!({ "username": "somebody" }), 404, Value::Null),
+            ],
+        ),
+    ];
+    for (file, calls) in files {
+        let path = std::path::Path::new(&cases).join(format!("eliza/history/{file}.scenario.yaml"));
+        if !path.is_file() {
+            println!("SKIPPED: {file} is not among the cases");
+            continue;
+        }
+        let reading = scenario::read::read(&[path]);
+        let plan = scenario::plan::build(&reading, &Default::default()).expect("a plan");
+        let mocks = plan.scenario(&plan.case(0).expect("a case")).expect("a scenario").mocks;
+        let seat = server.seat(Arc::new(Tools::new(mocks, 7, Map::new(), || 0))).await.expect("a seat");
+        for (tool, arguments, status, answer) in calls {
+            let (got, said) = post(&format!("{}/{tool}", seat.tools_url()), arguments.to_string()).await;
+            assert_eq!(got, status, "{tool}: {said}");
+            assert!(status != 200 || said == answer, "{tool}: {said}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_call_says_which_of_the_agents_calls_it_is() {
     let server = ToolServer::default();

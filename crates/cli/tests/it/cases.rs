@@ -45,6 +45,52 @@ fn every_valid_case_is_played_to_a_verdict() {
     assert!(played >= 22, "only {played} files were played");
 }
 
+/// The two files of old that have mocks, against the built-in agent.
+#[test]
+fn cases_with_mocks_come_to_the_verdict_that_their_checks_mean() {
+    let Some(root) = cases() else { return };
+    let play = |name: &str, code: i32| {
+        let path = root.join(format!("history/{name}.scenario.yaml"));
+        if !path.is_file() {
+            println!("SKIPPED: {name} is not among the cases");
+            return None;
+        }
+        let place = Place::new();
+        let ended = place.run(&["run", &path.display().to_string(), "--out", "out", "--allow-exec"]);
+        assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
+        Some((place.json("out/trials.jsonl"), place.json("out/transcripts.jsonl")))
+    };
+    // It has programs and no check at all: played to its end, and nothing is said of the agent.
+    if let Some((trial, transcript)) = play("mock-test", 3) {
+        assert_eq!((&trial["verdict"], &trial["failure_kind"]), (&"INCONCLUSIVE".into(), &"nothing_judged".into()));
+        let printed: Vec<&str> = transcript["turns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|turn| {
+                assert_eq!(turn["exit_code"], 0, "{turn}");
+                turn["agent"].as_str().unwrap().lines().last().unwrap()
+            })
+            .collect();
+        let expected = ["Mocked Issue for Eliza", "Generic Mocked Issue", "Mocked Database Result"];
+        assert_eq!(printed, expected.map(|what| format!("Mock should return: {what}")));
+    }
+    // All holds but a pattern that asks for a backslash (in single quotes YAML keeps both), and an action that only the
+    // agent of the file's authors has.
+    if let Some((trial, transcript)) = play("legacy-compatibility", 1) {
+        let judgments = trial["judgments"].as_array().unwrap();
+        let failed: Vec<&str> = judgments
+            .iter()
+            .filter(|judgment| judgment["finding"] != "pass")
+            .map(|judgment| judgment["check"].as_str().unwrap())
+            .collect();
+        assert_eq!((judgments.len(), failed), (8, vec!["regex_match", "trajectory_contains_action"]), "{trial}");
+        let call = &transcript["turns"][0]["tool_calls"][0];
+        assert_eq!(call["name"], "user_service_authenticate");
+        assert_eq!(call["result"], r#"{"success":true,"user_id":"user123"}"#);
+    }
+}
+
 #[test]
 fn the_matrix_of_the_cases_has_the_combinations_of_the_facts() {
     let Some(root) = cases() else { return };

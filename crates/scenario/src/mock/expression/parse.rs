@@ -8,6 +8,10 @@ const LONGEST: usize = 16 * 1024;
 const DEEPEST: usize = 64;
 const MOST_PARTS: usize = 500;
 
+/// Methods of JavaScript's lists that only make sense with a function.
+const TAKE_FUNCTIONS: [&str; 9] =
+    ["every", "filter", "find", "findIndex", "flatMap", "forEach", "map", "reduce", "some"];
+
 /// By how tightly they bind, the loosest first; longer marks before those that they begin with.
 const OPERATORS: [&[(&str, Operator)]; 6] = [
     &[("||", Operator::Or), ("??", Operator::Nullish)],
@@ -171,6 +175,12 @@ impl<'a> Parser<'a> {
 
     fn method(&mut self, of: Node, name: &str) -> Result<Node, Error> {
         let Some((_, method, least, most)) = METHODS.iter().find(|(known, ..)| *known == name) else {
+            if TAKE_FUNCTIONS.contains(&name) {
+                return Err(self.error(&format!(
+                    "there is no method `{name}`: functions cannot be arguments; name items by their place (`args[0]`), \
+                     use includes(), or write a mock for each case with `when.input`"
+                )));
+            }
             let known: Vec<&str> = METHODS.iter().map(|(name, ..)| *name).collect();
             return Err(self.error(&format!("there is no method `{name}`; there are {}", known.join(", "))));
         };
