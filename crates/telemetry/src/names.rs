@@ -36,6 +36,9 @@ pub const EVALUATION_EXPLANATION: &str = "gen_ai.evaluation.explanation";
 pub const SERVER_ADDRESS: &str = "server.address";
 pub const SERVER_PORT: &str = "server.port";
 pub const SESSION: &str = "session.id";
+/// Of OpenInference, which Phoenix reads.
+pub const INPUT: &str = "input.value";
+pub const OUTPUT: &str = "output.value";
 pub const SUITE: &str = "test.suite.name";
 pub const RUN_STATUS: &str = "test.suite.run.status";
 pub const CASE: &str = "test.case.name";

@@ -67,7 +67,7 @@ pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
 pub(super) fn spans(exported: &Exported, trace: u128, played: &Played<'_>, mut export: impl FnMut(Span)) {
     let texts = &exported.texts;
     let session = texts.short_text(&played.session());
-    export(root(texts, trace, played, &session));
+    export(root(exported, trace, played, &session));
     export(trial(texts, trace, played, &session));
     for turn in played.turns.iter().take(MOST_TURNS) {
         export(turn::span(exported, trace, played, turn, &session));
@@ -78,7 +78,20 @@ pub(super) fn spans(exported: &Exported, trace: u128, played: &Played<'_>, mut e
 }
 
 /// Stands for the run in this trace, with the times of the one conversation that the trace is about.
-fn root(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span {
+fn root(exported: &Exported, trace: u128, played: &Played<'_>, session: &str) -> Span {
+    let texts = &exported.texts;
+    let mut attributes = vec![
+        texts.name(names::SUITE, played.suite),
+        texts.name(names::RUN, played.run.as_str()),
+        KeyValue::new(names::SESSION, session.to_owned()),
+    ];
+    if exported.content {
+        // By these Phoenix's list of sessions shows how a conversation began and ended.
+        let (first, last) = (played.turns.first(), played.turns.last());
+        attributes.extend(first.map(|turn| KeyValue::new(names::INPUT, texts.long_text(&turn.user))));
+        let answer = last.and_then(|turn| turn.agent.as_deref());
+        attributes.extend(answer.map(|answer| KeyValue::new(names::OUTPUT, texts.long_text(answer))));
+    }
     Span {
         trace,
         id: ids::root_span(trace),
@@ -86,11 +99,7 @@ fn root(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span 
         kind: SpanKind::Internal,
         name: format!("run {}", texts.known(played.suite)).into(),
         times: played.times(),
-        attributes: vec![
-            texts.name(names::SUITE, played.suite),
-            texts.name(names::RUN, played.run.as_str()),
-            KeyValue::new(names::SESSION, session.to_owned()),
-        ],
+        attributes,
         events: Vec::new(),
         links: vec![context(ids::run_trace(played.run), ids::run_span(played.run))],
         status: Status::Unset,
