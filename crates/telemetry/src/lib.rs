@@ -1,9 +1,11 @@
-//! What a process tells of itself: logs, OpenTelemetry, and the redactor that every sink passes.
+//! What a process tells of itself: logs, metrics, OpenTelemetry, and the redactor that every sink passes.
 //!
-//! [`logs`] sets up what a process says on stderr; [`otel`] sends spans, metrics and log records to a collector where
-//! one is named; [`trace`] makes the spans; [`redact()`] keeps keys out of all that leaves the process.
+//! [`logs`] sets up what a process says on stderr; [`metrics`] counts what it does; [`otel`] sends spans, metrics and
+//! log records to a collector where one is named; [`trace`] makes the spans; [`redact()`] keeps keys out of all that
+//! leaves the process.
 
 pub mod logs;
+pub mod metrics;
 pub mod names;
 pub mod otel;
 pub mod redact;

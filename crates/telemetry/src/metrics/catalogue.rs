@@ -1,0 +1,261 @@
+//! Every metric that gabfest has: its name, its kind, its labels, and what it says.
+
+use std::fmt::Write as _;
+
+use crate::names;
+
+/// One metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Metric {
+    /// As OTLP has it.
+    pub name: &'static str,
+    pub kind: Kind,
+    /// In UCUM, as OpenTelemetry wants it; empty for plain numbers.
+    pub unit: &'static str,
+    pub labels: &'static [&'static str],
+    /// What it says, in a sentence without its full stop.
+    pub help: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    Counter,
+    Gauge,
+    /// With the upper bounds of its buckets.
+    Histogram(&'static [f64]),
+}
+
+impl Metric {
+    /// As Prometheus has it.
+    #[must_use]
+    pub fn prometheus_name(&self) -> String {
+        let mut name = self.name.replace('.', "_");
+        if self.unit == SECONDS {
+            name.push_str("_seconds");
+        }
+        if self.kind == Kind::Counter {
+            name.push_str("_total");
+        }
+        name
+    }
+}
+
+const SECONDS: &str = "s";
+
+/// Of the GenAI conventions.
+const CALL_SECONDS: &[f64] = &[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+/// Of the GenAI conventions.
+const TOKENS: &[f64] = &[
+    1.0,
+    4.0,
+    16.0,
+    64.0,
+    256.0,
+    1_024.0,
+    4_096.0,
+    16_384.0,
+    65_536.0,
+    262_144.0,
+    1_048_576.0,
+    4_194_304.0,
+    16_777_216.0,
+    67_108_864.0,
+];
+const WAIT_SECONDS: &[f64] = &[0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+const CONVERSATION_SECONDS: &[f64] =
+    &[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
+const COMMIT_SECONDS: &[f64] = &[0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+const MODEL: &str = "model";
+pub(super) const SUITE: &str = "suite";
+pub(super) const SCENARIO: &str = "scenario";
+pub(super) const PERSONA: &str = "persona";
+pub(super) const VERDICT: &str = "verdict";
+pub(super) const STATE: &str = "state";
+pub(super) const SIGNAL: &str = "signal";
+pub(super) const STATUS: &str = "status";
+pub(super) const BLAME: &str = "blame";
+pub(super) const ENDPOINT: &str = "endpoint";
+pub(super) const ROLE: &str = "role";
+pub(super) const OUTCOME: &str = "outcome";
+pub(super) const MODEL_LABEL: &str = MODEL;
+
+macro_rules! metrics {
+    ($list:ident: $($id:ident = $kind:expr, $name:literal, $unit:literal, [$($label:expr),*], $help:literal;)*) => {
+        $(pub(super) const $id: Metric =
+            Metric { name: $name, kind: $kind, unit: $unit, labels: &[$($label),*], help: $help };)*
+        /// In the order of the documentation.
+        pub const $list: &[Metric] = &[$($id),*];
+    };
+}
+
+metrics! { WORKER:
+    CALL_DURATION = Kind::Histogram(CALL_SECONDS), "gen_ai.client.operation.duration", "s",
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::ROLE, names::ERROR_TYPE],
+        "How long calls took, without the wait for a permit; failed ones have error_type";
+    FIRST_CHUNK = Kind::Histogram(CALL_SECONDS), "gen_ai.client.operation.time_to_first_chunk", "s",
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::ROLE],
+        "Time to the first content of streamed answers";
+    TOKEN_USAGE = Kind::Histogram(TOKENS), "gen_ai.client.token.usage", "{token}",
+        [names::TOKEN_TYPE, names::REQUEST_MODEL, names::ROLE],
+        "Tokens of a call";
+    CALLS = Kind::Counter, "gabfest.calls", "{call}", [ROLE, MODEL, OUTCOME],
+        "Calls to agents and models; outcome is ok or error";
+    COST = Kind::Counter, "gabfest.cost.usd", "", [ROLE, MODEL],
+        "Money that calls cost, in US dollars, as far as prices are known";
+    LIMIT_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.limit.wait", "s", [ENDPOINT],
+        "How long calls waited for a permit of their endpoint's limit";
+    TURNS = Kind::Counter, "gabfest.turns", "{turn}", [SUITE, SCENARIO, PERSONA],
+        "Turns that are over";
+    TURN_DURATION = Kind::Histogram(CALL_SECONDS), "gabfest.turn.duration", "s", [SUITE, SCENARIO, PERSONA],
+        "How long the agent took for its whole answer, without the wait for a permit";
+    TURN_FIRST_TOKEN = Kind::Histogram(CALL_SECONDS), "gabfest.turn.time_to_first_token", "s",
+        [SUITE, SCENARIO, PERSONA],
+        "Time to the first content of the agent's streamed answers";
+    CONVERSATIONS = Kind::Counter, "gabfest.conversations", "{conversation}", [SUITE, SCENARIO, PERSONA, VERDICT],
+        "Trials that this worker played to their end";
+    CONVERSATION_DURATION = Kind::Histogram(CONVERSATION_SECONDS), "gabfest.conversation.duration", "s",
+        [SUITE, SCENARIO],
+        "How long trials took from their first word to their verdict";
+    CONVERSATION_COST = Kind::Counter, "gabfest.conversation.cost.usd", "", [SUITE, SCENARIO, VERDICT],
+        "Money that trials cost which were played to their end, in US dollars";
+    SLOTS_HERE = Kind::Gauge, "gabfest.worker.slots", "{slot}", [STATE],
+        "Slots of this worker; state is busy or free";
+    UNACKNOWLEDGED = Kind::Gauge, "gabfest.worker.unacknowledged", "{trial}", [],
+        "Ended trials that the coordinator has not acknowledged yet";
+}
+
+metrics! { COORDINATOR:
+    WORKERS = Kind::Gauge, "gabfest.workers", "{worker}", [],
+        "Workers with an open stream";
+    SLOTS = Kind::Gauge, "gabfest.slots", "{slot}", [STATE],
+        "Slots of all connected workers; state is busy or free";
+    QUEUE_DEPTH = Kind::Gauge, "gabfest.queue.depth", "{trial}", [SUITE],
+        "Trials that are neither lent nor done; 0 once the run has ended";
+    TRIALS_LENT = Kind::Gauge, "gabfest.trials.lent", "{trial}", [SUITE],
+        "Trials that workers hold";
+    TRIALS_PLANNED = Kind::Gauge, "gabfest.trials.planned", "{trial}", [SUITE],
+        "Trials of the latest run";
+    TRIALS_DONE = Kind::Gauge, "gabfest.trials.done", "{trial}", [SUITE],
+        "Trials of the latest run that are committed";
+    LEASES_GRANTED = Kind::Counter, "gabfest.leases.granted", "{trial}", [],
+        "Trials that were lent, each time that they were";
+    LEASES_LOST = Kind::Counter, "gabfest.leases.lost", "{trial}", [],
+        "Lent trials that were lost with their worker and are played again";
+    COMMIT_DURATION = Kind::Histogram(COMMIT_SECONDS), "gabfest.store.commit.duration", "s", [],
+        "How long the store took to commit a batch";
+    VERDICTS = Kind::Counter, "gabfest.verdicts", "{trial}", [SUITE, SCENARIO, VERDICT],
+        "Committed trials";
+    ERRORS = Kind::Counter, "gabfest.errors", "{trial}", [SUITE, BLAME],
+        "Committed trials that are ERROR or INCONCLUSIVE, by whose fault that is";
+    PASS_RATE = Kind::Gauge, "gabfest.pass_rate", "", [SUITE, SCENARIO],
+        "Passed of judged trials, 0 to 1; without scenario: of the whole suite";
+    PASS_RATE_LOW = Kind::Gauge, "gabfest.pass_rate.low", "", [SUITE],
+        "Lower end of the report's 95 % interval of the pass rate";
+    PASS_RATE_HIGH = Kind::Gauge, "gabfest.pass_rate.high", "", [SUITE],
+        "Upper end of the report's 95 % interval of the pass rate";
+    CASES_FAILING = Kind::Gauge, "gabfest.cases.failing", "{case}", [SUITE, SCENARIO],
+        "Cases that the report calls FAIL";
+    CASES_FLAKY = Kind::Gauge, "gabfest.cases.flaky", "{case}", [SUITE, SCENARIO],
+        "Cases that passed at least once and failed at least once";
+    RUN_DURATION = Kind::Gauge, "gabfest.run.duration", "s", [SUITE],
+        "From the run's start to its end";
+    RUN_COST = Kind::Gauge, "gabfest.run.cost.usd", "", [SUITE],
+        "Money that the run cost, lost attempts included, in US dollars";
+    RUN_TRIALS = Kind::Gauge, "gabfest.run.trials", "{trial}", [SUITE, VERDICT],
+        "Trials of the run by verdict; those that never ended are in none";
+    RUN_FINISHED = Kind::Gauge, "gabfest.run.finished.timestamp", "s", [SUITE],
+        "When the run ended, in seconds since 1970";
+    RUNS = Kind::Counter, "gabfest.runs", "{run}", [SUITE, STATUS],
+        "Runs that ended: success (every gate held), failure, or aborted (interrupted or cancelled)";
+}
+
+metrics! { EVERY_PROCESS:
+    DROPPED = Kind::Counter, "gabfest.telemetry.dropped", "{item}", [SIGNAL],
+        "Spans and logs that a full queue or a dead collector cost; signal is spans or logs";
+}
+
+metrics! { LATEST:
+    INPUT_TOKENS = Kind::Counter, "gen_ai.client.inference.usage.input_tokens", "{token}",
+        [names::REQUEST_MODEL, names::ROLE], "Tokens that models read";
+    OUTPUT_TOKENS = Kind::Counter, "gen_ai.client.inference.usage.output_tokens", "{token}",
+        [names::REQUEST_MODEL, names::ROLE], "Tokens that models wrote";
+    CALL_INPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.input_tokens", "{token}",
+        [names::REQUEST_MODEL, names::ROLE], "Tokens that a call read";
+    CALL_OUTPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.output_tokens", "{token}",
+        [names::REQUEST_MODEL, names::ROLE], "Tokens that a call wrote";
+}
+
+/// The tables of the documentation.
+#[must_use]
+pub fn tables() -> String {
+    let mut text = String::new();
+    for (title, metrics) in [
+        ("Of a worker", WORKER),
+        ("Of a coordinator", COORDINATOR),
+        ("Of both", EVERY_PROCESS),
+        (
+            "In the place of `gen_ai_client_token_usage`, with `OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`",
+            LATEST,
+        ),
+    ] {
+        let _ = writeln!(text, "**{title}**\n\n| metric | kind | labels | what it says |\n|---|---|---|---|");
+        for metric in metrics {
+            let labels: Vec<String> =
+                metric.labels.iter().map(|label| format!("`{}`", label.replace('.', "_"))).collect();
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} | {} |",
+                metric.prometheus_name(),
+                metric.kind.word(),
+                labels.join(", "),
+                metric.help
+            );
+        }
+        text.push('\n');
+    }
+    text
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram(_) => "histogram",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables of the page are made here: `UPDATE_DOCS=1` writes them.
+    #[test]
+    fn the_page_lists_what_there_is() {
+        const BEGIN: &str = "<!-- metrics: made by crates/telemetry/src/metrics/catalogue.rs -->\n";
+        const END: &str = "<!-- /metrics -->";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let begin = page.find(BEGIN).expect("the page has the mark") + BEGIN.len();
+        let end = begin + page[begin..].find(END).expect("the page has the second mark");
+        let made = format!("\n{}", tables());
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, format!("{}{made}{}", &page[..begin], &page[end..])).unwrap();
+            return;
+        }
+        assert_eq!(&page[begin..end], made, "docs/telemetry.md is stale: run this test with UPDATE_DOCS=1");
+    }
+
+    #[test]
+    fn names_are_unique_and_bounds_ascend() {
+        let mut seen = std::collections::BTreeSet::new();
+        for metric in [WORKER, COORDINATOR, EVERY_PROCESS, LATEST].concat() {
+            assert!(seen.insert(metric.prometheus_name()), "{}", metric.name);
+            if let Kind::Histogram(bounds) = metric.kind {
+                assert!(bounds.is_sorted_by(|a, b| a < b), "{}", metric.name);
+            }
+        }
+    }
+}

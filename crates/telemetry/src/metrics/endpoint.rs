@@ -1,0 +1,112 @@
+//! `--metrics-listen`: `GET /metrics` for Prometheus, and `GET /healthz` for whoever restarts what is ill.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use tokio::net::TcpListener;
+
+use super::Page;
+
+/// Whether the process can do its work, or why not.
+#[derive(Clone)]
+pub struct Health(Arc<Check>);
+
+type Check = dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync;
+
+impl Health {
+    pub fn new<F>(check: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        Self(Arc::new(move || Box::pin(check())))
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Health").finish()
+    }
+}
+
+/// Serves until the runtime ends. Nothing that is asked here changes anything.
+pub async fn serve(listener: TcpListener, page: Page, health: Health) -> std::io::Result<()> {
+    let router = Router::new()
+        .route("/metrics", get(metrics).with_state(page))
+        .route("/healthz", get(healthz).with_state(health));
+    axum::serve(listener, router).await
+}
+
+async fn metrics(State(page): State<Page>) -> Response {
+    // Thousands of series take milliseconds, which the runtime's threads have better use for.
+    let text = tokio::task::spawn_blocking(move || page.text()).await;
+    match text {
+        Ok(Ok(text)) => ([(CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
+        Ok(Err(error)) => failed(&error),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &dyn fmt::Display) -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response()
+}
+
+async fn healthz(State(health): State<Health>) -> Response {
+    match (health.0)().await {
+        Ok(()) => (StatusCode::OK, "ok\n").into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", crate::redact(&why))).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opentelemetry_sdk::metrics::SdkMeterProvider;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+    };
+
+    use super::*;
+    use crate::{metrics::Meters, names::Conventions};
+
+    #[tokio::test]
+    async fn the_page_and_the_health_are_served_and_nothing_else() {
+        let page = Page::default();
+        let builder = page.reads(SdkMeterProvider::builder()).unwrap();
+        // It ends the page when it is dropped.
+        let meters = Meters::new(builder, Conventions::Usual, || [0, 0]);
+        let worker = meters.worker();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = worker.clone();
+        let health = Health::new(move || {
+            let connected = asked.is_connected();
+            async move { if connected { Ok(()) } else { Err("no coordinator".to_owned()) } }
+        });
+        tokio::spawn(serve(listener, page, health));
+        let ask = async |what: &str| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = format!("{what} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        let unwell = ask("GET /healthz").await;
+        assert!(unwell.starts_with("HTTP/1.1 503 ") && unwell.ends_with("no coordinator\n"), "{unwell}");
+        worker.connected(true);
+        let well = ask("GET /healthz").await;
+        assert!(well.starts_with("HTTP/1.1 200 ") && well.ends_with("ok\n"), "{well}");
+        let metrics = ask("GET /metrics").await;
+        assert!(metrics.starts_with("HTTP/1.1 200 "), "{metrics}");
+        assert!(metrics.contains("content-type: text/plain; version=0.0.4"), "{metrics}");
+        assert!(metrics.contains("\n# TYPE gabfest_worker_slots gauge\n"), "{metrics}");
+        assert!(ask("GET /").await.starts_with("HTTP/1.1 404 "));
+        assert!(ask("POST /metrics").await.starts_with("HTTP/1.1 405 "));
+    }
+}

@@ -1,0 +1,369 @@
+//! Records in, Prometheus' text out.
+
+use opentelemetry_sdk::metrics::SdkMeterProvider;
+use record::{
+    Blame, Call, Failure, FailureKind, Role, Summary, Tokens, Trial, Turn, Usd, Verdict, call::ErrorKind, turn::Speaker,
+};
+use scenario::{CaseId, TrialId};
+use serde_json::json;
+
+use super::{Fleet, Meters, Page, Queue, catalogue};
+use crate::names::Conventions;
+
+fn meters(conventions: Conventions) -> (Meters, Page) {
+    let page = Page::default();
+    let builder = page.reads(SdkMeterProvider::builder()).unwrap();
+    (Meters::new(builder, conventions, || [3, 0]), page)
+}
+
+/// The lines of the page that begin with one of these, without comments.
+fn lines(page: &Page, names: &[&str]) -> String {
+    let text = page.text().unwrap();
+    let shown = text.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));
+    shown.map(|line| format!("{line}\n")).collect()
+}
+
+fn call(role: Role, model: &str, total_micros: u64) -> Call {
+    Call {
+        role,
+        endpoint: "lab".to_owned(),
+        model: model.to_owned(),
+        started_micros: 0,
+        wait_micros: 20_000,
+        connect_micros: None,
+        ttft_micros: Some(total_micros / 2),
+        inter_token_micros: None,
+        total_micros,
+        tokens: Tokens { input: 100, output: 7 },
+        cost: Some(Usd(2_000_000)),
+        tries: 1,
+        lost_tries: 0,
+        error: None,
+        error_kind: None,
+    }
+}
+
+fn failed(role: Role, kind: Option<ErrorKind>) -> Call {
+    let lost = call(role, "m", 1_000_000);
+    Call { tokens: Tokens::default(), cost: None, error: Some("broke".to_owned()), error_kind: kind, ..lost }
+}
+
+fn turn(speaker: Speaker, agent: Option<&str>, calls: Vec<Call>) -> Turn {
+    Turn {
+        number: 1,
+        step: 1,
+        speaker,
+        user: "hello".to_owned(),
+        agent: agent.map(ToOwned::to_owned),
+        exit_code: None,
+        tool_calls: Vec::new(),
+        actions: Vec::new(),
+        started_micros: 0,
+        duration_micros: 90_000,
+        calls,
+        notes: Vec::new(),
+    }
+}
+
+fn trial(verdict: Verdict, blame: Option<Blame>) -> Trial {
+    let planned =
+        scenario::Trial { number: 0, id: TrialId::new("t"), case: 0, case_id: CaseId::new("c"), repeat: 0, seed: 0 };
+    let failure = Failure { blame: blame.unwrap_or(Blame::Agent), ..Failure::new(FailureKind::CheckFailed, "no") };
+    let mut trial = Trial::unplayed(&planned, 1, verdict, failure);
+    trial.failure = blame.and(trial.failure);
+    trial.duration_ms = 4_000;
+    trial.spend.add_call(&call(Role::Agent, "m", 1));
+    trial
+}
+
+#[test]
+fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
+    let (meters, page) = meters(Conventions::Usual);
+    let place = meters.worker().place("nightly", "refund", Some("calm"));
+    let user = call(Role::UserSim, "small", 300_000);
+    place.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000), user]));
+    let lost = vec![failed(Role::Agent, Some(ErrorKind::TimedOut)), failed(Role::Judge, None)];
+    place.turn(&turn(Speaker::Scripted, None, lost));
+    let shown = lines(&page, &["gabfest_calls", "gabfest_cost", "gen_ai_client_token_usage_sum"]);
+    assert_eq!(
+        shown,
+        "gabfest_calls_total{model=\"m\",outcome=\"error\",role=\"agent\"} 1\n\
+         gabfest_calls_total{model=\"m\",outcome=\"error\",role=\"judge\"} 1\n\
+         gabfest_calls_total{model=\"m\",outcome=\"ok\",role=\"agent\"} 1\n\
+         gabfest_calls_total{model=\"small\",outcome=\"ok\",role=\"user_sim\"} 1\n\
+         gabfest_cost_usd_total{model=\"m\",role=\"agent\"} 0.002\n\
+         gabfest_cost_usd_total{model=\"m\",role=\"judge\"} 0\n\
+         gabfest_cost_usd_total{model=\"small\",role=\"user_sim\"} 0.002\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"agent\",gen_ai_request_model=\"m\",gen_ai_token_type=\"input\"} 100\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"agent\",gen_ai_request_model=\"m\",gen_ai_token_type=\"output\"} 7\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"user_sim\",gen_ai_request_model=\"small\",gen_ai_token_type=\"input\"} 100\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"user_sim\",gen_ai_request_model=\"small\",gen_ai_token_type=\"output\"} 7\n"
+    );
+    let shown = lines(&page, &["gen_ai_client_operation_duration_seconds_sum", "gabfest_limit_wait_seconds_sum"]);
+    assert_eq!(
+        shown,
+        "gabfest_limit_wait_seconds_sum{endpoint=\"lab\"} 0.08\n\
+         gen_ai_client_operation_duration_seconds_sum{gabfest_role=\"agent\",gen_ai_operation_name=\"invoke_agent\",gen_ai_provider_name=\"_OTHER\",gen_ai_request_model=\"m\"} 0.09\n\
+         gen_ai_client_operation_duration_seconds_sum{gabfest_role=\"user_sim\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"small\"} 0.3\n\
+         gen_ai_client_operation_duration_seconds_sum{error_type=\"other\",gabfest_role=\"judge\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\"} 1\n\
+         gen_ai_client_operation_duration_seconds_sum{error_type=\"timed_out\",gabfest_role=\"agent\",gen_ai_operation_name=\"invoke_agent\",gen_ai_provider_name=\"_OTHER\",gen_ai_request_model=\"m\"} 1\n"
+    );
+    let first = lines(&page, &["gen_ai_client_operation_time_to_first_chunk_seconds_count"]);
+    assert_eq!(first.lines().count(), 2, "{first}");
+}
+
+#[test]
+fn turns_and_trials_are_counted_where_they_belong() {
+    let (meters, page) = meters(Conventions::Usual);
+    let worker = meters.worker();
+    let calm = worker.place("nightly", "refund", Some("calm"));
+    let none = worker.place("nightly", "refund", None);
+    calm.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
+    calm.turn(&turn(Speaker::Program, Some("42"), Vec::new()));
+    none.turn(&turn(Speaker::Scripted, None, vec![failed(Role::Agent, Some(ErrorKind::Refused))]));
+    calm.ended(&trial(Verdict::Pass, None));
+    none.ended(&trial(Verdict::Error, Some(Blame::Agent)));
+    worker.slots(3, 32);
+    worker.unacknowledged(2);
+    let names = [
+        "gabfest_turns",
+        "gabfest_turn_duration_seconds_bucket{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",le=\"0.08\"",
+        "gabfest_turn_duration_seconds_bucket{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",le=\"0.16\"",
+        "gabfest_turn_duration_seconds_count",
+        "gabfest_turn_time_to_first_token_seconds_sum",
+        "gabfest_conversation_duration_seconds_sum",
+        "gabfest_conversation_cost",
+        "gabfest_conversations",
+        "gabfest_worker",
+        "gabfest_telemetry",
+    ];
+    assert_eq!(
+        lines(&page, &names),
+        "gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 0.002\n\
+         gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 0.002\n\
+         gabfest_conversation_duration_seconds_sum{scenario=\"refund\",suite=\"nightly\"} 8\n\
+         gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 1\n\
+         gabfest_conversations_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 1\n\
+         gabfest_telemetry_dropped_total{signal=\"logs\"} 0\n\
+         gabfest_telemetry_dropped_total{signal=\"spans\"} 3\n\
+         gabfest_turn_duration_seconds_bucket{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",le=\"0.08\"} 0\n\
+         gabfest_turn_duration_seconds_bucket{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",le=\"0.16\"} 1\n\
+         gabfest_turn_duration_seconds_count{persona=\"calm\",scenario=\"refund\",suite=\"nightly\"} 1\n\
+         gabfest_turn_time_to_first_token_seconds_sum{persona=\"calm\",scenario=\"refund\",suite=\"nightly\"} 0.045\n\
+         gabfest_turns_total{persona=\"\",scenario=\"refund\",suite=\"nightly\"} 1\n\
+         gabfest_turns_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\"} 2\n\
+         gabfest_worker_slots{state=\"busy\"} 3\n\
+         gabfest_worker_slots{state=\"free\"} 29\n\
+         gabfest_worker_unacknowledged 2\n"
+    );
+}
+
+#[test]
+fn the_newest_names_come_in_the_place_of_the_usual_ones() {
+    let (meters, page) = meters(Conventions::Latest);
+    let place = meters.worker().place("s", "a", None);
+    place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
+    assert_eq!(lines(&page, &["gen_ai_client_token_usage"]), "");
+    let names = ["gen_ai_client_inference_usage", "gen_ai_client_inference_operation_output_tokens_sum"];
+    assert_eq!(
+        lines(&page, &names),
+        "gen_ai_client_inference_operation_output_tokens_sum{gabfest_role=\"agent\",gen_ai_request_model=\"m\"} 7\n\
+         gen_ai_client_inference_usage_input_tokens_total{gabfest_role=\"agent\",gen_ai_request_model=\"m\"} 100\n\
+         gen_ai_client_inference_usage_output_tokens_total{gabfest_role=\"agent\",gen_ai_request_model=\"m\"} 7\n"
+    );
+}
+
+#[test]
+fn a_coordinator_shows_its_fleet_its_queue_and_what_it_counted() {
+    let (meters, page) = meters(Conventions::Usual);
+    let coordinator = meters.coordinator();
+    coordinator.suite("nightly", ["refund"]);
+    coordinator.fleet(Fleet { workers: 2, busy_slots: 5, free_slots: 3 });
+    let queue = Queue { started_at: 7, running: true, planned: 100, lent: 8, done: 12 };
+    coordinator.queue("nightly", queue);
+    coordinator.queue("nightly", Queue { started_at: 6, running: false, planned: 1, lent: 0, done: 1 });
+    coordinator.granted(20);
+    coordinator.lost(4);
+    coordinator.committed(std::time::Duration::from_millis(3));
+    coordinator.counted("nightly", "refund", &trial(Verdict::Pass, None));
+    coordinator.counted("nightly", "refund", &trial(Verdict::Error, Some(Blame::Infra)));
+    let names = [
+        "gabfest_workers",
+        "gabfest_slots",
+        "gabfest_queue",
+        "gabfest_trials",
+        "gabfest_leases",
+        "gabfest_store_commit_duration_seconds_bucket{le=\"0.0025\"}",
+        "gabfest_store_commit_duration_seconds_bucket{le=\"0.005\"}",
+        "gabfest_verdicts",
+        "gabfest_errors_total{blame=\"infra\"",
+        "gabfest_errors_total{blame=\"judge\"",
+        "gabfest_runs",
+    ];
+    assert_eq!(
+        lines(&page, &names),
+        "gabfest_errors_total{blame=\"infra\",suite=\"nightly\"} 1\n\
+         gabfest_errors_total{blame=\"judge\",suite=\"nightly\"} 0\n\
+         gabfest_leases_granted_total 20\n\
+         gabfest_leases_lost_total 4\n\
+         gabfest_queue_depth{suite=\"nightly\"} 80\n\
+         gabfest_runs_total{status=\"aborted\",suite=\"nightly\"} 0\n\
+         gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 0\n\
+         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 0\n\
+         gabfest_slots{state=\"busy\"} 5\n\
+         gabfest_slots{state=\"free\"} 3\n\
+         gabfest_store_commit_duration_seconds_bucket{le=\"0.0025\"} 0\n\
+         gabfest_store_commit_duration_seconds_bucket{le=\"0.005\"} 1\n\
+         gabfest_trials_done{suite=\"nightly\"} 12\n\
+         gabfest_trials_lent{suite=\"nightly\"} 8\n\
+         gabfest_trials_planned{suite=\"nightly\"} 100\n\
+         gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 1\n\
+         gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
+         gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 1\n\
+         gabfest_workers 2\n"
+    );
+}
+
+fn summary(scenarios: &[(&str, u64, u64)]) -> Summary {
+    let rate = |pass: u64, n: u64| json!({ "estimate": if n == 0 { None } else { Some(pass as f64 / n as f64) }, "low": 0.25, "high": 0.75, "method": "wilson 95%", "n": n });
+    let (pass, fail) = scenarios.iter().fold((0, 0), |sum, (_, pass, fail)| (sum.0 + pass, sum.1 + fail));
+    let cases: Vec<_> = scenarios
+        .iter()
+        .enumerate()
+        .map(|(number, (name, pass, fail))| {
+            json!({
+                "id": "c", "number": number, "scenario": name, "format": "gabfest", "source": "f", "combination": null,
+                "persona": null, "agent": "mock", "parameters": {}, "trials": pass + fail, "pass": pass, "fail": fail,
+                "inconclusive": 0, "error": 0, "skipped": 0, "cancelled": 0, "pass_rate": rate(*pass, pass + fail),
+                "flaky": *pass > 0 && *fail > 0, "pass_hat_k": [], "verdict": if *fail > 0 { "FAIL" } else { "PASS" }
+            })
+        })
+        .collect();
+    let quantiles = json!({ "count": 0, "p50_ms": 0.0, "p90_ms": 0.0, "p95_ms": 0.0, "p99_ms": 0.0, "p999_ms": 0.0, "max_ms": 0.0, "mean_ms": 0.0 });
+    let summary = json!({
+        "schema_version": 1,
+        "run": {
+            "id": "r", "name": "nightly", "started_at": "", "ended_at": null, "seed": 0, "plan_digest": "d",
+            "gabfest_version": "0", "state": "finished"
+        },
+        "verdict": if fail > 0 { "FAIL" } else { "PASS" },
+        "gates": [],
+        "summary": {
+            "trials": {
+                "planned": pass + fail, "pass": pass, "fail": fail, "inconclusive": 0, "error": 0, "skipped": 0,
+                "cancelled": 0, "not_started": 0
+            },
+            "completed_rate": 1.0, "conversations": 0, "turns": 0, "pass_rate": rate(pass, pass + fail),
+            "weighted_pass_rate": null, "flaky_cases": 0,
+            "latency": { "turn": quantiles, "ttft": quantiles, "unanswered_turns": 0 },
+            "tokens": {}, "cost": { "total_usd": 1.5, "complete": true, "unpriced_calls": 0 }, "llm_calls": {},
+            "models": [], "attempts": { "total": 0, "lost": 0 }, "unsettled_usd": 0.0, "failures": []
+        },
+        "cases": cases
+    });
+    serde_json::from_value(summary).unwrap()
+}
+
+#[test]
+fn an_ended_run_shows_the_figures_of_its_report_until_the_next_one_ends() {
+    let (meters, page) = meters(Conventions::Usual);
+    let coordinator = meters.coordinator();
+    coordinator.ended(&summary(&[("refund", 3, 1), ("refund", 4, 0), ("order", 0, 2)]), 1_000, 61_000);
+    let names = ["gabfest_pass_rate", "gabfest_cases", "gabfest_run_", "gabfest_runs"];
+    assert_eq!(
+        lines(&page, &names),
+        "gabfest_cases_failing{scenario=\"order\",suite=\"nightly\"} 1\n\
+         gabfest_cases_failing{scenario=\"refund\",suite=\"nightly\"} 1\n\
+         gabfest_cases_flaky{scenario=\"order\",suite=\"nightly\"} 0\n\
+         gabfest_cases_flaky{scenario=\"refund\",suite=\"nightly\"} 1\n\
+         gabfest_pass_rate{suite=\"nightly\"} 0.7\n\
+         gabfest_pass_rate{scenario=\"order\",suite=\"nightly\"} 0\n\
+         gabfest_pass_rate{scenario=\"refund\",suite=\"nightly\"} 0.875\n\
+         gabfest_pass_rate_high{suite=\"nightly\"} 0.75\n\
+         gabfest_pass_rate_low{suite=\"nightly\"} 0.25\n\
+         gabfest_run_cost_usd{suite=\"nightly\"} 1.5\n\
+         gabfest_run_duration_seconds{suite=\"nightly\"} 60\n\
+         gabfest_run_finished_timestamp_seconds{suite=\"nightly\"} 61\n\
+         gabfest_run_trials{suite=\"nightly\",verdict=\"CANCELLED\"} 0\n\
+         gabfest_run_trials{suite=\"nightly\",verdict=\"ERROR\"} 0\n\
+         gabfest_run_trials{suite=\"nightly\",verdict=\"FAIL\"} 3\n\
+         gabfest_run_trials{suite=\"nightly\",verdict=\"INCONCLUSIVE\"} 0\n\
+         gabfest_run_trials{suite=\"nightly\",verdict=\"PASS\"} 7\n\
+         gabfest_run_trials{suite=\"nightly\",verdict=\"SKIPPED\"} 0\n\
+         gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n"
+    );
+    // A scenario that is not played any more goes away, and a run of before changes nothing.
+    coordinator.ended(&summary(&[("order", 2, 0)]), 100_000, 200_000);
+    coordinator.restored(&summary(&[("refund", 0, 9)]), 2_000, 62_000);
+    let shown = lines(&page, &["gabfest_pass_rate{", "gabfest_cases_failing", "gabfest_runs_total"]);
+    assert_eq!(
+        shown,
+        "gabfest_cases_failing{scenario=\"order\",suite=\"nightly\"} 0\n\
+         gabfest_pass_rate{suite=\"nightly\"} 1\n\
+         gabfest_pass_rate{scenario=\"order\",suite=\"nightly\"} 1\n\
+         gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n\
+         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 1\n"
+    );
+}
+
+#[test]
+fn a_handle_that_is_off_shows_nothing_and_fails_nothing() {
+    let worker = super::Worker::default();
+    let place = worker.place("s", "a", None);
+    place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1)]));
+    place.ended(&trial(Verdict::Pass, None));
+    worker.connected(true);
+    assert!(!worker.is_connected());
+    let coordinator = super::Coordinator::default();
+    coordinator.counted("s", "a", &trial(Verdict::Pass, None));
+    coordinator.lost(1);
+    assert!(!coordinator.is_on());
+}
+
+/// However many models an endpoint invents and however a key gets into their names.
+#[test]
+fn series_are_few_and_hold_no_key() {
+    let (meters, page) = meters(Conventions::Usual);
+    assert!(crate::register("canary-of-the-metrics-1"));
+    let worker = meters.worker();
+    let place = worker.place("canary-of-the-metrics-1", "sk-abcdefghijklmnopqrstuv", Some("canary-of-the-metrics-1"));
+    for number in 0..1_000 {
+        let name = format!("canary-of-the-metrics-1-{number}");
+        let asked = Call { endpoint: name.clone(), ..call(Role::Agent, &name, 1_000) };
+        place.turn(&turn(Speaker::Scripted, Some("hi"), vec![asked]));
+    }
+    let text = page.text().unwrap();
+    assert!(!text.contains("canary") && !text.contains("abcdefgh"), "a key is on the page");
+    let calls = lines(&page, &["gabfest_calls_total"]);
+    assert_eq!(calls.lines().count(), 201, "two hundred and the others");
+    assert!(calls.contains("gabfest_calls_total{model=\"other\",outcome=\"ok\",role=\"agent\"} 800\n"), "{calls}");
+    assert_eq!(lines(&page, &["gabfest_limit_wait_seconds_count"]).lines().count(), 201);
+}
+
+/// Nothing is on the page that the catalogue does not list, nothing is listed that is not there.
+#[test]
+fn the_catalogue_is_the_page() {
+    use std::collections::BTreeSet;
+    let all = |conventions: Conventions| {
+        let (meters, page) = meters(conventions);
+        let (worker, coordinator) = (meters.worker(), meters.coordinator());
+        let place = worker.place("s", "a", Some("p"));
+        place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1_000)]));
+        place.ended(&trial(Verdict::Pass, None));
+        coordinator.suite("s", ["a"]);
+        coordinator.queue("s", Queue { started_at: 0, running: true, planned: 1, lent: 0, done: 1 });
+        coordinator.committed(std::time::Duration::ZERO);
+        coordinator.ended(&summary(&[("a", 1, 0)]), 0, 1);
+        let text = page.text().unwrap();
+        let typed = |line: &str| Some(line.strip_prefix("# TYPE ")?.split(' ').next()?.to_owned());
+        text.lines().filter_map(typed).filter(|name| name != "target_info").collect::<BTreeSet<_>>()
+    };
+    let listed: BTreeSet<String> =
+        [catalogue::WORKER, catalogue::COORDINATOR, catalogue::EVERY_PROCESS, catalogue::LATEST]
+            .concat()
+            .iter()
+            .map(catalogue::Metric::prometheus_name)
+            .collect();
+    let shown = all(Conventions::Usual).union(&all(Conventions::Latest)).cloned().collect::<BTreeSet<_>>();
+    assert_eq!(shown, listed);
+}

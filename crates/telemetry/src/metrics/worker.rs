@@ -1,0 +1,177 @@
+//! What a worker observes: calls, turns and trials as they end, and how full it is.
+//!
+//! Every attempt counts, also one that is lost later: a worker cannot know which attempt wins.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+};
+
+use opentelemetry::{
+    KeyValue,
+    metrics::{Counter, Histogram, Meter},
+};
+use record::{Call, Role, Trial, Turn, turn::Speaker};
+
+use self::calls::Calls;
+use super::{
+    catalogue::{self, PERSONA, SCENARIO, STATE, SUITE, VERDICT},
+    instruments::{counter, gauge, histogram, money, seconds},
+    labels::Values,
+};
+use crate::names::Conventions;
+
+mod calls;
+
+/// What a worker observes with; off unless somebody wants to see it.
+#[derive(Debug, Clone, Default)]
+pub struct Worker(Option<Arc<Inner>>);
+
+/// Where trials belong: the suite, the scenario and the persona that their series are named by.
+#[derive(Debug, Clone, Default)]
+pub struct Place(Option<Arc<Series>>);
+
+struct Inner {
+    calls: Calls,
+    turns: Counter<u64>,
+    turn_duration: Histogram<f64>,
+    first_token: Histogram<f64>,
+    conversations: Counter<u64>,
+    conversation_duration: Histogram<f64>,
+    conversation_cost: Counter<f64>,
+    suites: Values,
+    scenarios: Values,
+    personas: Values,
+    now: Arc<Now>,
+}
+
+/// What is read when somebody looks.
+#[derive(Debug, Default)]
+struct Now {
+    slots: AtomicU32,
+    busy: AtomicU32,
+    unacknowledged: AtomicU64,
+    connected: AtomicBool,
+}
+
+/// The labels of a place, made once for all turns of a trial.
+struct Series {
+    worker: Arc<Inner>,
+    place: [KeyValue; 3],
+}
+
+impl Worker {
+    pub(super) fn new(meter: &Meter, conventions: Conventions) -> Self {
+        let now = Arc::new(Now::default());
+        let read = Arc::clone(&now);
+        gauge(meter, &catalogue::SLOTS_HERE, move |to| {
+            let (slots, busy) = (read.slots.load(Ordering::Relaxed), read.busy.load(Ordering::Relaxed));
+            to.observe(f64::from(busy), &[KeyValue::new(STATE, "busy")]);
+            to.observe(f64::from(slots.saturating_sub(busy)), &[KeyValue::new(STATE, "free")]);
+        });
+        let read = Arc::clone(&now);
+        gauge(meter, &catalogue::UNACKNOWLEDGED, move |to| {
+            to.observe(read.unacknowledged.load(Ordering::Relaxed) as f64, &[]);
+        });
+        Self(Some(Arc::new(Inner {
+            calls: Calls::new(meter, conventions),
+            turns: counter(meter, &catalogue::TURNS),
+            turn_duration: histogram(meter, &catalogue::TURN_DURATION),
+            first_token: histogram(meter, &catalogue::TURN_FIRST_TOKEN),
+            conversations: counter(meter, &catalogue::CONVERSATIONS),
+            conversation_duration: histogram(meter, &catalogue::CONVERSATION_DURATION),
+            conversation_cost: money(meter, &catalogue::CONVERSATION_COST),
+            suites: Values::new(SUITE),
+            scenarios: Values::new(SCENARIO),
+            personas: Values::new(PERSONA),
+            now,
+        })))
+    }
+
+    /// Where the turns of one trial are counted.
+    #[must_use]
+    pub fn place(&self, suite: &str, scenario: &str, persona: Option<&str>) -> Place {
+        let Some(worker) = &self.0 else { return Place(None) };
+        let place = [
+            KeyValue::new(SUITE, worker.suites.get(suite)),
+            KeyValue::new(SCENARIO, worker.scenarios.get(scenario)),
+            KeyValue::new(PERSONA, worker.personas.get(persona.unwrap_or_default())),
+        ];
+        Place(Some(Arc::new(Series { worker: Arc::clone(worker), place })))
+    }
+
+    /// Trials that are being played, of how many that can be.
+    pub fn slots(&self, busy: u32, slots: u32) {
+        if let Some(worker) = &self.0 {
+            worker.now.slots.store(slots, Ordering::Relaxed);
+            worker.now.busy.store(busy, Ordering::Relaxed);
+        }
+    }
+
+    /// Ended trials whose end is not acknowledged.
+    pub fn unacknowledged(&self, trials: usize) {
+        if let Some(worker) = &self.0 {
+            worker.now.unacknowledged.store(trials as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a coordinator has welcomed the worker on a stream that is still open.
+    pub fn connected(&self, connected: bool) {
+        if let Some(worker) = &self.0 {
+            worker.now.connected.store(connected, Ordering::Relaxed);
+        }
+    }
+
+    /// As last told to [`Worker::connected`]; false where it is off.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.0.as_ref().is_some_and(|worker| worker.now.connected.load(Ordering::Relaxed))
+    }
+}
+
+impl Place {
+    /// A turn is over, with everything that was asked for it.
+    pub fn turn(&self, turn: &Turn) {
+        let Some(Series { worker, place }) = self.0.as_deref() else { return };
+        worker.turns.add(1, place);
+        turn.calls.iter().for_each(|call| worker.calls.ended(call));
+        if let Some(call) = answered(turn) {
+            worker.turn_duration.record(seconds(turn.duration_micros), place);
+            if let Some(first) = call.ttft_micros {
+                worker.first_token.record(seconds(first), place);
+            }
+        }
+    }
+
+    /// A trial is over.
+    pub fn ended(&self, trial: &Trial) {
+        let Some(Series { worker, place }) = self.0.as_deref() else { return };
+        let [suite, scenario, persona] = place;
+        let verdict = KeyValue::new(VERDICT, trial.verdict.name());
+        let all = [suite.clone(), scenario.clone(), persona.clone(), verdict.clone()];
+        worker.conversations.add(1, &all);
+        worker.conversation_duration.record(trial.duration_ms as f64 / 1e3, &[suite.clone(), scenario.clone()]);
+        worker.conversation_cost.add(trial.spend.cost().dollars(), &[suite.clone(), scenario.clone(), verdict]);
+    }
+}
+
+/// The call that the agent answered: a program and a turn of a saved conversation have none.
+fn answered(turn: &Turn) -> Option<&Call> {
+    turn.agent.as_ref().filter(|_| turn.speaker != Speaker::Program)?;
+    turn.calls.iter().find(|call| call.role == Role::Agent && call.error.is_none())
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.place).finish()
+    }
+}

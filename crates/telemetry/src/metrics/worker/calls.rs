@@ -1,0 +1,172 @@
+//! Calls to agents and models: how long, how many tokens, how much money, and how long the wait for a permit was.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use opentelemetry::{
+    KeyValue,
+    metrics::{Counter, Histogram, Meter},
+};
+use record::{Call, Role, call::ErrorKind};
+
+use crate::{
+    metrics::{
+        catalogue::{self, ENDPOINT, MODEL_LABEL, OUTCOME, ROLE},
+        instruments::{counter, histogram, money, seconds},
+        labels::{MOST_VALUES, Values},
+    },
+    names::{self, Conventions},
+};
+
+/// Labels that are kept ready; what comes after so many different calls is made anew each time.
+const MOST_KEPT: usize = 4 * MOST_VALUES;
+
+pub(super) struct Calls {
+    duration: Histogram<f64>,
+    first_chunk: Histogram<f64>,
+    tokens: Tokens,
+    calls: Counter<u64>,
+    cost: Counter<f64>,
+    wait: Histogram<f64>,
+    models: Values,
+    endpoints: Values,
+    /// By what calls say of themselves.
+    ready: RwLock<HashMap<Kind, HashMap<String, Arc<Labels>>>>,
+    ready_endpoints: RwLock<HashMap<String, KeyValue>>,
+}
+
+type Kind = (Role, Option<ErrorKind>);
+
+enum Tokens {
+    Usual(Histogram<f64>),
+    Latest { input: Counter<u64>, output: Counter<u64>, of_call: [Histogram<f64>; 2] },
+}
+
+/// The labels of all series that one kind of call counts in.
+struct Labels {
+    /// `error.type` is the last, if there is one.
+    operation: Vec<KeyValue>,
+    counted: [KeyValue; 3],
+    /// Of input and of output.
+    tokens: [[KeyValue; 3]; 2],
+}
+
+impl Calls {
+    pub(super) fn new(meter: &Meter, conventions: Conventions) -> Self {
+        let tokens = match conventions {
+            Conventions::Usual => Tokens::Usual(histogram(meter, &catalogue::TOKEN_USAGE)),
+            Conventions::Latest => Tokens::Latest {
+                input: counter(meter, &catalogue::INPUT_TOKENS),
+                output: counter(meter, &catalogue::OUTPUT_TOKENS),
+                of_call: [&catalogue::CALL_INPUT_TOKENS, &catalogue::CALL_OUTPUT_TOKENS]
+                    .map(|one| histogram(meter, one)),
+            },
+        };
+        Self {
+            duration: histogram(meter, &catalogue::CALL_DURATION),
+            first_chunk: histogram(meter, &catalogue::FIRST_CHUNK),
+            tokens,
+            calls: counter(meter, &catalogue::CALLS),
+            cost: money(meter, &catalogue::COST),
+            wait: histogram(meter, &catalogue::LIMIT_WAIT),
+            models: Values::new(MODEL_LABEL),
+            endpoints: Values::new(ENDPOINT),
+            ready: RwLock::default(),
+            ready_endpoints: RwLock::default(),
+        }
+    }
+
+    pub(super) fn ended(&self, call: &Call) {
+        let labels = self.labels(call);
+        self.duration.record(seconds(call.total_micros), &labels.operation);
+        if let (Some(first), None) = (call.ttft_micros, &call.error) {
+            self.first_chunk.record(seconds(first), &labels.operation);
+        }
+        self.count_tokens(call, &labels);
+        self.calls.add(1, &labels.counted);
+        let [role, model, _] = &labels.counted;
+        self.cost.add(call.cost.unwrap_or_default().dollars(), &[role.clone(), model.clone()]);
+        self.wait.record(seconds(call.wait_micros), &[self.endpoint(&call.endpoint)]);
+    }
+
+    /// A call that says nothing of tokens used an unknown number, not none.
+    fn count_tokens(&self, call: &Call, labels: &Labels) {
+        let used = [call.tokens.input, call.tokens.output];
+        if used == [0, 0] {
+            return;
+        }
+        match &self.tokens {
+            Tokens::Usual(histogram) => {
+                for (tokens, labels) in used.into_iter().zip(&labels.tokens) {
+                    histogram.record(tokens as f64, labels);
+                }
+            }
+            Tokens::Latest { input, output, of_call } => {
+                let [_, model, role] = &labels.tokens[0];
+                let labels = [model.clone(), role.clone()];
+                input.add(used[0], &labels);
+                output.add(used[1], &labels);
+                for (tokens, histogram) in used.into_iter().zip(of_call) {
+                    histogram.record(tokens as f64, &labels);
+                }
+            }
+        }
+    }
+
+    fn labels(&self, call: &Call) -> Arc<Labels> {
+        let error = call.error.as_ref().map(|_| call.error_kind.unwrap_or(ErrorKind::Other));
+        let kind = (call.role, error);
+        {
+            let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(labels) = ready.get(&kind).and_then(|models| models.get(&call.model)) {
+                return Arc::clone(labels);
+            }
+        }
+        let labels = Arc::new(self.make(kind, &call.model));
+        let mut ready = self.ready.write().unwrap_or_else(PoisonError::into_inner);
+        let models = ready.entry(kind).or_default();
+        if models.len() < MOST_KEPT {
+            models.insert(call.model.clone(), Arc::clone(&labels));
+        }
+        labels
+    }
+
+    fn make(&self, (role, error): Kind, model: &str) -> Labels {
+        let model = self.models.get(model);
+        let mut operation = vec![
+            KeyValue::new(names::OPERATION, names::operation(role)),
+            KeyValue::new(names::PROVIDER, names::provider(role)),
+            KeyValue::new(names::REQUEST_MODEL, model.clone()),
+            KeyValue::new(names::ROLE, role.name()),
+        ];
+        operation.extend(error.map(|kind| KeyValue::new(names::ERROR_TYPE, kind.name())));
+        let outcome = if error.is_some() { "error" } else { "ok" };
+        let tokens = ["input", "output"].map(|direction| {
+            [
+                KeyValue::new(names::TOKEN_TYPE, direction),
+                KeyValue::new(names::REQUEST_MODEL, model.clone()),
+                KeyValue::new(names::ROLE, role.name()),
+            ]
+        });
+        let counted =
+            [KeyValue::new(ROLE, role.name()), KeyValue::new(MODEL_LABEL, model), KeyValue::new(OUTCOME, outcome)];
+        Labels { operation, counted, tokens }
+    }
+
+    fn endpoint(&self, name: &str) -> KeyValue {
+        {
+            let ready = self.ready_endpoints.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(label) = ready.get(name) {
+                return label.clone();
+            }
+        }
+        let label = KeyValue::new(ENDPOINT, self.endpoints.get(name));
+        let mut ready = self.ready_endpoints.write().unwrap_or_else(PoisonError::into_inner);
+        if ready.len() < MOST_KEPT {
+            ready.insert(name.to_owned(), label.clone());
+        }
+        label
+    }
+}
