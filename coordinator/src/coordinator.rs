@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Clock, Config, Handle,
+    Clock, Config, Handle, Observers,
     dispatcher::{Dispatcher, Error, command::Command},
 };
 
@@ -22,9 +22,14 @@ pub struct Coordinator<S> {
 
 impl<S: Store> Coordinator<S> {
     /// Takes up the runs that the store has as running.
-    pub async fn open(store: Arc<S>, config: Config, clock: Clock) -> Result<(Self, Handle<S>), Error> {
+    pub async fn open(
+        store: Arc<S>,
+        config: Config,
+        clock: Clock,
+        observers: Observers,
+    ) -> Result<(Self, Handle<S>), Error> {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
-        let mut dispatcher = Dispatcher::new(Arc::clone(&store), config, clock.clone());
+        let mut dispatcher = Dispatcher::new(Arc::clone(&store), config, clock.clone(), observers);
         dispatcher.recover().await?;
         Ok((Self { dispatcher, commands }, Handle::new(sender, store, config, clock)))
     }

@@ -7,6 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
 use record::{FailureKind, Trial, summary::RunState};
@@ -14,17 +15,18 @@ use scenario::RunId;
 use store::{Commit, Store};
 use tokio::{
     sync::mpsc,
+    task::JoinSet,
     time::{Instant, MissedTickBehavior},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::{
     active::Active,
-    command::{Command, Message, Order},
+    command::{Capacity, Command, Message, Order},
     links::Links,
 };
 use crate::{
-    Clock, Config, aggregate,
+    Clock, Config, Observers, aggregate,
     scheduler::{Event, Held, Scheduler},
 };
 
@@ -33,9 +35,12 @@ pub(crate) mod active;
 pub(crate) mod command;
 mod links;
 mod runs;
+mod shown;
 
 /// Ended runs that stay in memory, for those who ask for their numbers next.
 const ENDED_KEPT: usize = 8;
+/// How long a drain waits for the numbers of runs that have just ended.
+const LAST_NUMBERS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -63,6 +68,7 @@ pub(crate) struct Dispatcher<S> {
     store: Arc<S>,
     config: Config,
     clock: Clock,
+    observers: Observers,
     began: Instant,
     scheduler: Scheduler,
     runs: BTreeMap<RunId, Active>,
@@ -71,20 +77,24 @@ pub(crate) struct Dispatcher<S> {
     links: Links,
     /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
     own: Option<(u64, u64)>,
+    /// Ended runs whose numbers are being found out for those who look on.
+    telling: JoinSet<()>,
 }
 
 impl<S: Store> Dispatcher<S> {
-    pub(crate) fn new(store: Arc<S>, config: Config, clock: Clock) -> Self {
+    pub(crate) fn new(store: Arc<S>, config: Config, clock: Clock, observers: Observers) -> Self {
         Self {
             store,
             config,
             clock,
+            observers,
             began: Instant::now(),
             scheduler: Scheduler::new(config.timing),
             runs: BTreeMap::new(),
             ended: VecDeque::new(),
             links: Links::default(),
             own: None,
+            telling: JoinSet::new(),
         }
     }
 
@@ -98,7 +108,7 @@ impl<S: Store> Dispatcher<S> {
                 _ = tick.tick() => self.tick().await,
                 command = commands.recv() => match command {
                     Some(command) => self.obey(command).await,
-                    None => return,
+                    None => break,
                 },
             }
         }
@@ -106,6 +116,8 @@ impl<S: Store> Dispatcher<S> {
         while let Some(command) = commands.recv().await {
             self.obey(command).await;
         }
+        // Whoever looks on gets the last numbers, unless that takes long; what is left of it is given up.
+        let _ = tokio::time::timeout(LAST_NUMBERS, self.telling.join_all()).await;
     }
 
     async fn tick(&mut self) {
@@ -113,6 +125,8 @@ impl<S: Store> Dispatcher<S> {
         let running: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
         running.iter().for_each(|run| self.publish(run));
+        self.show_fleet();
+        while self.telling.try_join_next().is_some() {}
     }
 
     async fn obey(&mut self, command: Command) {
@@ -121,8 +135,8 @@ impl<S: Store> Dispatcher<S> {
             Command::Join { worker, reply } => {
                 let _ = reply.send(self.join(&worker).await);
             }
-            Command::Open { session, agents, orders, wanted, reply } => {
-                let _ = reply.send(self.open(session, agents, orders, wanted).await);
+            Command::Open { session, worker, orders, wanted, reply } => {
+                let _ = reply.send(self.open(session, worker, orders, wanted).await);
             }
             Command::Hear { session, stream, message } => self.listen(session, stream, message).await,
             Command::Close { session, stream } => {
@@ -158,7 +172,7 @@ impl<S: Store> Dispatcher<S> {
     async fn open(
         &mut self,
         session: u64,
-        agents: BTreeSet<String>,
+        worker: Capacity,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
@@ -167,7 +181,8 @@ impl<S: Store> Dispatcher<S> {
             // From before a restart, and not given up by the store.
             self.hear(Event::Joined { session }).await;
         }
-        let stream = self.links.open(session, orders, wanted, acknowledged);
+        let Capacity { agents, slots } = worker;
+        let stream = self.links.open(session, orders, wanted, acknowledged, slots);
         self.links.send(session, Order::Welcome { acknowledged });
         self.hear(Event::Connected { session, agents }).await;
         Ok(stream)
@@ -211,7 +226,9 @@ impl<S: Store> Dispatcher<S> {
             self.links.dismiss(session, &format!("run {} has no trial {}", commit.run, ended.trial.number));
             return Ok(());
         }
+        let asked = Instant::now();
         let committed = self.store.commit(commit, self.clock.now()).await?;
+        self.observers.metrics.committed(asked.elapsed());
         if committed.session_over {
             self.links.dismiss(session, "the session is over");
             return Ok(());
@@ -225,7 +242,7 @@ impl<S: Store> Dispatcher<S> {
             // The first of several that name one trial is the one that was counted.
             let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
             for ended in commit.ended.iter().filter(|ended| counted.remove(&ended.trial.number)) {
-                run.count(&ended.trial);
+                run.count(&ended.trial, &self.observers);
                 exhausted |= is_exhausted(&ended.trial);
             }
         }

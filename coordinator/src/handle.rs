@@ -1,6 +1,6 @@
 //! A cheap handle on a running coordinator: what its services speak through.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use record::{Summary, summary::RunState};
@@ -14,7 +14,7 @@ use crate::{
     dispatcher::{
         Error,
         active::{Fleet, progress},
-        command::{Command, Message, Order, Reply, Resumed},
+        command::{Capacity, Command, Message, Order, Reply, Resumed},
     },
 };
 
@@ -85,6 +85,16 @@ impl<S: Store> Handle<S> {
         Ok(watch::channel(progress(&row, &tally, &spend, lost, None, Fleet::default(), self.now())).1)
     }
 
+    /// Whether the store answers and runs are played, or why not.
+    pub async fn health(&self) -> Result<(), Error> {
+        if self.commands.is_closed() {
+            return Err(Error::Stopped);
+        }
+        // Any question will do, if it goes to the disk.
+        self.store.run(&RunId::new("health")).await?;
+        Ok(())
+    }
+
     pub(crate) async fn join(&self, worker: String) -> Result<u64, Error> {
         self.ask(|reply| Command::Join { worker, reply }).await
     }
@@ -92,11 +102,11 @@ impl<S: Store> Handle<S> {
     pub(crate) async fn open_stream(
         &self,
         session: u64,
-        agents: BTreeSet<String>,
+        worker: Capacity,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
-        self.ask(|reply| Command::Open { session, agents, orders, wanted, reply }).await
+        self.ask(|reply| Command::Open { session, worker, orders, wanted, reply }).await
     }
 
     pub(crate) async fn hear(&self, session: u64, stream: u64, message: Message) -> Result<(), Error> {

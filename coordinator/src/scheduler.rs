@@ -97,6 +97,12 @@ impl Scheduler {
         self.sessions.values().filter(|session| session.stream == Stream::Open).count()
     }
 
+    /// Trials that the session holds.
+    #[must_use]
+    pub fn held(&self, session: u64) -> u64 {
+        self.sessions.get(&session).map_or(0, Session::count)
+    }
+
     /// Trials of the run that are lent.
     #[must_use]
     pub fn lent(&self, run: &RunId) -> u64 {

@@ -32,6 +32,7 @@ impl<S: Store> Dispatcher<S> {
             run.lost_attempts = run.lost_attempts.max(self.scheduler.lost_attempts(id));
             run.publish(fleet, self.clock.now());
         }
+        self.show_queue(id);
     }
 
     /// Nothing that the scheduler believes is certain any more. Workers drop what they play; all that was
@@ -68,12 +69,14 @@ impl<S: Store> Dispatcher<S> {
             Action::Grant { session, claim, leases, new } => {
                 if new && !leases.is_empty() {
                     self.store.grant(&leases, at).await?;
+                    self.observers.metrics.granted(trials_of(&leases));
                 }
                 self.send_grant(session, claim, leases);
             }
             Action::Release { session, leases } => self.store.release(session, &leases).await?,
             Action::EndSession { session, reason, solo } => {
-                self.store.end_session(session, reason, solo, at).await?;
+                let lost = self.store.end_session(session, reason, solo, at).await?;
+                self.observers.metrics.lost(trials_of(&lost));
                 tracing::info!(session, reason, "session ended");
                 self.links.dismiss(session, reason);
             }
@@ -123,11 +126,17 @@ impl<S: Store> Dispatcher<S> {
         let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
         let ended = vec![EndedTrial { trial, first_sequence: sequence, last_sequence: sequence }];
         let commit = Commit { session, sequence, run: run.clone(), segment, ended };
+        let asked = Instant::now();
         let committed = self.store.commit(&commit, at).await?;
+        self.observers.metrics.committed(asked.elapsed());
         self.own = Some((session, sequence));
         if let Some(run) = self.runs.get_mut(&run).filter(|_| committed.counted.contains(&number)) {
-            commit.ended.iter().for_each(|ended| run.count(&ended.trial));
+            commit.ended.iter().for_each(|ended| run.count(&ended.trial, &self.observers));
         }
         Ok(Some(Event::Ended { session, run, trials: committed.counted }))
     }
+}
+
+pub(super) fn trials_of(leases: &[Lease]) -> u64 {
+    leases.iter().map(|lease| lease.trials.end - lease.trials.start).sum()
 }

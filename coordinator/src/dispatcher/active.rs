@@ -7,7 +7,7 @@ use scenario::Plan;
 use store::RunRow;
 use tokio::sync::watch;
 
-use crate::Progress;
+use crate::{Observers, Progress};
 
 #[derive(Debug)]
 pub(super) struct Active {
@@ -44,8 +44,13 @@ impl Active {
         trial.number < self.row.planned && trial.case < self.cases
     }
 
-    pub(super) fn count(&mut self, trial: &Trial) {
+    /// The store has the trial.
+    pub(super) fn count(&mut self, trial: &Trial, observers: &Observers) {
         self.tally.add(trial);
+        if observers.metrics.is_on() {
+            let scenario = self.plan.case(trial.case).map(|case| case.scenario).unwrap_or_default();
+            observers.metrics.counted(&self.row.name, &scenario, trial);
+        }
     }
 
     pub(super) fn spent(&mut self, spend: &Spend) {

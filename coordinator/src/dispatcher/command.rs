@@ -23,8 +23,7 @@ pub(crate) enum Command {
     /// A stream for a session; the reply numbers it.
     Open {
         session: u64,
-        /// Those that the worker knows.
-        agents: BTreeSet<String>,
+        worker: Capacity,
         orders: mpsc::Sender<Order>,
         /// Dropped when the stream is not wanted any more.
         wanted: DropGuard,
@@ -64,6 +63,15 @@ pub(crate) enum Command {
         run: RunId,
         reply: oneshot::Sender<Option<Snapshot>>,
     },
+}
+
+/// What a worker can play.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Capacity {
+    /// Those that it knows.
+    pub(crate) agents: BTreeSet<String>,
+    /// Trials at the same time; 0 from workers that do not say it.
+    pub(crate) slots: u32,
 }
 
 /// What a worker says on its stream.

@@ -23,6 +23,8 @@ pub(super) struct Link {
     pub(super) acknowledged: u64,
     /// As last stored over this stream; what was stored before it is not known here.
     pub(super) unsettled: Option<Usd>,
+    /// Trials that it plays at the same time.
+    slots: u32,
 }
 
 impl Links {
@@ -33,10 +35,11 @@ impl Links {
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
         acknowledged: u64,
+        slots: u32,
     ) -> u64 {
         self.streams += 1;
         let stream = self.streams;
-        let link = Link { stream, orders, _wanted: wanted, acknowledged, unsettled: None };
+        let link = Link { stream, orders, _wanted: wanted, acknowledged, unsettled: None, slots };
         self.links.insert(session, link);
         stream
     }
@@ -68,6 +71,11 @@ impl Links {
     pub(super) fn dismiss(&mut self, session: u64, reason: &str) {
         self.send(session, Order::Goodbye { reason: reason.to_owned() });
         self.links.remove(&session);
+    }
+
+    /// Every session with its slots.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.links.iter().map(|(session, link)| (*session, u64::from(link.slots)))
     }
 
     pub(super) fn sessions(&self) -> Vec<u64> {

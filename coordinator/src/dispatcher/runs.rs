@@ -8,6 +8,7 @@ use store::{Recovered, RunRow, Store};
 
 use super::{
     Dispatcher, ENDED_KEPT, Error,
+    act::trials_of,
     active::Active,
     command::{Resumed, Snapshot},
 };
@@ -26,6 +27,7 @@ impl<S: Store> Dispatcher<S> {
                 }
             }
         }
+        self.show_runs_of_before().await?;
         Ok(())
     }
 
@@ -87,6 +89,7 @@ impl<S: Store> Dispatcher<S> {
         let Some(run) = self.runs.get_mut(id) else { return };
         run.stop(state, at, trouble);
         self.publish(id);
+        self.show_ended(id);
         tracing::info!(run = %id, ?state, "run ended");
         self.ended.retain(|ended| ended != id);
         self.ended.push_back(id.clone());
@@ -105,6 +108,7 @@ impl<S: Store> Dispatcher<S> {
         let (planned, now) = (row.planned, self.clock.now());
         let active = Active::new(row, plan, tally, spend, recovered.lost_attempts, now);
         let agents = active.agents();
+        self.observers.metrics.suite(&active.row.name, active.plan.groups.iter().map(|group| group.name.as_str()));
         self.ended.retain(|ended| *ended != id);
         self.runs.insert(id.clone(), active);
         self.hear(Event::RunStarted { run: id.clone(), planned, agents, recovered }).await;
@@ -125,7 +129,8 @@ impl<S: Store> Dispatcher<S> {
         }
         for session in unknown {
             // Whoever ended the process was no trial, so none is suspected.
-            self.store.end_session(session, "coordinator restarted", false, self.clock.now()).await?;
+            let lost = self.store.end_session(session, "coordinator restarted", false, self.clock.now()).await?;
+            self.observers.metrics.lost(trials_of(&lost));
         }
         self.store.recover(run).await
     }

@@ -91,6 +91,10 @@ impl Session {
         self.held.is_empty()
     }
 
+    pub(super) fn count(&self) -> u64 {
+        self.held.values().map(|trials| trials.len() as u64).sum()
+    }
+
     pub(super) fn holds_any_of(&self, run: &RunId) -> bool {
         self.held.contains_key(run)
     }

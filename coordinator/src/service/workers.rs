@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::status;
 use crate::{
     Error, Handle,
-    dispatcher::command::{Message, Order},
+    dispatcher::command::{Capacity, Message, Order},
     scheduler::Held,
 };
 
@@ -78,8 +78,8 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
     };
     let session = hello.session;
     let wanted = CancellationToken::new();
-    let agents = hello.agents.into_iter().collect();
-    let stream = match handle.open_stream(session, agents, orders.clone(), wanted.clone().drop_guard()).await {
+    let worker = Capacity { agents: hello.agents.into_iter().collect(), slots: hello.slots };
+    let stream = match handle.open_stream(session, worker, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
             let _ = orders.send(Order::Goodbye { reason: error.to_string() }).await;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use coordinator::{Clock, Config, Coordinator, Handle};
+use coordinator::{Clock, Config, Coordinator, Handle, Observers};
 use hyper_util::rt::TokioIo;
 use proto::v1::{self, RunState, coordinator_client::CoordinatorClient, runs_client::RunsClient};
 use record::Summary;
@@ -40,7 +40,8 @@ impl<S: Store> Served<S> {
     pub(crate) async fn new(store: Arc<S>, config: Config) -> Self {
         let wall = AtomicI64::new(STARTED_AT);
         let clock = Clock::new(move || wall.fetch_add(1, Ordering::Relaxed));
-        let (coordinator, handle) = Coordinator::open(Arc::clone(&store), config, clock).await.unwrap();
+        let (coordinator, handle) =
+            Coordinator::open(Arc::clone(&store), config, clock, Observers::default()).await.unwrap();
         let drain = CancellationToken::new();
         let router = coordinator::service::router(handle.clone()).await.unwrap();
         let (pipes, incoming) = mpsc::channel(1);

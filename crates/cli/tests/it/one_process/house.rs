@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
-use coordinator::{Clock, Config, Coordinator};
+use coordinator::{Clock, Config, Coordinator, Observers};
 use hyper_util::rt::TokioIo;
 use llm::{endpoint::Endpoint, retry::Policy};
 use proto::v1::{self, runs_client::RunsClient};
@@ -36,7 +36,8 @@ impl House {
     pub(super) async fn open() -> Self {
         let store = Arc::new(Memory::new());
         let clock = Clock::new(|| STARTED_AT);
-        let (coordinator, handle) = Coordinator::open(store, Config::default(), clock).await.unwrap();
+        let (coordinator, handle) =
+            Coordinator::open(store, Config::default(), clock, Observers::default()).await.unwrap();
         let (pipes, incoming) = mpsc::channel(4);
         let drain = CancellationToken::new();
         let router = coordinator::service::router(handle).await.unwrap();

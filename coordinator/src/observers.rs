@@ -1,0 +1,14 @@
+//! Who looks on while runs are played: they are told what the store has, and change nothing.
+
+/// All are off unless somebody wants to see what they show.
+#[derive(Debug, Clone, Default)]
+pub struct Observers {
+    pub metrics: telemetry::metrics::Coordinator,
+}
+
+impl Observers {
+    /// Whether anybody wants the numbers of a run that has ended, which take a moment to find out.
+    pub(crate) fn want_summaries(&self) -> bool {
+        self.metrics.is_on()
+    }
+}
