@@ -151,6 +151,7 @@ impl Executor {
             self.by_task.insert(handle.id(), ticket);
             self.running.insert(attempt, handle);
         }
+        self.show_slots();
     }
 
     /// Returns when trials have ended and their slots are free. Waits for ever while none is played.
@@ -163,6 +164,16 @@ impl Executor {
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             self.free(ended);
         }
+        self.show_slots();
+    }
+
+    /// Whether the coordinator has welcomed us on a stream that is open.
+    pub(crate) fn connected(&self, connected: bool) {
+        self.resources.metrics.connected(connected);
+    }
+
+    fn show_slots(&self) {
+        self.resources.metrics.slots(self.busy(), self.slots);
     }
 
     fn free(&mut self, ended: Result<(Id, Attempt), JoinError>) {
@@ -262,6 +273,7 @@ impl Executor {
         self.waiting.clear();
         self.tasks.abort_all();
         self.running.clear();
+        self.show_slots();
     }
 }
 

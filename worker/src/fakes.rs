@@ -247,6 +247,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         tool_server: crate::tool_server::ToolServer::default(),
         now_millis: || 0,
         traces: telemetry::Traces::off(),
+        metrics: telemetry::metrics::Worker::default(),
         unsettled: Box::new(|| 0),
     }
 }

@@ -32,6 +32,7 @@ pub(crate) struct Outbox {
     state: Arc<Mutex<State>>,
     something: Arc<Notify>,
     gate: Gate,
+    metrics: telemetry::metrics::Worker,
 }
 
 #[derive(Debug, Default)]
@@ -66,7 +67,13 @@ struct Closed {
 
 impl Outbox {
     pub(crate) fn new(gate: Gate) -> Self {
-        Self { state: Arc::default(), something: Arc::default(), gate }
+        let metrics = telemetry::metrics::Worker::default();
+        Self { state: Arc::default(), something: Arc::default(), gate, metrics }
+    }
+
+    /// Lets others see how much is not acknowledged.
+    pub(crate) fn shown_to(self, metrics: telemetry::metrics::Worker) -> Self {
+        Self { metrics, ..self }
     }
 
     /// A turn is over. Its words may still be judged, but everything that it cost is in it.
@@ -104,6 +111,7 @@ impl Outbox {
         if pending.bytes >= BATCH_BYTES {
             state.close(run);
         }
+        self.metrics.unacknowledged(state.ended());
         drop(state);
         self.something.notify_one();
     }
@@ -122,6 +130,7 @@ impl Outbox {
     /// Forgets everything: the session is over, so nothing of it counts any more.
     pub(crate) fn clear(&self) {
         *self.lock() = State::default();
+        self.metrics.unacknowledged(0);
         self.gate.set_full(false);
     }
 
@@ -162,6 +171,7 @@ impl Outbox {
         }
         state.given = state.given.max(sequence.min(state.last_sequence));
         self.gate.set_full(state.bytes >= FULL_BYTES);
+        self.metrics.unacknowledged(state.ended());
     }
 
     /// Attempts that ended and whose end is not committed: they are still held.
@@ -199,6 +209,12 @@ impl State {
     /// Whether a batch waits for the stream.
     fn has_closed(&self) -> bool {
         self.last_sequence > self.given
+    }
+
+    /// Trials whose end is not acknowledged.
+    fn ended(&self) -> usize {
+        let pending = self.pending.values().map(|pending| pending.ended.len());
+        pending.chain(self.closed.iter().map(|closed| closed.ended.len())).sum()
     }
 
     fn close_all(&mut self) {

@@ -21,6 +21,8 @@ pub struct Resources {
     pub now_millis: fn() -> i64,
     /// Where finished trials are told of, if anybody wants traces.
     pub traces: telemetry::Traces,
+    /// Where calls, turns and trials are counted, if anybody wants figures.
+    pub metrics: telemetry::metrics::Worker,
     /// What the calls in flight may cost at most, in nano-dollars.
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
 }

@@ -17,7 +17,10 @@ use record::{
     turn::{Note, Speaker},
 };
 use scenario::Message;
-use telemetry::trace::{Head, Played, ids};
+use telemetry::{
+    metrics::Place,
+    trace::{Head, Played, ids},
+};
 use tokio::time::Instant;
 
 use crate::{
@@ -43,6 +46,8 @@ pub(crate) struct Stage {
     /// The same moment in Unix milliseconds, for those who tell of it elsewhere.
     began_millis: i64,
     pub(crate) head: Head,
+    /// Where its turns and its end are counted.
+    pub(crate) place: Place,
     pub(crate) turns: Vec<Turn>,
     pub(crate) judgments: Vec<Judgment>,
     pub(crate) latencies: Vec<TurnLatency>,
@@ -77,6 +82,8 @@ impl Stage {
         let began_millis = (resources.now_millis)();
         let Attempt { run, trial, epoch } = &ticket.attempt;
         let head = resources.traces.head(run, *trial, *epoch);
+        let (plan, case) = (ticket.scripts.plan(), &script.case);
+        let place = resources.metrics.place(&plan.name, &case.scenario, case.persona.as_deref());
         let log = CallLog::new(began);
         let bench = Bench {
             models: resources.models.clone(),
@@ -98,6 +105,7 @@ impl Stage {
             began,
             began_millis,
             head,
+            place,
             turns: Vec::new(),
             judgments: Vec::new(),
             latencies: Vec::new(),
@@ -224,6 +232,7 @@ impl Stage {
             for call in &turn.calls {
                 self.spend.add_call(call);
             }
+            self.place.turn(turn);
             self.outbox.turn(&self.ticket.attempt, turn.clone());
         }
         self.emitted = self.turns.len();

@@ -54,6 +54,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     stage.environment.teardown().await;
     let trial = conclusion(&stage, broken);
     stage.tell(&trial);
+    stage.place.ended(&trial);
     outbox.ended(&run, trial);
 }
 
@@ -72,6 +73,7 @@ pub(crate) fn end_unplayed(
         let began_micros = u64::try_from((resources.now_millis)()).unwrap_or(0).saturating_mul(1_000);
         let played = Played { run, suite: &plan.name, case: &case, began_micros, trial: &trial, turns: &[] };
         resources.traces.trial(resources.traces.head(run, *number, *epoch), &played);
+        resources.metrics.place(&plan.name, &case.scenario, case.persona.as_deref()).ended(&trial);
     }
     outbox.ended(run, trial);
 }

@@ -22,8 +22,12 @@ impl Worker {
     /// coordinator cannot be reached for longer than the configured patience.
     pub async fn run(self, channel: Channel, drain: impl Into<Drain>) -> Result<(), Error> {
         let gate = Gate::new();
-        let outbox = Outbox::new(gate.clone());
+        let metrics = self.resources.metrics.clone();
+        let outbox = Outbox::new(gate.clone()).shown_to(metrics.clone());
         let mut executor = Executor::new(self.config.slots, self.resources, outbox.clone(), gate.clone());
-        session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain.into()).await
+        metrics.slots(0, self.config.slots);
+        let drain = drain.into();
+        let ended = session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain).await;
+        ended
     }
 }

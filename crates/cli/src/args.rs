@@ -152,6 +152,14 @@ pub(crate) struct Capacity {
     pub(crate) tools_url: Option<String>,
 }
 
+/// Who may look on: shared by the roles that play or hand out trials.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Page {
+    /// Serve metrics for Prometheus at http://ADDR/metrics, and /healthz; port 0 takes a free one, which is printed
+    #[arg(long, value_name = "ADDR", env = "GABFEST_METRICS_LISTEN")]
+    pub(crate) metrics_listen: Option<std::net::SocketAddr>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AllowExec {
     /// Without network and files of this machine
@@ -183,6 +191,8 @@ pub(crate) struct Run {
     /// Print every word and finding while the run goes on, in the plan's order
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "quiet")]
     pub(crate) log: Option<Log>,
+    #[command(flatten)]
+    pub(crate) page: Page,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -382,6 +392,8 @@ pub(crate) struct Coordinator {
     /// Listen on an address that other machines reach, although nothing is encrypted or authenticated
     #[arg(long)]
     pub(crate) insecure_i_know: bool,
+    #[command(flatten)]
+    pub(crate) page: Page,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -405,6 +417,8 @@ pub(crate) struct Worker {
     pub(crate) config: Config,
     #[command(flatten)]
     pub(crate) capacity: Capacity,
+    #[command(flatten)]
+    pub(crate) page: Page,
 }
 
 #[derive(Debug, ClapArgs)]

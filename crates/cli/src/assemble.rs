@@ -18,6 +18,7 @@ use crate::{
     args::{AllowExec, Capacity},
     clock,
     exit::usage,
+    observed::Observed,
     scores,
     settings::{MOCK, Read, Settings},
 };
@@ -27,7 +28,7 @@ pub(crate) async fn resources(
     read: &Read,
     addresses: &[String],
     capacity: &Capacity,
-    traces: Traces,
+    observed: Option<&Observed>,
 ) -> anyhow::Result<Resources> {
     let settings = &read.settings;
     let mut endpoints = Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() };
@@ -105,7 +106,8 @@ pub(crate) async fn resources(
         execution,
         tool_server: tool_server(settings, capacity)?,
         now_millis: clock::now_millis,
-        traces: traces.with_endpoints(places),
+        traces: observed.map_or_else(Traces::off, Observed::traces).with_endpoints(places),
+        metrics: observed.map(Observed::worker).unwrap_or_default(),
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
     })
 }

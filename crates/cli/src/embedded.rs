@@ -3,7 +3,7 @@
 use std::{io, path::Path, sync::Arc};
 
 use anyhow::Context as _;
-use coordinator::{Clock, Config, Coordinator, Reclaim};
+use coordinator::{Clock, Config, Coordinator, Observers, Reclaim};
 use hyper_util::rt::TokioIo;
 use scenario::{Plan, RunId};
 use store::{Sqlite, Store as _};
@@ -49,11 +49,16 @@ pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<(RunId, Plan)> {
 
 impl Embedded {
     /// Without a worker nothing is played: for reports.
-    pub(crate) async fn start(store: Arc<Sqlite>, worker: Option<(Resources, u32)>) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        store: Arc<Sqlite>,
+        worker: Option<(Resources, u32)>,
+        observers: Observers,
+    ) -> anyhow::Result<Self> {
         let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
-        let (coordinator, handle) = Coordinator::open(Arc::clone(&store), config, Clock::new(clock::now_millis))
-            .await
-            .context("failed to start the coordinator")?;
+        let (coordinator, handle) =
+            Coordinator::open(Arc::clone(&store), config, Clock::new(clock::now_millis), observers)
+                .await
+                .context("failed to start the coordinator")?;
         let (pipes, incoming) = mpsc::channel::<io::Result<DuplexStream>>(4);
         let drain_coordinator = CancellationToken::new();
         let drained = drain_coordinator.clone();

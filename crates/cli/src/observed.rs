@@ -1,28 +1,82 @@
-//! The telemetry of this process, where an `OTEL_*` variable asks for it: started with a role, ended with it.
+//! Who looks on at this process: the collector that an `OTEL_*` variable names, and whoever reads `--metrics-listen`.
+
+use std::{net::SocketAddr, sync::OnceLock};
 
 use anyhow::Context as _;
+use coordinator::Observers;
 use telemetry::{
     Traces,
+    metrics::{Health, Meters, Page, Worker, endpoint},
+    names::{Conventions, OPT_IN},
     otel::{Config, Service, Telemetry},
 };
+use tokio::net::TcpListener;
 
 use crate::exit::usage;
 
+/// Started with a role, ended with it.
 pub(crate) struct Observed {
     telemetry: Telemetry,
+    meters: Option<Meters>,
+    worker: OnceLock<Worker>,
+    page: Option<(TcpListener, Page)>,
 }
 
 impl Observed {
     /// `name` is the role's, `instance` tells this process from others of its role. After the environment file was read.
-    pub(crate) fn start(name: &str, instance: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn start(name: &str, instance: &str, listen: Option<SocketAddr>) -> anyhow::Result<Self> {
         let config = Config::from_env().context("failed to set up telemetry").map_err(usage)?;
         let service = Service { name, version: env!("CARGO_PKG_VERSION"), instance };
-        let telemetry = Telemetry::start(&config, service).context("failed to set up telemetry").map_err(usage)?;
-        Ok(Self { telemetry })
+        let mut telemetry = Telemetry::start(&config, service).context("failed to set up telemetry").map_err(usage)?;
+        let page = match listen {
+            None => None,
+            Some(address) => {
+                let listener = TcpListener::bind(address)
+                    .await
+                    .with_context(|| format!("failed to listen on {address} for --metrics-listen"))
+                    .map_err(usage)?;
+                Some((listener, Page::default()))
+            }
+        };
+        let conventions = Conventions::read(std::env::var(OPT_IN).ok().as_deref());
+        let meters = Meters::start(&mut telemetry, page.as_ref().map(|(_, page)| page), conventions)
+            .context("failed to set up metrics")?;
+        Ok(Self { telemetry, meters, worker: OnceLock::new(), page })
     }
 
     pub(crate) fn traces(&self) -> Traces {
         self.telemetry.traces()
+    }
+
+    pub(crate) fn worker(&self) -> Worker {
+        self.worker.get_or_init(|| self.meters.as_ref().map(Meters::worker).unwrap_or_default()).clone()
+    }
+
+    /// To be asked for once: there is one coordinator in a process.
+    pub(crate) fn observers(&self) -> Observers {
+        Observers { metrics: self.meters.as_ref().map(Meters::coordinator).unwrap_or_default() }
+    }
+
+    /// Answers those who ask at `--metrics-listen` from now on.
+    pub(crate) fn serve(&mut self, health: Health) -> anyhow::Result<()> {
+        let Some((listener, page)) = self.page.take() else { return Ok(()) };
+        let address = listener.local_addr().context("failed to read the address of --metrics-listen")?;
+        say(&format!("metrics on http://{address}/metrics"));
+        tokio::spawn(async move {
+            if let Err(error) = endpoint::serve(listener, page, health).await {
+                tracing::warn!(%error, "metrics are not served any more");
+            }
+        });
+        Ok(())
+    }
+
+    /// The health of a process whose work is to play trials.
+    pub(crate) fn health_of_worker(&self) -> Health {
+        let worker = self.worker();
+        Health::new(move || {
+            let connected = worker.is_connected();
+            async move { if connected { Ok(()) } else { Err("not connected to a coordinator".to_owned()) } }
+        })
     }
 
     /// Sends what waits, within two seconds.
@@ -39,4 +93,9 @@ pub(crate) fn instance() -> String {
         host => host,
     };
     format!("{host}-{}", std::process::id())
+}
+
+#[expect(clippy::print_stderr, reason = "where the page is must be known also without log lines")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use agent::qnamaker::Settings;
 use anyhow::{Context as _, anyhow};
+use coordinator::Observers;
+
 use scenario::{
     Diagnostic,
     plan::{self, Choices},
@@ -43,12 +45,13 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     }
     let read = settings(&args);
     let capacity = Capacity::default();
-    let resources = assemble::resources(&read, &[], &capacity, telemetry::Traces::off()).await?;
+    let resources = assemble::resources(&read, &[], &capacity, None).await?;
     // What was asked and answered is in the result; nothing else of the run is kept.
     let kept = tempfile::tempdir().context("failed to make a temporary folder")?;
     let run = clock::new_run_id();
     let folder = RunFolder::create(&run, Some(kept.path()))?;
-    let exit = run::play(plan, (resources, assemble::slots(&read, &capacity)), &run, &folder, true, None).await?;
+    let worker = (resources, assemble::slots(&read, &capacity));
+    let exit = run::play(plan, worker, Observers::default(), &run, &folder, true, None).await?;
     let text = ["report.qna", "report.qna.tsv"].map(|name| std::fs::read_to_string(kept.path().join(name)));
     let text = text.into_iter().find_map(Result::ok).context("the run left no result")?;
     say_errors(&text);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use coordinator::Observers;
 use record::Summary;
 use report::write::Written;
 use scenario::RunId;
@@ -26,7 +27,7 @@ pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
     let folder = RunFolder::find(&args.run)?;
     let store = embedded::open(&folder.store()).await?;
     let (run, _) = embedded::only_run(&store).await?;
-    let mut embedded = Embedded::start(store, None).await?;
+    let mut embedded = Embedded::start(store, None, Observers::default()).await?;
     let exit = render(embedded.client(), &run, &args, folder.path).await;
     embedded.stop().await;
     exit

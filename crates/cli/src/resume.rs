@@ -33,10 +33,10 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let (run, plan) = embedded::only_run(&store).await?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.into_iter().filter(|name| plan::is_address(name)).collect();
-    let observed = Observed::start("gabfest", &observed::instance())?;
+    let observed = Observed::start("gabfest", &observed::instance(), None).await?;
     let played = async {
-        let resources = assemble::resources(&read, &addresses, &args.capacity, observed.traces()).await?;
-        let mut embedded = Embedded::start(store, Some((resources, slots))).await?;
+        let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
+        let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
         let reply = ask(embedded.client(), &run).await?;
         say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
         let hurry = embedded.hurry();

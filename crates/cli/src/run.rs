@@ -1,6 +1,7 @@
 //! `gabfest run`: plan, play in this process, report.
 
 use anyhow::Context as _;
+use coordinator::Observers;
 use scenario::{Plan, RunId};
 use tokio_util::sync::CancellationToken;
 use worker::Resources;
@@ -28,12 +29,13 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         return Ok(Exit::Held);
     }
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let observed = Observed::start("gabfest", &observed::instance())?;
+    let mut observed = Observed::start("gabfest", &observed::instance(), args.page.metrics_listen).await?;
+    observed.serve(observed.health_of_worker())?;
     let played = async {
-        let resources = assemble::resources(&read, &addresses, &args.capacity, observed.traces()).await?;
+        let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
-        play(plan, (resources, slots), &run, &folder, args.output.quiet, args.log).await
+        play(plan, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await
     };
     let exit = played.await;
     observed.end().await;
@@ -44,6 +46,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
 pub(crate) async fn play(
     plan: Plan,
     worker: (Resources, u32),
+    observers: Observers,
     run: &RunId,
     folder: &RunFolder,
     quiet: bool,
@@ -51,7 +54,7 @@ pub(crate) async fn play(
 ) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;
-    let mut embedded = Embedded::start(store, Some(worker)).await?;
+    let mut embedded = Embedded::start(store, Some(worker), observers).await?;
     embedded.submit(run, &plan).await?;
     let log_ends = CancellationToken::new();
     let log = log.map(|format| {

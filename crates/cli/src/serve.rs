@@ -1,6 +1,6 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use coordinator::{Clock, Config, Coordinator};
@@ -14,6 +14,9 @@ use crate::{
     signals::Interrupts,
     stdout,
 };
+
+/// A store that takes longer is not in good health.
+const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
     if !args.listen.ip().is_loopback() && !args.insecure_i_know {
@@ -30,7 +33,7 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
     stdout::line(&format!("coordinator at http://{address}, runs in {}", args.data.display()))?;
-    let observed = Observed::start("gabfest-coordinator", &observed::instance())?;
+    let mut observed = Observed::start("gabfest-coordinator", &observed::instance(), args.page.metrics_listen).await?;
     let drain = CancellationToken::new();
     let interrupts = Interrupts::listen();
     let draining = drain.clone();
@@ -39,9 +42,10 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
         draining.cancel();
     });
     let clock = Clock::new(clock::now_millis);
-    let (coordinator, handle) = Coordinator::open(Arc::new(store), Config::default(), clock)
+    let (coordinator, handle) = Coordinator::open(Arc::new(store), Config::default(), clock, observed.observers())
         .await
         .context("failed to start the coordinator")?;
+    observed.serve(health(handle.clone()))?;
     let router = coordinator::service::router(handle).await.context("failed to start the services")?;
     let incoming = TcpListenerStream::new(listener);
     let served = router.serve_with_incoming_shutdown(incoming, drain.clone().cancelled_owned());
@@ -49,4 +53,17 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
     observed.end().await;
     served.context("failed to serve")?;
     Ok(Exit::Held)
+}
+
+/// Of a coordinator: whether its store answers.
+fn health<S: store::Store>(handle: coordinator::Handle<S>) -> telemetry::metrics::Health {
+    telemetry::metrics::Health::new(move || {
+        let handle = handle.clone();
+        async move {
+            match tokio::time::timeout(STORE_ANSWERS, handle.health()).await {
+                Ok(answer) => answer.map_err(|error| error.to_string()),
+                Err(_) => Err(format!("the store does not answer within {} s", STORE_ANSWERS.as_secs())),
+            }
+        }
+    })
 }

@@ -69,7 +69,7 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     let samples = samples(&args.file)?;
     let thresholds = thresholds(&samples, args.threshold)?;
     let capacity = Capacity::default();
-    let models = assemble::resources(&read, &[], &capacity, telemetry::Traces::off()).await?.models;
+    let models = assemble::resources(&read, &[], &capacity, None).await?.models;
     let run = clock::new_run_id();
     let slots = assemble::slots(&read, &capacity) as usize;
     let asked = stream::iter(samples).enumerate().map(|(place, sample)| {

@@ -16,8 +16,9 @@ use crate::{
 pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let name = args.name.unwrap_or_else(observed::instance);
-    let observed = Observed::start("gabfest-worker", &name)?;
-    let resources = assemble::resources(&read, &args.agents, &args.capacity, observed.traces()).await?;
+    let mut observed = Observed::start("gabfest-worker", &name, args.page.metrics_listen).await?;
+    observed.serve(observed.health_of_worker())?;
+    let resources = assemble::resources(&read, &args.agents, &args.capacity, Some(&observed)).await?;
     let timing = Timing {
         patience: Duration::from_secs(args.patience),
         grace: Duration::from_secs(args.grace),

@@ -103,6 +103,7 @@ impl<'a> Session<'a> {
     pub(super) async fn live(&mut self, drain: &Drain) -> End {
         loop {
             let end = self.stream(drain).await;
+            self.executor.connected(false);
             if end != End::Broken {
                 return end;
             }
@@ -205,6 +206,7 @@ impl<'a> Session<'a> {
                 self.renewed = hello_sent;
                 self.apart = None;
                 self.gate.set_away(false);
+                self.executor.connected(true);
                 self.executor.start_ready();
                 if self.claim_open {
                     self.say_claim();

@@ -12,6 +12,7 @@ mod first_run;
 mod fleet;
 mod interrupts;
 mod kill_and_resume;
+mod metrics;
 mod one_process;
 mod process;
 mod qnamaker;

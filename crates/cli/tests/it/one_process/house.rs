@@ -67,6 +67,7 @@ impl House {
             tool_server: Default::default(),
             now_millis: || 0,
             traces: telemetry::Traces::off(),
+            metrics: telemetry::metrics::Worker::default(),
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
         };
         let config = worker::Config { name: "hired".to_owned(), slots, timing: Timing::default() };
