@@ -11,7 +11,7 @@ use telemetry::{Traces, trace};
 use worker::{
     Models, Resources,
     environment::{Execution, database, execution::Limits},
-    tool_server::{Place, ToolServer},
+    tool_server::{self, ToolServer},
 };
 
 use crate::{
@@ -120,7 +120,7 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
         (None, Some(url)) => (written.listen, Some(url.as_str())),
         (None, None) => (written.listen, written.url.as_deref()),
     };
-    let place = Place::new(listen, url).map_err(|error| {
+    let place = tool_server::Place::new(listen, url).map_err(|error| {
         usage(anyhow!(
             "tools cannot be served: {error}\nhint: --tools-url says how agents reach them, such as http://this-machine:7500"
         ))
