@@ -27,7 +27,6 @@ impl Worker {
         let mut executor = Executor::new(self.config.slots, self.resources, outbox.clone(), gate.clone());
         metrics.slots(0, self.config.slots);
         let drain = drain.into();
-        let ended = session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain).await;
-        ended
+        session::run(&self.config, channel, &mut executor, &outbox, &gate, &drain).await
     }
 }

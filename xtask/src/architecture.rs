@@ -74,6 +74,7 @@ mod tests {
         ("sqlx", &["gabfest-store", "gabfest-worker"]),
         ("clap", &["gabfest", "xtask"]),
         ("indicatif", &["gabfest"]),
+        ("prometheus", &["gabfest-telemetry"]),
         ("axum", &["gabfest-llm", "gabfest-telemetry", "gabfest-worker"]),
         ("rmcp", &["gabfest-worker"]),
         ("getrandom", &["gabfest-worker"]),

@@ -180,7 +180,8 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
         execution: Execution::Off,
         tool_server: worker::tool_server::ToolServer::default(),
         now_millis: || 0,
-        traces: Default::default(),
+        traces: telemetry::Traces::off(),
+        metrics: telemetry::metrics::Worker::default(),
         unsettled: Box::new(|| 0),
     }
 }
