@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must pass: format, lints, tests, documentation, a browser on a report, dashboards and alerts.
-# CONTRIBUTING.md lists the long suites.
+# Everything that must pass: format, lints, tests, documentation, a browser on a report, dashboards and alerts,
+# what deploy/ says. CONTRIBUTING.md lists the long suites.
 set -euo pipefail
 cd "$(dirname "$0")"
 export RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links"
@@ -28,3 +28,6 @@ step crates/report/tests/browser/run.sh "$place/out/report.html"
 
 # Dashboards and alerts.
 step grafana/check.sh
+
+# Image, compose, manifests, workflow: validated, and started as processes.
+step deploy/check.sh
