@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Holds dashboards and rules to what they must be: promtool on the rules and their tests, Grafana's published schema and the
-# layout on the dashboards. Needs promtool (Debian: prometheus), node and npm.
+# layout on the dashboards, and every query against a real Prometheus during a real run. Needs promtool and prometheus
+# (Debian: prometheus), node and npm. Usage: grafana/check.sh [GABFEST]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for tool in promtool node npm; do
+gabfest=$(realpath "${1:-target/debug/gabfest}")
+for tool in promtool prometheus node npm; do
   command -v "$tool" >/dev/null && continue
   echo "grafana/check.sh: $tool is missing, so DASHBOARDS AND ALERTS WERE NOT CHECKED" >&2
   [ -z "${CI:-}" ] || exit 1
@@ -22,3 +24,8 @@ promtool check rules grafana/rules/*.yml
 promtool test rules grafana/rules/tests/*.yml
 node grafana/check/layout.mjs
 node grafana/check/schema.mjs "$tools"
+
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+# timeout puts what it runs into a process group of its own and ends the whole group.
+timeout --kill-after=10 110 node grafana/check/live.mjs "$gabfest" "$place"
