@@ -5,7 +5,8 @@
 use scenario::{persona::Library, yaml};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Ok(document) = yaml::open(&String::from_utf8_lossy(bytes), "x.persona.yaml") {
+    let Some(text) = gabfest_fuzz::text(bytes, "x.persona.yaml") else { return };
+    if let Ok(document) = yaml::open(&text, "x.persona.yaml") {
         let _ = Library::default().add(&document);
     }
 });

@@ -10,7 +10,7 @@ use scenario::{
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     gabfest_fuzz::read(Format::Qna, bytes, "x.qna.tsv");
     gabfest_fuzz::read(Format::Qna, bytes, "x.qna");
-    let text = String::from_utf8_lossy(bytes);
+    let Some(text) = gabfest_fuzz::text(bytes, "x.qna") else { return };
     let read = knowledge_base(&text, "x.qna", &mut NoFiles);
     if read.diagnostics.iter().any(Diagnostic::is_error) {
         return;

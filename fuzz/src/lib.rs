@@ -1,10 +1,16 @@
-//! What the fuzz targets share: a text is opened and read as a file would be.
+//! What the fuzz targets share: bytes become a text and are opened and read as a file would be.
 
-use scenario::{Diagnostic, Format};
+use scenario::{Diagnostic, Format, encoding};
 
-/// Reads every scenario of a text. A scenario that is not there must have been explained.
+/// The text of a file's bytes, by the way that every file takes; `None` where they are no text.
+pub fn text(bytes: &[u8], path: &str) -> Option<String> {
+    encoding::decode(bytes.to_vec(), path).ok().map(|(text, _)| text)
+}
+
+/// Reads every scenario of a file. A scenario that is not there must have been explained.
 pub fn read(format: Format, bytes: &[u8], path: &str) {
-    let (documents, _) = format.open(&String::from_utf8_lossy(bytes), path);
+    let Some(text) = text(bytes, path) else { return };
+    let (documents, _) = format.open(&text, path);
     for document in &documents {
         let (script, findings) = format.read(document);
         assert!(script.is_some() || findings.iter().any(Diagnostic::is_error));

@@ -8,7 +8,7 @@ pub mod battery;
 pub mod check;
 pub mod conversation;
 pub mod diagnostic;
-mod encoding;
+pub mod encoding;
 pub mod estimate;
 pub mod format;
 pub mod ids;

@@ -1,14 +1,17 @@
-//! Finds and reads the files that a user names. The only file of this crate that touches the disk.
+//! Finds and reads the files that a user names. This file and its rooms are the only ones of this crate that touch
+//! the disk.
 //!
 //! A file is known by its name: [`Format::of_file`] knows the scenarios; beside them are `*.matrix.yaml`,
 //! `*.persona.yaml` (or `.yml`), and any YAML in a folder called `personas`. Some files with other names are read as
 //! scenarios where they are named themselves ([`Format::of_named_file`]), and left alone where their folder is.
 //! A faulty file is reported and never ends the reading.
 
+mod beside;
+mod text;
+
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
-    io::Read as _,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -16,16 +19,20 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    Diagnostic, Format, encoding,
+    Diagnostic, Format,
     format::{
         Script,
-        qna::{self, Collated, Files, TextFile},
+        qna::{self, Collated},
     },
     matrix::{self, Matrix},
     path::{self, Segment},
     persona::Library,
     yaml::{self, Document, Findings},
 };
+
+pub use beside::Beside;
+pub use text::text_of;
+use text::{is_stdin, real, shown, text_beside};
 
 /// Folders deeper than this are not looked into; links to folders never are.
 const MAX_FOLDERS: usize = 64;
@@ -49,13 +56,14 @@ pub struct ScenarioFile {
     pub script: Script,
     /// The user named the file itself, not only a folder around it or a matrix upon it.
     pub named: bool,
-    /// A matrix of the same reading stands on it.
+    /// A matrix of the same reading stands on it, or another knowledge base has taken it in.
     pub is_base: bool,
 }
 
 impl ScenarioFile {
     /// Whether it is played by itself. The base of a matrix is played through the matrix alone, unless the user
-    /// named it too: with its own settings it is almost always one more of the matrix's combinations.
+    /// named it too: with its own settings it is almost always one more of the matrix's combinations. So is a file of
+    /// questions that another one imports: nobody wants to ask them twice.
     #[must_use]
     pub fn plays_alone(&self) -> bool {
         self.named || !self.is_base
@@ -82,6 +90,7 @@ pub fn read(paths: &[PathBuf]) -> Reading {
     for (real, file) in found.iter().filter(|(_, file)| matches!(file.kind, Kind::Scenario(_))) {
         reader.scenario(real, file);
     }
+    reader.ask_imported_once();
     for (_, file) in found.iter().filter(|(_, file)| file.kind == Kind::Matrix) {
         reader.matrix(file);
     }
@@ -113,6 +122,8 @@ struct Reader {
     places: BTreeMap<PathBuf, usize>,
     /// The scenarios of each file that was read, by its real path; `None` for a file with faults.
     scenarios: BTreeMap<PathBuf, Option<Range<usize>>>,
+    /// Knowledge bases with the real paths of those that they took in, in the order in which they were read.
+    imports: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     reading: Reading,
 }
 
@@ -234,14 +245,24 @@ impl Reader {
         let (documents, diagnostics) = format.open_beside(text, &shown(&file.path), &mut beside);
         let mut sound = !diagnostics.iter().any(Diagnostic::is_error);
         self.reading.diagnostics.extend(diagnostics);
+        let origins: BTreeSet<&str> = documents.iter().map(|document| document.path.as_str()).collect();
+        let others = origins.into_iter().filter(|origin| *origin != shown(&file.path));
+        let others: BTreeSet<PathBuf> = others.map(|origin| real(Path::new(origin))).collect();
+        if !others.is_empty() {
+            self.imports.push((real(&file.path), others));
+        }
         let first = self.reading.scenarios.len();
+        // What stands at the head of a file is read with each of its scenarios, and told once.
+        let mut told = BTreeSet::new();
         for mut document in documents {
             let mut complete = self.put_sql_in(&mut document, &file.path);
             if format == Format::Battery {
                 complete &= self.put_conversation_in(&mut document, &file.path);
             }
             let (script, diagnostics) = format.read(&document);
-            self.reading.diagnostics.extend(diagnostics);
+            self.reading.diagnostics.extend(
+                diagnostics.into_iter().filter(|found| told.insert((found.line, found.column, found.message.clone()))),
+            );
             match script.filter(|_| complete) {
                 Some(script) => self.reading.scenarios.push(ScenarioFile {
                     document,
@@ -254,6 +275,20 @@ impl Reader {
             }
         }
         sound.then_some(first..self.reading.scenarios.len())
+    }
+
+    /// A file that was taken in by one that is played is not played by itself. Files that take each other in are
+    /// played through the first of them.
+    fn ask_imported_once(&mut self) {
+        let mut taken = BTreeSet::new();
+        for (file, others) in std::mem::take(&mut self.imports) {
+            if !taken.contains(&file) {
+                taken.extend(others);
+            }
+        }
+        for range in taken.iter().filter_map(|file| self.scenarios.get(file).cloned().flatten()) {
+            self.reading.scenarios[range].iter_mut().for_each(|scenario| scenario.is_base = true);
+        }
     }
 
     fn matrix(&mut self, file: &Found) {
@@ -385,92 +420,6 @@ pub fn knowledge_base(path: &Path) -> Collated {
     }
 }
 
-/// The files beside and below one that names them.
-#[derive(Debug)]
-pub struct Beside {
-    /// As the user named it.
-    folder: PathBuf,
-    real: PathBuf,
-    files: Vec<TextFile>,
-}
-
-impl Beside {
-    /// Those that a file may name.
-    #[must_use]
-    pub fn of(file: &Path) -> Self {
-        let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-        let real = real(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder });
-        Self { folder, real, files: Vec::new() }
-    }
-
-    fn add(&mut self, path: &Path) -> Result<(), String> {
-        let path = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
-        // A file from elsewhere must not show just any file of this machine.
-        let Ok(below) = path.strip_prefix(&self.real) else {
-            return Err("is not in the folder of the file that is read".to_owned());
-        };
-        let name = self.folder.join(below);
-        let (text, warning) = text_of(&path, Format::Qna.max_bytes()).map_err(|diagnostic| diagnostic.message)?;
-        self.files.push(TextFile { path: shown(&name), text, warning });
-        Ok(())
-    }
-
-    fn walk(&mut self, folder: &Path, depth: usize) -> Result<(), String> {
-        let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
-        let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
-        let mut entries = entries.map_err(unreadable)?;
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let kind = entry.file_type().map_err(unreadable)?;
-            let is_ours = entry.path().extension().is_some_and(|ending| ending == "qna" || ending == "lu");
-            if kind.is_file() && is_ours {
-                self.add(&entry.path())?;
-            } else if kind.is_dir() && depth > 0 {
-                self.walk(&entry.path(), depth - 1)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Files for Beside {
-    fn read(&mut self, from: &str, target: &str) -> Result<Vec<TextFile>, String> {
-        let below = Path::new(from).strip_prefix(&self.folder).unwrap_or(Path::new(from));
-        let folder = self.real.join(below.parent().unwrap_or(Path::new("")));
-        let target = target.replace('\\', "/");
-        match target
-            .strip_suffix("**")
-            .map(|rest| (rest, MAX_FOLDERS))
-            .or(target.strip_suffix('*').map(|rest| (rest, 0)))
-        {
-            Some((rest, depth)) => {
-                let folder = fs::canonicalize(folder.join(rest)).map_err(|error| format!("cannot be read: {error}"))?;
-                if !folder.starts_with(&self.real) {
-                    return Err("is not in the folder of the file that is read".to_owned());
-                }
-                self.walk(&folder, depth)?;
-            }
-            None => self.add(&folder.join(target))?,
-        }
-        Ok(std::mem::take(&mut self.files))
-    }
-}
-
-/// `-`, which is read as questions and answers: other formats stand in files.
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-/// A path as diagnostics show it.
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
-}
-
-/// The path without links and `..`, so that one file has one name.
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
 fn kind_of(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_str()?;
     let ends = |kind: &str| [".yaml", ".yml"].iter().any(|ending| name.ends_with(&format!(".{kind}{ending}")));
@@ -499,41 +448,4 @@ fn as_scenario(path: &Path) -> Option<Kind> {
 
 fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
-}
-
-/// The text of a file, or of the standard input (`-`), that is no larger than what is read, and a warning where it is not
-/// UTF-8.
-///
-/// # Errors
-/// It cannot be read, is too large, or is no text.
-pub fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>), Diagnostic> {
-    let unreadable = |error: std::io::Error| Diagnostic::error(shown(path), 0, 0, format!("cannot be read: {error}"));
-    let (file, size): (Box<dyn std::io::Read>, u64) = if is_stdin(path) {
-        (Box::new(std::io::stdin().lock()), 0)
-    } else {
-        let file = fs::File::open(path).map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
-        (Box::new(file), size)
-    };
-    let mut bytes = Vec::new();
-    if size <= max_bytes as u64 {
-        // The file may grow while it is read.
-        file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    }
-    let size = size.max(bytes.len() as u64);
-    if size > max_bytes as u64 {
-        return Err(yaml::too_large(size, max_bytes, &shown(path)));
-    }
-    encoding::decode(bytes, &shown(path))
-}
-
-/// The text of a file beside or below the scenario. The error is a fragment that fits behind its name.
-fn text_beside(scenario: &Path, name: &str) -> Result<String, String> {
-    let folder = real(scenario).parent().map(Path::to_path_buf).unwrap_or_default();
-    let path = fs::canonicalize(folder.join(name)).map_err(|error| format!("cannot be read: {error}"))?;
-    // A scenario from elsewhere must not send just any file of this machine away.
-    if !path.starts_with(&folder) {
-        return Err("is not in the scenario's folder".to_owned());
-    }
-    text_of(&path, yaml::MAX_BYTES).map(|(text, _)| text).map_err(|diagnostic| diagnostic.message)
 }

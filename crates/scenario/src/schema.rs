@@ -2,7 +2,11 @@
 
 mod shape;
 
-use std::collections::BTreeSet;
+use std::{
+    any::TypeId,
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
@@ -38,6 +42,14 @@ pub fn of<T: JsonSchema>() -> Value {
     extended(&schema, &mut shared);
     close(&mut schema, &shared, "");
     schema
+}
+
+/// The same, made once for each type: a file of many faults asks for it with each of them.
+pub(crate) fn kept<T: JsonSchema + 'static>() -> Arc<Value> {
+    static KEPT: LazyLock<Mutex<HashMap<TypeId, Arc<Value>>>> = LazyLock::new(Mutex::default);
+    // What is kept is whole at any time, also after a panic elsewhere.
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(of::<T>())))
 }
 
 /// The definitions that others add keys to: with a choice by `type`, the key `type` itself.

@@ -17,11 +17,16 @@ pub fn known_names<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Cl
 
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
+    let letters = folded.chars().count();
+    // A third of the letters may be wrong: `pesona` and `maxTurns` are near, `colour` and `code` are not.
+    let is_near = |distance: usize, name: &str| distance * 3 <= name.chars().count().max(3);
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&folded, &fold(name)), name))
-        // A third of the letters may be wrong: `pesona` and `maxTurns` are near, `colour` and `code` are not.
-        .filter(|(distance, name)| *distance * 3 <= name.chars().count().max(3))
+        .map(|name| (fold(name), name))
+        // Words are as far apart as their lengths at least, which costs nothing to find out.
+        .filter(|(other, name)| is_near(letters.abs_diff(other.chars().count()), name))
+        .map(|(other, name)| (strsim::damerau_levenshtein(&folded, &other), name))
+        .filter(|(distance, name)| is_near(*distance, name))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }

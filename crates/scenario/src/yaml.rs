@@ -55,7 +55,7 @@ pub fn open(text: &str, path: &str) -> Result<Document, Diagnostic> {
 
 /// Reads a file of one fixed shape, such as the settings. Findings are in the order of the lines.
 #[must_use]
-pub fn read<T: DeserializeOwned + JsonSchema>(text: &str, path: &str) -> (Option<T>, Vec<Diagnostic>) {
+pub fn read<T: DeserializeOwned + JsonSchema + 'static>(text: &str, path: &str) -> (Option<T>, Vec<Diagnostic>) {
     match open(text, path) {
         Ok(document) => {
             let mut findings = Findings::new(path);

@@ -57,6 +57,19 @@ fn the_shipped_scenarios_run_without_keys_and_leave_a_report() {
         assert!(report.pointer(path).is_some(), "report.json has no {path}");
     }
     assert_eq!(summary["trials"]["planned"], summary["trials"]["pass"]);
+    let formats: std::collections::BTreeSet<&str> =
+        report["cases"].as_array().unwrap().iter().map(|case| case["format"].as_str().unwrap()).collect();
+    assert_eq!(formats, ["battery", "eliza", "line", "qna", "skunit"].into(), "all formats, one report");
+    let played: Vec<&str> =
+        report["cases"].as_array().unwrap().iter().map(|case| case["scenario"].as_str().unwrap()).collect();
+    let smallest = [
+        "Can shoes be returned?",
+        "Opening hours",
+        "What are your opening hours?",
+        "smallest",
+        "Small talk without stuttering",
+    ];
+    assert!(smallest.iter().all(|name| played.contains(name)), "{played:?}");
     assert_eq!(summary["trials"]["not_started"], 0);
     let trials = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
     assert_eq!(trials.lines().count() as u64, summary["trials"]["planned"].as_u64().unwrap());

@@ -38,11 +38,12 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let parts = if is_list { root.items() } else { root.items_of("conversation") };
     let turns: Vec<Turn<'_>> = parts.iter().filter_map(|part| Turn::read(part, findings)).collect();
     // Which turns follow which can only be said of all of them.
-    let complete = turns.len() == parts.len() && written.is_some();
-    if complete {
+    let complete = turns.len() == parts.len();
+    if complete && (is_list || root.value().is_object()) {
         check_order(&root, &turns, findings);
     }
-    let written = written?;
+    // With a fault in its keys there is no scenario, but the turns have faults of their own.
+    let written = written.unwrap_or_default();
     let timeout_ms = written.timeout_per_turn_ms.map_or(TURN_TIMEOUT_MS, |timeout| timeout.0);
     let greeting = turns.first().filter(|turn| complete && turn.is_agent());
     let opening = greeting.and_then(|turn| greet(turn, written.initial_agent_message.as_deref(), findings));
@@ -97,12 +98,15 @@ struct Turn<'a> {
 impl<'a> Turn<'a> {
     fn read(part: &'a Part<'a>, findings: &mut Findings) -> Option<Self> {
         let written = part.decode_without::<TurnDocument>(&["text", "tool_calls", "telephony_events"], findings)?;
-        let texts = document::texts(part, findings)?;
+        let texts = document::texts(part, findings);
+        let says_one = texts.as_ref().is_none_or(|texts| texts.len() == 1);
+        // A turn with a fault stays a turn: what is wrong beside and behind it is told too.
         let events = part.items_of("telephony_events");
-        let events = events.iter().map(|event| document::event(event, findings)).collect::<Option<Vec<_>>>()?;
-        let turn = Self { part, role: written.role, texts, events, partial: written.partial };
+        let events = events.iter().filter_map(|event| document::event(event, findings)).collect();
+        let turn =
+            Self { part, role: written.role, texts: texts.unwrap_or_default(), events, partial: written.partial };
         if !turn.is_agent() {
-            if turn.texts.len() != 1 {
+            if !says_one {
                 findings.error(part.spot_of("text"), "a user says exactly one thing");
             }
             for key in ["tool_calls", "telephony_events", "partial"] {

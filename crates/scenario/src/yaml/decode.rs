@@ -1,6 +1,6 @@
 //! Decoding a part of a document into a type, with all that is wrong with it found in one go.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -18,12 +18,12 @@ const MAX_FAULTS: usize = 20;
 
 impl Part<'_> {
     /// Decodes this part. Every fault is a finding at its own place; keys that the type does not know are warnings.
-    pub fn decode<T: DeserializeOwned + JsonSchema>(&self, findings: &mut Findings) -> Option<T> {
+    pub fn decode<T: DeserializeOwned + JsonSchema + 'static>(&self, findings: &mut Findings) -> Option<T> {
         self.decode_without(&[], findings)
     }
 
     /// The same, but the type does not see these keys: they were read before.
-    pub fn decode_without<T: DeserializeOwned + JsonSchema>(
+    pub fn decode_without<T: DeserializeOwned + JsonSchema + 'static>(
         &self,
         keys: &[&str],
         findings: &mut Findings,
@@ -61,14 +61,20 @@ impl Part<'_> {
 struct Decoder<'a> {
     part: &'a Part<'a>,
     /// Made when a fault is found: a file without faults does not need it.
-    schema: Option<Value>,
+    schema: Option<Arc<Value>>,
     /// What was taken out because it was faulty.
     removed: BTreeSet<Path>,
 }
 
 impl Decoder<'_> {
     /// Reports one fault; false when nothing more can be found behind it.
-    fn report<T: JsonSchema>(&mut self, path: Path, message: &str, value: &mut Value, findings: &mut Findings) -> bool {
+    fn report<T: JsonSchema + 'static>(
+        &mut self,
+        path: Path,
+        message: &str,
+        value: &mut Value,
+        findings: &mut Findings,
+    ) -> bool {
         if message.starts_with("missing field") {
             self.report_missing::<T>(&path, value, findings);
             // What lacks a key within is taken out whole, to find what is missing beside it.
@@ -82,7 +88,7 @@ impl Decoder<'_> {
     }
 
     /// Names all missing keys of a mapping, not only the first that serde stumbles over.
-    fn report_missing<T: JsonSchema>(&mut self, path: &Path, value: &Value, findings: &mut Findings) {
+    fn report_missing<T: JsonSchema + 'static>(&mut self, path: &Path, value: &Value, findings: &mut Findings) {
         let spot = self.part.nearest(path).spot();
         let removed = self.removed.clone();
         let shape = Shape::of(self.schema::<T>()).at(&path.0);
@@ -101,7 +107,7 @@ impl Decoder<'_> {
     }
 
     /// A key without a value is a slip of the pen, except where any value will do.
-    fn refuse_nulls<T: JsonSchema>(&mut self, value: &mut Value, findings: &mut Findings) {
+    fn refuse_nulls<T: JsonSchema + 'static>(&mut self, value: &mut Value, findings: &mut Findings) {
         let mut nulls = Vec::new();
         find_nulls(value, &Path::default(), &mut nulls);
         for path in nulls {
@@ -117,7 +123,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn warn_of_unknown<T: JsonSchema>(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
+    fn warn_of_unknown<T: JsonSchema + 'static>(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
         for path in unknown {
             let Some((Segment::Key(key), parents)) = path.0.split_last() else { continue };
             let parents = Path(parents.to_vec());
@@ -132,7 +138,7 @@ impl Decoder<'_> {
         self.part.nearest(path).spot()
     }
 
-    fn help_for<T: JsonSchema>(&mut self, path: &Path, message: &str) -> Option<String> {
+    fn help_for<T: JsonSchema + 'static>(&mut self, path: &Path, message: &str) -> Option<String> {
         if let Some(rest) = message.strip_prefix("unknown variant `") {
             let mut names = rest.split('`');
             let found = names.next()?;
@@ -166,8 +172,8 @@ impl Decoder<'_> {
         gone
     }
 
-    fn schema<T: JsonSchema>(&mut self) -> &Value {
-        self.schema.get_or_insert_with(|| schema::of::<T>())
+    fn schema<T: JsonSchema + 'static>(&mut self) -> &Value {
+        self.schema.get_or_insert_with(schema::kept::<T>)
     }
 }
 

@@ -34,7 +34,7 @@ fn read(text: &str) -> (Option<scenario::format::Script>, Vec<String>) {
 
 #[test]
 fn a_faulty_battery_is_told_all_its_faults() {
-    let (script, found) = read(include_str!("faulty.battery.yaml"));
+    let (script, found) = read(include_str!("faulty/full.battery.yaml"));
     assert!(script.is_none());
     let expected = [
         "2:7 expected text, found none",

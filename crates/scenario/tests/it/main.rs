@@ -9,6 +9,8 @@ mod accepted;
 mod cases;
 mod converted;
 mod emely;
+mod faulty;
+mod formats;
 mod hostile;
 mod line;
 mod mocks;

@@ -192,6 +192,60 @@ fn web_addresses_are_noted_and_never_fetched() {
     assert_eq!(base.files, [FileLink { name: "m".to_owned(), uri: "https://x/m.pdf?a=b".to_owned() }]);
 }
 
+/// What JSON may hold and a `.qna` file cannot write as it is: found out, or brought into a form that it can.
+#[test]
+fn what_json_holds_is_written_and_read_again() {
+    let pair = r#""qnaList": [{"answer": "a", "questions": ["q"]}]"#;
+    let rows = [
+        // (what stands beside the pairs, addresses, documents, findings)
+        (r#""urls": ["https://x/faq"]"#, vec!["https://x/faq"], vec![], vec![]),
+        (r#""urls": ["https://x/a.pdf"]"#, vec![], vec![("https://x/a.pdf", "https://x/a.pdf")], vec![]),
+        (r#""urls": ["https://x/a (b)[c]"]"#, vec!["https://x/a%20%28b%29%5Bc%5D"], vec![], vec![]),
+        (
+            r#""files": [{"fileName": "[M]\n1.pdf", "fileUri": "https://x/get?id=1"}]"#,
+            vec![],
+            vec![("(M) 1.pdf", "https://x/get?id=1")],
+            vec![],
+        ),
+        (r#""files": [{"fileName": "", "fileUri": "https://x/page"}]"#, vec!["https://x/page"], vec![], vec![]),
+        (
+            r#""files": [{"fileName": "M", "fileUri": "h+tps://x/m.pdf"}]"#,
+            vec![],
+            vec![],
+            vec!["`files[0].fileUri` is no web address, and is left out: `h+tps://x/m.pdf`"],
+        ),
+        (r#""urls": [3]"#, vec![], vec![], vec!["`urls[0]` is no web address, and is left out: ``"]),
+        (r#""name": "a\n > b""#, vec![], vec![], vec![]),
+        (
+            r#""wordAlterations": [{"alterations": ["a", "", "b", "a"]}, {"alterations": ["a", "b"]}]"#,
+            vec![],
+            vec![],
+            vec![],
+        ),
+    ];
+    for (beside, urls, files, findings) in rows {
+        let read = knowledge_base(&format!("{{{pair}, {beside}}}"), "x.json", &mut NoFiles);
+        let messages: Vec<&str> = read.diagnostics.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(messages, findings, "{beside}");
+        assert!(!read.diagnostics.iter().any(scenario::Diagnostic::is_error), "{beside}");
+        assert_eq!(read.base.urls, urls, "{beside}");
+        let found: Vec<(&str, &str)> =
+            read.base.files.iter().map(|file| (file.name.as_str(), file.uri.as_str())).collect();
+        assert_eq!(found, files, "{beside}");
+        let again = knowledge_base(&write::write(&read.base), "x.qna", &mut NoFiles);
+        assert_eq!((again.diagnostics, again.base), (vec![], read.base), "{beside}");
+    }
+}
+
+#[test]
+fn prompts_may_show_brackets() {
+    let text = "<a id = \"1\"></a>\n# ? q\n```\nA\n```\n**Prompts:**\n- [see [x](y) (z)](#1) `context-only`\n";
+    let read = knowledge_base(text, "x.qna", &mut NoFiles);
+    assert_eq!(read.diagnostics, []);
+    let prompt = Prompt { display: "see [x](y) (z)".to_owned(), link: "1".to_owned(), context_only: true };
+    assert_eq!(read.base.pairs[0].prompts, [prompt]);
+}
+
 #[test]
 fn json_that_is_no_knowledge_base_is_refused() {
     for (text, message) in [
@@ -206,6 +260,12 @@ fn json_that_is_no_knowledge_base_is_refused() {
             "without a `qnaId`",
         ),
         (r#"{"wordAlterations": [{"alterations": ["a"]}]}"#, "fewer than two words"),
+        (r#"{"wordAlterations": [{"alterations": ["a", "a"]}]}"#, "fewer than two words"),
+        (r#"{"qnaList": [{"answer": "a", "questions": ["[b](c.qna#?)"]}]}"#, "would be a reference in a .qna file"),
+        (
+            r#"{"qnaList": [{"answer": "a", "questions": ["q"], "metadata": [{"name": "a=b", "value": "c"}]}]}"#,
+            "a name has no `=`",
+        ),
     ] {
         let found = knowledge_base(text, "x.json", &mut NoFiles).diagnostics;
         assert!(found.iter().any(|found| found.message.contains(message)), "{text}: {found:#?}");

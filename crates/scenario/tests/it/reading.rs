@@ -41,6 +41,36 @@ fn a_folder_is_read_with_all_that_is_in_it_and_nothing_else() {
 }
 
 #[test]
+fn a_knowledge_base_that_another_one_takes_in_is_asked_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pair = |question: &str| format!("# ? {question}\n```\nyes\n```\n");
+    put(folder.path(), "1-base.qna", pair("one"));
+    put(folder.path(), "2-shop.qna", format!("[base](1-base.qna)\n[more](sub/more.qna)\n{}", pair("two")));
+    put(folder.path(), "3-alone.qna", format!("{}- [x](1-base.qna#?)\n```\nno\n```\n", "# ? three\n"));
+    put(folder.path(), "4-ring.qna", format!("[all](ring/*)\n{}", pair("four")));
+    put(folder.path(), "ring/5.qna", format!("[all](./*)\n{}", pair("five")));
+    put(folder.path(), "ring/6.qna", format!("[all](./*)\n{}", pair("six")));
+    put(folder.path(), "sub/more.qna", pair("seven"));
+    let asked = |paths: &[std::path::PathBuf]| -> Vec<String> {
+        let reading = read::read(paths);
+        assert_eq!(findings(&reading), Vec::<String>::new());
+        let plan = scenario::plan::build(&reading, &scenario::plan::Choices::default()).unwrap();
+        let case = |number| plan.case(number).unwrap();
+        let mut asked: Vec<String> =
+            (0..plan.case_count()).map(|number| case(number).parameters[0].1.as_str().unwrap().to_owned()).collect();
+        asked.sort();
+        asked
+    };
+    let all = folder.path().to_path_buf();
+    // A question that refers to those of another file is one of its own.
+    let once = ["five", "four", "one", "one", "seven", "six", "three", "two"];
+    assert_eq!(asked(std::slice::from_ref(&all)), once);
+    // A file that the user names is played whatever else is.
+    let twice = ["five", "four", "one", "one", "one", "seven", "six", "three", "two"];
+    assert_eq!(asked(&[all, folder.path().join("1-base.qna")]), twice);
+}
+
+#[test]
 fn a_faulty_file_is_reported_and_the_others_are_read() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "1.scenario.yaml", "name: [");

@@ -182,7 +182,7 @@ fn rule(kind: &str, part: &Part<'_>, findings: &mut Findings) -> Option<(Option<
     })
 }
 
-fn fields<T: DeserializeOwned + schemars::JsonSchema>(part: &Part<'_>, findings: &mut Findings) -> Option<T> {
+fn fields<T: DeserializeOwned + schemars::JsonSchema + 'static>(part: &Part<'_>, findings: &mut Findings) -> Option<T> {
     let [negate, weight, required] = generic::KEYS;
     part.decode_without(&["type", negate, weight, required], findings)
 }

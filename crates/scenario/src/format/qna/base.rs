@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The source of a pair that names none.
 pub const DEFAULT_SOURCE: &str = "custom editorial";
 
+const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+
 /// One knowledge base, whether it was written as `.qna` or as JSON. Texts are trimmed and have `\n` for line ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KnowledgeBase {
@@ -71,6 +73,26 @@ pub struct FileLink {
 }
 
 impl KnowledgeBase {
+    /// Notes a web address, which is never fetched; what is behind it is told by the endings. Names and addresses
+    /// are kept as a link of a `.qna` file can hold them.
+    pub(super) fn note_address(&mut self, name: &str, target: &str) {
+        const DOCUMENTS: &[&str] = &[".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tsv", ".txt"];
+        let ends = |text: &str| {
+            let plain = text.split(['?', '#']).next().unwrap_or_default().trim_end().to_ascii_lowercase();
+            DOCUMENTS.iter().any(|ending| plain.ends_with(ending))
+        };
+        let name = one_line(name).replace('[', "(").replace(']', ")");
+        let uri = encoded(target);
+        if ends(&uri) || ends(&name) {
+            let file = FileLink { name, uri };
+            if !self.files.contains(&file) {
+                self.files.push(file);
+            }
+        } else if !self.urls.contains(&uri) {
+            self.urls.push(uri);
+        }
+    }
+
     /// Where prompts may lead.
     #[must_use]
     pub fn targets(&self) -> Targets {
@@ -118,6 +140,39 @@ impl Targets {
 #[must_use]
 pub fn normal(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").trim().to_owned()
+}
+
+/// Whether a link leads to the web and not to another file.
+pub(super) fn is_address(target: &str) -> bool {
+    target.starts_with("http://") || target.starts_with("https://")
+}
+
+/// A text that a `.qna` file has on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Words that mean the same, each once; `None` for fewer than two.
+pub(super) fn alteration(words: impl IntoIterator<Item = String>) -> Option<Alteration> {
+    let mut seen = BTreeSet::new();
+    let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty() && seen.insert(word.clone())).collect();
+    (words.len() >= 2).then_some(Alteration { words })
+}
+
+/// An address with the characters that would end the link around it as `%` and two digits.
+fn encoded(address: &str) -> String {
+    let mut encoded = String::with_capacity(address.len());
+    for letter in address.trim().chars() {
+        if letter.is_whitespace() || letter.is_control() || matches!(letter, '(' | ')' | '[' | ']') {
+            for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+                encoded.push('%');
+                encoded.extend([byte >> 4, byte & 15].map(|half| HEX[usize::from(half)]));
+            }
+        } else {
+            encoded.push(letter);
+        }
+    }
+    encoded
 }
 
 /// A link has hyphens for blanks, since blanks end the address of a link in Markdown.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    base::{Alteration, FileLink, KnowledgeBase, Pair, default_source, spaced},
+    base::{KnowledgeBase, Pair, alteration, default_source, is_address, spaced},
     parse::parse,
     sheet::{Link, Sheet, Written, link},
 };
@@ -137,10 +137,9 @@ impl Collator<'_> {
                 base.info.push((name.clone(), value.clone()));
             }
         }
-        for alteration in &sheet.alterations {
-            let words = each_once(alteration.words.clone());
-            if !base.alterations.iter().any(|known| known.words == words) {
-                base.alterations.push(Alteration { words });
+        for alteration in sheet.alterations.iter().filter_map(|written| alteration(written.words.clone())) {
+            if !base.alterations.contains(&alteration) {
+                base.alterations.push(alteration);
             }
         }
     }
@@ -190,7 +189,7 @@ impl Collator<'_> {
         let Link { line, name, target } = link;
         let line = *line;
         if is_address(target) {
-            self.address(name, target);
+            self.collated.base.note_address(name, target);
             return Vec::new();
         }
         let file = target.split('#').next().unwrap_or_default().trim();
@@ -224,21 +223,6 @@ impl Collator<'_> {
             found.push((self.sheet(file), chain.to_vec()));
         }
         found
-    }
-
-    /// A web address is noted and never fetched; what is behind it is told by its ending.
-    fn address(&mut self, name: &str, target: &str) {
-        const DOCUMENTS: &[&str] = &[".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tsv", ".txt"];
-        let base = &mut self.collated.base;
-        let plain = target.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-        if DOCUMENTS.iter().any(|ending| plain.ends_with(ending)) {
-            let file = FileLink { name: name.to_owned(), uri: target.to_owned() };
-            if !base.files.contains(&file) {
-                base.files.push(file);
-            }
-        } else if !base.urls.iter().any(|url| url == target) {
-            base.urls.push(target.to_owned());
-        }
     }
 
     /// The texts that a reference stands for.
@@ -303,17 +287,13 @@ impl Collator<'_> {
 }
 
 /// The file and the part of it that a question names instead of being one.
-fn reference(question: &str) -> Option<(&str, &str)> {
+pub(super) fn reference(question: &str) -> Option<(&str, &str)> {
     let (_, target) = link(question)?;
     if is_address(target) {
         return None;
     }
     let (file, what) = target.split_once('#')?;
     Some((file.trim(), what.trim()))
-}
-
-fn is_address(target: &str) -> bool {
-    target.starts_with("http://") || target.starts_with("https://")
 }
 
 /// What of a file a reference names, with lines where they are known.

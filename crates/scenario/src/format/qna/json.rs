@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    base::{Alteration, FileLink, Filter, KnowledgeBase, Pair, Prompt, default_source, normal},
-    collate::{Collated, Place},
+    base::{Filter, KnowledgeBase, Pair, Prompt, alteration, default_source, is_address, normal, one_line as line},
+    collate::{Collated, Place, reference},
 };
 use crate::Diagnostic;
 
@@ -109,19 +109,20 @@ impl Reader<'_> {
             }
             return self.error("", "is no knowledge base: it has no `qnaList`");
         };
-        self.collated.base.name = base.get("name").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+        self.collated.base.name = base.get("name").and_then(Value::as_str).map(line).unwrap_or_default();
         let Some(list) = get(base, key).and_then(Value::as_array) else {
             return self.error(key, "is no list");
         };
         for (index, pair) in list.iter().enumerate() {
             self.pair(pair, &format!("{key}[{index}]"), 0);
         }
-        for url in list_of(base, "urls") {
-            self.collated.base.urls.extend(url.as_str().map(str::to_owned));
+        for (index, url) in list_of(base, "urls").iter().enumerate() {
+            let url = url.as_str().unwrap_or_default();
+            self.address(url, url, &format!("urls[{index}]"));
         }
-        for file in list_of(base, "files") {
-            let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            self.collated.base.files.push(FileLink { name: text("fileName"), uri: text("fileUri") });
+        for (index, file) in list_of(base, "files").iter().enumerate() {
+            let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
+            self.address(text("fileName"), text("fileUri"), &format!("files[{index}].fileUri"));
         }
         self.finish();
     }
@@ -129,12 +130,23 @@ impl Reader<'_> {
     fn alterations(&mut self, value: &Value) {
         for (index, one) in value.as_array().into_iter().flatten().enumerate() {
             let words = list(one.get("alterations")).iter().filter_map(Value::as_str).map(line).collect::<Vec<_>>();
-            if words.len() < 2 {
-                self.error(&format!("wordAlterations[{index}]"), "has fewer than two words");
-            } else {
-                self.collated.base.alterations.push(Alteration { words });
+            match alteration(words) {
+                None => self.error(&format!("wordAlterations[{index}]"), "has fewer than two words"),
+                Some(known) if self.collated.base.alterations.contains(&known) => {}
+                Some(new) => self.collated.base.alterations.push(new),
             }
         }
+    }
+
+    /// Pages and documents that the service is to read: a test run has no use for those that it could not.
+    fn address(&mut self, name: &str, target: &str, at: &str) {
+        let target = target.trim();
+        if is_address(target) {
+            return self.collated.base.note_address(name, target);
+        }
+        let message = format!("`{at}` is no web address, and is left out: `{}`", line(target));
+        let warning = Diagnostic::warning(self.path, 1, 0, message).with_help("it begins with `http://` or `https://`");
+        self.collated.diagnostics.push(warning);
     }
 
     fn pair(&mut self, value: &Value, at: &str, depth: usize) {
@@ -144,7 +156,9 @@ impl Reader<'_> {
         let mut questions: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
         for question in list(value.get("questions")).iter().filter_map(Value::as_str).map(line) {
-            if !question.is_empty() && seen.insert(question.clone()) {
+            if reference(&question).is_some() {
+                self.error(at, &format!("has the question `{question}`, which would be a reference in a .qna file"));
+            } else if !question.is_empty() && seen.insert(question.clone()) {
                 questions.push(question);
             }
         }
@@ -166,6 +180,10 @@ impl Reader<'_> {
             let text = |key: &str| entry.get(key).and_then(Value::as_str).map(line);
             Some(Filter { name: text("name").filter(|name| !name.is_empty())?, value: text("value")? })
         });
+        let filters: Vec<Filter> = filters.collect();
+        if let Some(filter) = filters.iter().find(|filter| filter.name.contains('=')) {
+            return self.error(at, &format!("has metadata with the name `{}`: a name has no `=`", filter.name));
+        }
         let context = value.get("context");
         if context.and_then(|context| context.get("isContextOnly")).and_then(Value::as_bool) == Some(true) {
             self.context_only.extend(id);
@@ -188,13 +206,17 @@ impl Reader<'_> {
                     continue;
                 }
             };
+            if link.contains("](") {
+                self.error(at, &format!("has the prompt `{display}`, whose question no link can name"));
+                continue;
+            }
             written.push(Prompt { display, link, context_only: false });
         }
         let pair = Pair {
             id,
             source: source.unwrap_or_else(default_source),
             questions,
-            filters: filters.collect(),
+            filters,
             answer: normal(answer),
             prompts: written,
         };
@@ -249,9 +271,4 @@ fn list_of<'a>(map: &'a Map<String, Value>, key: &str) -> &'a [Value] {
 
 fn list(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// A text that a `.qna` file has on one line.
-fn line(text: &str) -> String {
-    text.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    base::{Alteration, Filter, Prompt, normal},
+    base::{Alteration, Filter, Prompt, alteration, normal},
     sheet::{Link, Sheet, Written, link},
 };
 use crate::yaml::{Findings, Spot};
@@ -180,8 +180,9 @@ impl Parser<'_> {
 
     fn prompt(&mut self, number: u32, item: &str) {
         let help = "write `- [what is shown](#3)` or `- [what is shown](#?a-question)`, and `context-only` in backticks behind it";
-        let found = item.strip_prefix('[').and_then(|rest| rest.split_once("](")).and_then(|(display, rest)| {
-            let (link, behind) = rest.split_once(')')?;
+        // The last bracket closes the words and the last parenthesis the link: both may stand in what is shown.
+        let found = item.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")).and_then(|(display, rest)| {
+            let (link, behind) = rest.rsplit_once(')')?;
             Some((display.trim(), link.trim().strip_prefix('#')?.trim(), behind.trim()))
         });
         match found {
@@ -339,7 +340,8 @@ impl Parser<'_> {
     }
 
     fn alone(&mut self, began: u32) {
-        if self.sheet.alterations.last().is_some_and(|alteration| alteration.words.len() < 2) {
+        let written = self.sheet.alterations.last().map(|written| written.words.clone());
+        if written.is_some_and(|words| alteration(words).is_none()) {
             self.error(began, "an alteration without words", "write them below it, one a line: `- bot framework`");
             self.sheet.alterations.pop();
         }
