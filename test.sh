@@ -5,6 +5,14 @@ set -euo pipefail
 cd "$(dirname "$0")"
 export RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links"
 step() { echo "== $*"; "$@"; }
+# Tests that skip say so, but what a passing test prints is not shown.
+without() {
+  for name in GABFEST_CASES GABFEST_MODELS; do
+    [ -n "${!name:-}" ] || echo "!! $name IS NOT SET: the tests that need it are SKIPPED (CONTRIBUTING.md says what it names)" >&2
+  done
+}
+without
+trap without EXIT
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --quiet -- -D warnings
 step cargo build --workspace --quiet
@@ -19,7 +27,7 @@ step cargo doc --workspace --no-deps --quiet
 
 # A browser on the report of a real run in which conversations fail in a turn and at their end.
 place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+trap 'rm -rf "$place"; without' EXIT
 printf 'endpoints: { mock: { kind: mock, mock: { pass: [{ probability: 0.9 }] } } }\n' > "$place/gabfest.yaml"
 code=0
 target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Feeds every reader RUNS inputs (a million unless said): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
-# nightly Rust. What a run finds stays in fuzz/work, which is not committed.
+# nightly Rust. What a run finds stays in fuzz/work, which is not committed. fuzz/corpus is: it grew from our own examples alone,
+# and a test reads it.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}
@@ -11,7 +12,7 @@ targets=("$@")
 export RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0
 cd ..
 
-# Shipped scenarios, and the real ones where GABFEST_CASES names them, under names of their own. Nothing of it is committed.
+# Beside the corpus: shipped scenarios, and the real ones where GABFEST_CASES names them, under names of their own. Nothing of it is committed.
 seed() { # target, find's tests…
   local target=$1 file
   shift
@@ -33,7 +34,7 @@ for target in "${targets[@]}"; do
   esac
   started=$SECONDS
   cargo fuzz run --sanitizer none "$target" \
-    "fuzz/work/$target/corpus" "fuzz/work/$target/seeds" \
+    "fuzz/work/$target/corpus" "fuzz/corpus/$target" "fuzz/work/$target/seeds" \
     -- -runs="$runs" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 2>&1 |
     tee "fuzz/work/$target/log" | grep -E '^(stat::|SUMMARY|==)|DONE|panicked|Test unit written' || true
   # The pipe hides the fuzzer's own exit status, and a million runs that ended early are no million.

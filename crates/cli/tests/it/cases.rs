@@ -5,14 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::process::Place;
 
 fn cases() -> Option<PathBuf> {
-    match std::env::var_os("GABFEST_CASES") {
-        Some(path) => Some(PathBuf::from(path).join("eliza")),
-        None => {
-            assert!(std::env::var_os("CI").is_none(), "GABFEST_CASES is not set on a CI machine");
-            println!("SKIPPED: GABFEST_CASES is not set, so no real case was played");
-            None
-        }
-    }
+    cases::folder("eliza", "the real ElizaOS scenarios")
 }
 
 #[test]

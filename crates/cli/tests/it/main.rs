@@ -1,13 +1,10 @@
 //! The binary as a user meets it: whole processes, real sockets, real files. And the whole path in one process.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "tests and their helpers: a panic is the finding, and skips are said aloud"
-)]
+#![expect(clippy::unwrap_used, reason = "tests and their helpers: a panic is the finding")]
 
 mod agents;
 mod bad_input;
 mod cases;
+mod convert;
 mod first_run;
 mod fleet;
 mod interrupts;
@@ -17,6 +14,7 @@ mod one_process;
 mod process;
 mod qnamaker;
 mod scores;
+mod skunit_log;
 mod telemetry;
 mod tools;
 mod validate;

@@ -1,7 +1,5 @@
 //! A knowledge base asked over HTTP, by `qnamaker test` and by `run`, against the service that `mock --qna` is.
 
-use std::path::PathBuf;
-
 use scenario::read;
 use serde_json::Value;
 
@@ -178,11 +176,8 @@ fn the_shipped_examples_pass_against_the_mock_agent() {
 /// Ten thousand questions over HTTP: how long it takes and what it takes is printed.
 #[tokio::test]
 async fn the_chitchat_is_asked_once_each_and_read_again() {
-    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
-        println!("SKIPPED: 9,793 questions of the chit-chat knowledge base (GABFEST_CASES is not set)");
-        return;
-    };
-    let path = PathBuf::from(cases).join("qna/chitchat/english/qna_chitchat_professional.qna");
+    let english = "qna/chitchat/english/qna_chitchat_professional.qna";
+    let Some(path) = cases::folder(english, "9,793 questions of the chit-chat knowledge base") else { return };
     let path = path.display().to_string();
     let place = Place::new();
     let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", &path]);

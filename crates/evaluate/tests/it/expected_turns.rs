@@ -193,15 +193,33 @@ async fn telephony_events() {
     assert_eq!(finding(&json!({ "text": "*" }), actual("x", &[], &["end_call"]), &[]).await.0, Finding::Fail);
 }
 
+fn facts(skipped: &str) -> Option<Value> {
+    let path = cases::folder("line/similarity-facts.json", skipped)?;
+    Some(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
+}
+
+/// The examples that upstream gives its judge: of each, ours is asked once, and what it says is the finding.
+#[tokio::test]
+async fn the_examples_of_the_judges_prompt_are_asked_about() {
+    let Some(facts) = facts("10 examples of Line's judge") else { return };
+    let mut rows = 0;
+    for (kind, written) in [("same_meaning", ""), ("statement", "<>")] {
+        for example in facts["judge_prompt_examples"][kind].as_array().unwrap() {
+            let [expected, said] = [0, 1].map(|index| example[index].as_str().unwrap());
+            let expected = if written.is_empty() { expected.to_owned() } else { format!("<{expected}>") };
+            let right = example[2].as_bool().unwrap();
+            let found = finding(&json!({ "text": expected }), actual(said, &[], &[]), &[right]).await.0;
+            assert_eq!(found == Finding::Pass, right, "{example}");
+            rows += 1;
+        }
+    }
+    assert_eq!(rows, 10);
+}
+
 /// What upstream's own tests state of likeness; whether a judge is needed is one of the facts.
 #[tokio::test]
 async fn the_facts_of_likeness_hold() {
-    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
-        println!("SKIPPED: 14 facts of Line's comparisons (GABFEST_CASES is not set)");
-        return;
-    };
-    let path = std::path::Path::new(&cases).join("line/similarity-facts.json");
-    let facts: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let Some(facts) = facts("14 facts of Line's comparisons") else { return };
     let mut rows = 0;
     for fact in facts["is_similar_str"].as_array().unwrap().iter().chain(facts["is_similar_text"].as_array().unwrap()) {
         let (expected, result, judged) = (&fact[0], fact[2] == json!("pass"), fact[3] == json!(true));

@@ -213,11 +213,7 @@ async fn a_bare_yes_ends_a_conversation() {
 /// Where the facts themselves are at hand: no row of theirs is left out above.
 #[test]
 fn no_row_is_left_out() {
-    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
-        eprintln!("SKIPPED: 6 tables of facts/evaluators.json were not counted, GABFEST_CASES is not set");
-        return;
-    };
-    let path = std::path::Path::new(&cases).join("eliza/facts/evaluators.json");
+    let Some(path) = cases::folder("eliza/facts/evaluators.json", "6 tables of facts about evaluators") else { return };
     let facts: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let rows = |pointer: &str| facts.pointer(pointer).and_then(serde_json::Value::as_array).unwrap().len();
     let restated = [

@@ -33,13 +33,8 @@ const DIFFERENCES: &[(&str, Value, &str)] = &[
     ("MLI13TC1", Value::Null, "the first answer is what later ones are measured by, and not one of them"),
 ];
 
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn folder() -> Option<PathBuf> {
-    let cases = std::env::var_os("GABFEST_CASES");
-    if cases.is_none() {
-        println!("SKIPPED: 2 golden workbooks of Emely (GABFEST_CASES is not set)");
-    }
-    cases.map(|cases| PathBuf::from(cases).join("emely"))
+    cases::folder("emely", "2 golden workbooks of Emely")
 }
 
 fn sheet_of(name: &str) -> Option<Value> {

@@ -5,15 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use scenario::{Diagnostic, matrix, path, read, yaml};
 use serde_json::Value;
 
-/// The folder of the ElizaOS cases; `None` where the variable is unset, which is said loudly.
 fn folder(skipped: &str) -> Option<PathBuf> {
-    match std::env::var_os("GABFEST_CASES") {
-        Some(cases) => Some(PathBuf::from(cases).join("eliza")),
-        None => {
-            println!("SKIPPED: {skipped} (GABFEST_CASES is not set)");
-            None
-        }
-    }
+    cases::folder("eliza", skipped)
 }
 
 fn json(folder: &std::path::Path, name: &str) -> Value {

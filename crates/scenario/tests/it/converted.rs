@@ -77,11 +77,8 @@ fn the_good_file_survives() {
 
 #[test]
 fn real_scenarios_survive() {
-    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
-        println!("SKIPPED: the real scenarios of all formats (GABFEST_CASES is not set)");
-        return;
-    };
-    let counts = convert_all(Path::new(&cases));
+    let Some(cases) = cases::folder("", "the real scenarios of all formats") else { return };
+    let counts = convert_all(&cases);
     println!("{counts:?}");
     assert!(counts.values().sum::<usize>() > 100, "{counts:?}");
 }

@@ -9,11 +9,7 @@ use scenario::{
 use serde_json::Value;
 
 fn folder(skipped: &str) -> Option<PathBuf> {
-    let cases = std::env::var_os("GABFEST_CASES");
-    if cases.is_none() {
-        println!("SKIPPED: {skipped} (GABFEST_CASES is not set)");
-    }
-    cases.map(|cases| PathBuf::from(cases).join("emely"))
+    cases::folder("emely", skipped)
 }
 
 fn json(name: &str) -> Option<Value> {
@@ -143,6 +139,17 @@ fn every_setting_of_the_original_has_a_counterpart_or_a_reason() {
             assert!(docs.contains(&format!("`{name}")), "docs/emely.md says nothing of {key}");
         }
     }
+}
+
+/// Whether a reply is coherent does not stand with them, so no score can be held against them.
+#[test]
+fn pairs_of_sentences_have_two_halves() {
+    let Some(folder) = folder("9 pairs of sentences of Emely") else { return };
+    let text =
+        std::fs::read_to_string(folder.join("saved_conversations/validation_NSP/sentences_MLI3TC1.txt")).unwrap();
+    let pairs: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once(':')).collect();
+    assert_eq!(pairs.len(), 9);
+    assert!(pairs.iter().all(|(said, answer)| *said == pairs[0].0 && !answer.is_empty()));
 }
 
 #[test]

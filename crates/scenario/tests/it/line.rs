@@ -100,11 +100,8 @@ fn each_fault_is_found_at_its_line() {
 
 #[test]
 fn the_real_conversations_are_read() {
-    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
-        println!("SKIPPED: 4 real expected conversations (GABFEST_CASES is not set)");
-        return;
-    };
-    let reading = read::read(&[std::path::PathBuf::from(cases).join("line")]);
+    let Some(folder) = cases::folder("line", "4 real expected conversations") else { return };
+    let reading = read::read(&[folder]);
     assert!(reading.diagnostics.is_empty(), "{:#?}", reading.diagnostics);
     let found: Vec<(&str, usize)> = reading
         .scenarios

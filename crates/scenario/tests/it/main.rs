@@ -1,13 +1,10 @@
 //! The readers and the plan, seen from outside.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "tests and their helpers: a panic is the finding, and skips are said aloud"
-)]
+#![expect(clippy::unwrap_used, reason = "tests and their helpers: a panic is the finding")]
 
 mod accepted;
 mod cases;
 mod converted;
+mod corpus;
 mod emely;
 mod faulty;
 mod formats;

@@ -58,15 +58,8 @@ const FINDINGS: &[(&str, u32, &str, &str)] = &[
     ),
 ];
 
-/// The folder of the skUnit cases; `None` where the variable is unset, which is said loudly.
 fn folder(skipped: &str) -> Option<PathBuf> {
-    match std::env::var_os("GABFEST_CASES") {
-        Some(cases) => Some(PathBuf::from(cases).join("skunit")),
-        None => {
-            println!("SKIPPED: {skipped} (GABFEST_CASES is not set)");
-            None
-        }
-    }
+    cases::folder("skunit", skipped)
 }
 
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -125,11 +125,7 @@ async fn the_first_condition_that_holds_ends_a_conversation() {
 /// Where the facts are at hand, each of their rows is played as it stands.
 #[tokio::test(start_paused = true)]
 async fn the_facts_hold() {
-    let Some(cases) = std::env::var_os("GABFEST_CASES") else {
-        println!("SKIPPED: the facts about termination (GABFEST_CASES is not set)");
-        return;
-    };
-    let path = std::path::PathBuf::from(cases).join("eliza/facts/evaluators.json");
+    let Some(path) = cases::folder("eliza/facts/evaluators.json", "the facts about termination") else { return };
     let facts: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let facts = facts["termination"].as_array().unwrap();
     assert!(facts.len() >= 5);

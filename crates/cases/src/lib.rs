@@ -1,0 +1,8 @@
+//! Real files that nobody here wrote, and facts about them, which tests are held against.
+//!
+//! They are not part of this repository: [`folder`] finds them where `GABFEST_CASES` says. The table in this crate's own
+//! tests says of each file which test opens it, or why none does.
+
+mod folder;
+
+pub use folder::folder;
