@@ -96,6 +96,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::AgentMalformed => "agent_malformed",
     FailureKind::SimulatorFailed => "simulator_failed",
     FailureKind::JudgeFailed => "judge_failed",
+    FailureKind::JudgeMissing => "judge_missing",
     FailureKind::JudgeMalformed => "judge_malformed",
     FailureKind::Undecided => "undecided",
     FailureKind::NothingJudged => "nothing_judged",

@@ -188,7 +188,7 @@ fn kind_of(error: &llm::Error) -> ErrorKind {
         llm::Error::Malformed { .. } => ErrorKind::Malformed,
         llm::Error::Unreachable { .. } => ErrorKind::Unreachable,
         llm::Error::Exhausted { .. } => ErrorKind::Exhausted,
-        llm::Error::Unwritable { .. } => ErrorKind::Unwritable,
+        llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => ErrorKind::Unwritable,
     }
 }
 

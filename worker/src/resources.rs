@@ -2,7 +2,14 @@
 //!
 //! A plan names these; it never holds an address or a key.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use record::{Failure, FailureKind};
+use scenario::{Asks, Measure};
 
 use crate::{environment::Execution, termination::hook::Hook, tool_server::ToolServer};
 
@@ -27,7 +34,7 @@ pub struct Resources {
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
 }
 
-/// The language models that are asked on gabfest's own behalf.
+/// The language models that are asked on gabfest's own behalf. [`llm::Absent`] stands where a key is not there.
 #[derive(Debug, Clone)]
 pub struct Models {
     pub user_sim: Arc<dyn llm::Model>,
@@ -39,6 +46,38 @@ pub struct Models {
 }
 
 impl Models {
+    /// Why a scenario that asks these cannot be played: a judge is missing, or else the simulated user.
+    #[must_use]
+    pub fn missing(&self, asks: &Asks) -> Option<Failure> {
+        let judges = asks.judges.iter().map(|model_type| self.judge(model_type.as_deref()));
+        let scorers = asks.measures.iter().map(|measure| self.measuring(*measure));
+        let mut simulators = asks.simulators.iter().map(|model_type| self.user_sim(model_type));
+        let judge = judges.chain(scorers).find_map(|model| absent(&*model));
+        let judge = judge.map(|why| Failure::new(FailureKind::JudgeMissing, format!("no judge can be asked: {why}")));
+        judge.or_else(|| {
+            let why = simulators.find_map(|model| absent(&*model))?;
+            Some(Failure::new(FailureKind::Misconfigured, format!("nobody can play the user: {why}")))
+        })
+    }
+
+    /// Every endpoint that somebody may be asked at and that has no key, said once each.
+    #[must_use]
+    pub fn absent(&self) -> BTreeSet<String> {
+        let scores = [&self.scores.similarity, &self.scores.answer, &self.scores.next_sentence, &self.scores.toxicity];
+        let all = [&self.user_sim, &self.judge].into_iter().chain(self.by_type.values());
+        all.chain(scores.into_iter().flatten()).filter_map(|model| absent(&**model)).collect()
+    }
+
+    fn measuring(&self, measure: Measure) -> Arc<dyn llm::Model> {
+        let chosen = match measure {
+            Measure::Similarity => &self.scores.similarity,
+            Measure::Answer => &self.scores.answer,
+            Measure::NextSentence => &self.scores.next_sentence,
+            Measure::Toxicity => &self.scores.toxicity,
+        };
+        Arc::clone(chosen.as_ref().unwrap_or(&self.judge))
+    }
+
     pub(crate) fn user_sim(&self, model_type: &str) -> Arc<dyn llm::Model> {
         Arc::clone(self.by_type.get(model_type).unwrap_or(&self.user_sim))
     }
@@ -46,6 +85,11 @@ impl Models {
     pub(crate) fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
         Arc::clone(model_type.and_then(|name| self.by_type.get(name)).unwrap_or(&self.judge))
     }
+}
+
+/// Which endpoint it is, and where its key was looked for.
+fn absent(model: &dyn llm::Model) -> Option<String> {
+    model.absence().map(|reason| format!("endpoint {:?} has no key, {reason}", model.endpoint()))
 }
 
 impl fmt::Debug for Resources {

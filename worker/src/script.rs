@@ -7,7 +7,7 @@ use std::{
 
 use evaluate::Evaluator;
 use record::{Failure, FailureKind};
-use scenario::{Action, Case, Check, Plan, Scenario};
+use scenario::{Action, Asks, Case, Check, Plan, Scenario};
 
 use crate::cue;
 
@@ -18,6 +18,8 @@ const KEPT: usize = 512;
 pub(crate) struct Script {
     pub(crate) case: Case,
     pub(crate) scenario: Scenario,
+    /// Whom it asks besides the agent.
+    pub(crate) asks: Asks,
     pub(crate) steps: Vec<StepChecks>,
     /// One for each step.
     pub(crate) cues: Vec<Option<Arc<llm::Cue>>>,
@@ -84,7 +86,8 @@ impl Scripts {
             })
             .collect::<Result<_, Failure>>()?;
         let cues = scenario.steps.iter().map(cue::of_step).collect();
-        Ok(Script { case, scenario, steps, cues })
+        let asks = Asks::of(&scenario);
+        Ok(Script { case, scenario, asks, steps, cues })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Script>>> {

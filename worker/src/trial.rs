@@ -43,6 +43,12 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
         end_unplayed(&ticket, Verdict::Skipped, failure, &resources, &outbox);
         return;
     }
+    if let Some(failure) = resources.models.missing(&script.asks) {
+        // Before the agent is asked anything: what it said could not be judged, and would cost money.
+        let verdict = if failure.kind == FailureKind::JudgeMissing { Verdict::Skipped } else { Verdict::Error };
+        outbox.ended(&ticket.attempt.run, unplayed(&ticket, verdict, failure));
+        return;
+    }
     let run = ticket.attempt.run.clone();
     let mut stage = Stage::new(ticket, script, resources, outbox.clone(), gate);
     let broken = match set_up(&mut stage).await {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat};
 use record::{
-    Role, Summary, Tally, Tokens,
+    FailureKind, Role, Summary, Tally, Tokens,
     call::Spend,
     summary::{
         Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, SCHEMA_VERSION, Totals, Trials,
@@ -33,7 +33,9 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         results.push(result);
     }
     let required = Required { pass_rate: plan.gates.pass_rate, max_unjudged: plan.gates.max_unjudged };
-    let (gates, verdict) = gate::decide(required, &results);
+    let without_judge = tally.failures.iter().filter(|((kind, _), _)| *kind == FailureKind::JudgeMissing);
+    let without_judge = without_judge.map(|(_, trials)| trials).sum();
+    let (gates, verdict) = gate::decide(required, &results, without_judge);
     let flaky_cases = cases.iter().filter(|case| case.flaky).count() as u64;
     let run = Run {
         id: row.id.clone(),

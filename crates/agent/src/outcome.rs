@@ -45,7 +45,7 @@ pub(crate) fn error_of(error: llm::Error) -> Error {
         llm::Error::Malformed { .. } => FailureKind::AgentMalformed,
         llm::Error::Unreachable { .. } => FailureKind::AgentUnreachable,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
-        llm::Error::Unwritable { .. } => FailureKind::Misconfigured,
+        llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => FailureKind::Misconfigured,
     };
     let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
     Error { kind, message: error.to_string(), spent }

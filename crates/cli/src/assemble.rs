@@ -17,7 +17,7 @@ use worker::{
 use crate::{
     args::{AllowExec, Capacity},
     clock,
-    exit::usage,
+    exit::{UsageError, usage},
     observed::Observed,
     scores,
     settings::{MOCK, Read, Settings},
@@ -80,13 +80,13 @@ pub(crate) async fn resources(
     let by_type = settings
         .models
         .iter()
-        .map(|(model_type, name)| Ok((model_type.clone(), endpoints.open(name)?.model(Policy::model()))))
+        .map(|(model_type, name)| Ok((model_type.clone(), endpoints.model(name)?)))
         .collect::<anyhow::Result<_>>()?;
     let models = Models {
-        user_sim: endpoints.open(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
-        judge: endpoints.open(settings.roles.judge.as_deref().unwrap_or(MOCK))?.model(Policy::model()),
+        user_sim: endpoints.model(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?,
+        judge: endpoints.model(settings.roles.judge.as_deref().unwrap_or(MOCK))?,
         by_type,
-        scores: scores::models(&settings.scores, &mut |name| Ok(endpoints.open(name)?.model(Policy::model()))).await?,
+        scores: scores::models(&settings.scores, &mut |name| endpoints.model(name)).await?,
     };
     let execution = match capacity.allow_exec {
         None => Execution::Off,
@@ -163,6 +163,18 @@ struct Endpoints<'a> {
 }
 
 impl Endpoints<'_> {
+    /// A model for gabfest's own questions. One whose key is not there stands as [`llm::Absent`]: what needs it is
+    /// skipped and told, and the rest is played.
+    fn model(&mut self, name: &str) -> anyhow::Result<Arc<dyn llm::Model>> {
+        match self.open(name) {
+            Ok(endpoint) => Ok(endpoint.model(Policy::model())),
+            Err(error) => match missing_key(&error) {
+                Some(reason) => Ok(Arc::new(llm::Absent::new(name, reason))),
+                None => Err(error),
+            },
+        }
+    }
+
     fn open(&mut self, name: &str) -> anyhow::Result<Arc<Endpoint>> {
         let mock = llm::endpoint::Settings { kind: llm::endpoint::Kind::Mock, ..Default::default() };
         match self.settings.endpoints.get(name) {
@@ -207,6 +219,14 @@ fn place(settings: &llm::endpoint::Settings) -> trace::Endpoint {
         address: url.and_then(|url| url.host()).map(ToOwned::to_owned),
         port: url.and_then(|url| url.port_u16().or_else(|| url.scheme_str().map(usual_port))),
     }
+}
+
+/// What is said of a key that is not there, where that is why an endpoint could not be opened.
+fn missing_key(error: &anyhow::Error) -> Option<String> {
+    let UsageError(error) = error.downcast_ref()?;
+    let own = || error.downcast_ref::<llm::key::Error>().filter(|error| error.is_absence());
+    let of_header = || error.downcast_ref::<llm::endpoint::Error>()?.missing_key();
+    own().or_else(of_header).map(ToString::to_string)
 }
 
 fn hooks(settings: &Settings) -> anyhow::Result<BTreeMap<String, worker::termination::hook::Hook>> {

@@ -30,6 +30,14 @@ pub(crate) fn note(text: &str) {
     eprintln!("note: {}", visible(text));
 }
 
+/// What somebody should not overlook; lines of its own are kept.
+#[expect(clippy::print_stderr, reason = "diagnostics are what this file prints")]
+pub(crate) fn warn(text: &str) {
+    for line in format!("warning: {}", telemetry::redact(text)).lines() {
+        eprintln!("{}", visible(line));
+    }
+}
+
 /// `2 errors, 1 warning`.
 pub(crate) fn count(diagnostics: &[Diagnostic]) -> String {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();

@@ -140,6 +140,11 @@ pub(crate) async fn report(client: &mut Client, run: &RunId, folder: &Path, quie
         if summary.summary.failures.iter().any(|failure| failure.kind == record::FailureKind::ExecutionNotAllowed) {
             stdout::line("hint    scenarios that run programs were skipped; --allow-exec plays them in a sandbox")?;
         }
+        if summary.summary.failures.iter().any(|failure| failure.kind == record::FailureKind::JudgeMissing) {
+            stdout::line(
+                "hint    what needs a judge was skipped and is not judged; with its key in place, run it again",
+            )?;
+        }
     }
     Ok(Exit::of(&summary))
 }

@@ -12,6 +12,7 @@ mod estimate;
 mod exit;
 mod follow;
 mod init;
+mod judges;
 mod knowledge_base;
 mod log;
 mod mock;

@@ -10,6 +10,7 @@ use crate::{
     embedded::{self, Embedded},
     exit::{Exit, usage},
     follow::{self, OnInterrupt},
+    judges,
     observed::{self, Observed},
     plan, remote, run,
     run_folder::RunFolder,
@@ -32,10 +33,11 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let store = embedded::open(&folder.store()).await?;
     let (run, plan) = embedded::only_run(&store).await?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
-    let addresses: Vec<String> = plan.agents.into_iter().filter(|name| plan::is_address(name)).collect();
+    let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let observed = Observed::start("gabfest", &observed::instance(), None).await?;
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
+        judges::announce(&plan, &resources.models)?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
         let reply = ask(embedded.client(), &run).await?;
         say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));

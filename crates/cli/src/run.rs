@@ -12,7 +12,7 @@ use crate::{
     embedded::{self, Embedded},
     exit::Exit,
     follow::{self, OnInterrupt},
-    log,
+    judges, log,
     observed::{self, Observed},
     plan,
     run_folder::RunFolder,
@@ -33,6 +33,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     observed.serve(observed.health_of_worker())?;
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
+        judges::announce(&plan, &resources.models)?;
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
         play(plan, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await

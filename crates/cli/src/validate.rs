@@ -19,7 +19,7 @@ use evaluate::{
 };
 use futures_util::{StreamExt as _, stream};
 use record::{Role, Scope};
-use scenario::{Diagnostic, RunId, battery::Thresholds, ids::seed_of, read, yaml};
+use scenario::{Asks, Diagnostic, RunId, battery::Thresholds, ids::seed_of, read, yaml};
 use serde::Serialize;
 use statistics::threshold::{self, Best, Confusion, Labelled, Side, Worth};
 use worker::Models;
@@ -70,6 +70,9 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     let thresholds = thresholds(&samples, args.threshold)?;
     let capacity = Capacity::default();
     let models = assemble::resources(&read, &[], &capacity, None).await?.models;
+    if let Some(failure) = models.missing(&asks(&samples)) {
+        return Err(usage(anyhow!("nothing was measured: {}", failure.message)));
+    }
     let run = clock::new_run_id();
     let slots = assemble::slots(&read, &capacity) as usize;
     let asked = stream::iter(samples).enumerate().map(|(place, sample)| {
@@ -103,6 +106,17 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
         return Ok(Exit::NotEnoughEvidence);
     }
     Ok(Exit::Held)
+}
+
+/// Whoever gives the scores.
+fn asks(samples: &[Sample]) -> Asks {
+    let measures = samples.iter().flat_map(|sample| match sample.measure {
+        Measure::Similarity => vec![scenario::Measure::Similarity],
+        Measure::NextSentence => vec![scenario::Measure::NextSentence],
+        Measure::Toxicity(_) => vec![scenario::Measure::Toxicity],
+        Measure::Answer => vec![scenario::Measure::Answer, scenario::Measure::Similarity],
+    });
+    Asks { measures: measures.collect(), ..Asks::default() }
 }
 
 fn samples(path: &Path) -> anyhow::Result<Vec<Sample>> {

@@ -8,6 +8,7 @@ use worker::{Config, Drain, Timing, Worker};
 use crate::{
     args, assemble,
     exit::Exit,
+    judges,
     observed::{self, Observed},
     remote, settings,
     signals::Interrupts,
@@ -19,6 +20,7 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     let mut observed = Observed::start("gabfest-worker", &name, args.page.metrics_listen).await?;
     observed.serve(observed.health_of_worker())?;
     let resources = assemble::resources(&read, &args.agents, &args.capacity, Some(&observed)).await?;
+    judges::announce_worker(&resources.models)?;
     let timing = Timing {
         patience: Duration::from_secs(args.patience),
         grace: Duration::from_secs(args.grace),

@@ -78,6 +78,7 @@ impl Error {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
+            Self::Failed(llm::Error::NoKey { .. }) => FailureKind::JudgeMissing,
             Self::Failed(_) => FailureKind::JudgeFailed,
             Self::Malformed { .. } => FailureKind::JudgeMalformed,
         }

@@ -87,6 +87,7 @@ impl Error {
         match self {
             Self::Judge(error) => error.kind(),
             Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
+            Self::Failed(llm::Error::NoKey { .. }) => FailureKind::JudgeMissing,
             Self::Failed(_) => FailureKind::JudgeFailed,
             Self::Malformed { .. } => FailureKind::JudgeMalformed,
         }

@@ -25,6 +25,9 @@ pub enum Error {
     /// What the settings want sent cannot be made of this call; nothing was sent.
     #[error("the call to {endpoint} cannot be written: {message}")]
     Unwritable { endpoint: String, message: String },
+    /// Nobody can be asked: the key is not where the settings say that it is.
+    #[error("endpoint {endpoint:?} has no key: {reason}")]
+    NoKey { endpoint: String, reason: String },
 }
 
 impl Error {
@@ -32,7 +35,11 @@ impl Error {
     #[must_use]
     pub fn may_have_been_charged(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::Throttled { .. } | Self::Exhausted { .. } | Self::Unwritable { .. } => false,
+            Self::Refused { .. }
+            | Self::Throttled { .. }
+            | Self::Exhausted { .. }
+            | Self::Unwritable { .. }
+            | Self::NoKey { .. } => false,
             Self::Unreachable { sent, .. } => *sent,
             Self::TimedOut { .. } | Self::Malformed { .. } => true,
         }

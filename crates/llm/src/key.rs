@@ -34,6 +34,18 @@ pub enum Error {
     Empty(KeyRef),
 }
 
+impl Error {
+    /// Whether there is no key at the place, and nothing else is wrong: an empty variable is as good as none.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        match self {
+            Self::Unset(_) | Self::Empty(_) => true,
+            Self::Unreadable { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            Self::NotAReference | Self::NotText(_) | Self::TooLarge(_) => false,
+        }
+    }
+}
+
 impl KeyRef {
     pub fn parse(text: &str) -> Result<Self, Error> {
         match text.split_once(':') {

@@ -3,7 +3,9 @@
 //! One small trait, [`Model`]; [`openai`] speaks to servers over [`http`], [`mock`] answers by itself; [`limit`] and
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
 //! named by its place, a [`price`] turns tokens into money, and an `estimate` stands for tokens not yet counted.
+//! [`Absent`] stands for a model whose key is not there.
 
+mod absent;
 pub mod endpoint;
 pub mod error;
 mod estimate;
@@ -17,5 +19,6 @@ pub mod price;
 pub mod retry;
 mod time_limit;
 
+pub use absent::Absent;
 pub use error::Error;
 pub use model::{Context, Cue, Message, Model, Reply, Request, Task, Timing, Trace, Usage};

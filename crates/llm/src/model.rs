@@ -18,6 +18,11 @@ pub trait Model: Send + Sync + fmt::Debug {
         self.endpoint()
     }
 
+    /// Why nobody can ask it: the key of its endpoint is not there. `None`: it can be asked.
+    fn absence(&self) -> Option<&str> {
+        None
+    }
+
     async fn ask(&self, request: &Request) -> Result<Reply, Error>;
 }
 
@@ -29,6 +34,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn absence(&self) -> Option<&str> {
+        (**self).absence()
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {

@@ -80,7 +80,7 @@ impl Policy {
             Error::TimedOut { .. } | Error::Malformed { .. } | Error::Unreachable { sent: true, .. } => {
                 self.whom == Whom::Model
             }
-            Error::Refused { .. } | Error::Exhausted { .. } | Error::Unwritable { .. } => false,
+            Error::Refused { .. } | Error::Exhausted { .. } | Error::Unwritable { .. } | Error::NoKey { .. } => false,
         }
     }
 }

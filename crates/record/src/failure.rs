@@ -35,6 +35,8 @@ pub enum FailureKind {
     SimulatorFailed,
     /// The judge's model failed.
     JudgeFailed,
+    /// No judge can be asked, because the key of its endpoint is not there.
+    JudgeMissing,
     /// The judge answered, but not in the form that was asked for.
     JudgeMalformed,
     /// What was said is too little to judge by.
@@ -74,7 +76,7 @@ impl FailureKind {
             | Self::AgentMalformed => Blame::Agent,
             Self::SimulatorFailed => Blame::UserSim,
             Self::JudgeFailed | Self::JudgeMalformed | Self::Undecided => Blame::Judge,
-            Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
+            Self::JudgeMissing | Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
             Self::EnvironmentFailed | Self::HookFailed | Self::Poisoned | Self::Cancelled | Self::Panicked => {
                 Blame::Infra
@@ -95,6 +97,7 @@ impl FailureKind {
             Self::AgentMalformed => "agent_malformed",
             Self::SimulatorFailed => "simulator_failed",
             Self::JudgeFailed => "judge_failed",
+            Self::JudgeMissing => "judge_missing",
             Self::JudgeMalformed => "judge_malformed",
             Self::Undecided => "undecided",
             Self::NothingJudged => "nothing_judged",

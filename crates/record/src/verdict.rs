@@ -38,7 +38,8 @@ impl Verdict {
 ///
 /// all_pass: any FAIL gives FAIL; else any ERROR or INCONCLUSIVE gives that; else PASS.
 /// any_pass: any PASS gives PASS; else any ERROR or INCONCLUSIVE gives that; else FAIL.
-/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform are passed over.
+/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform are passed over. An ERROR that is but a judge
+/// whom nobody can ask gives SKIPPED.
 #[must_use]
 pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
     let required = || judgments.iter().filter(|judgment| judgment.required);
@@ -66,6 +67,7 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
             let verdict = match judgment.finding {
                 Finding::Fail => Verdict::Fail,
                 Finding::Inconclusive => Verdict::Inconclusive,
+                Finding::Error if judgment.failure == Some(FailureKind::JudgeMissing) => Verdict::Skipped,
                 Finding::Error => Verdict::Error,
                 Finding::Pass => unreachable!("a passing judgment is never decisive"),
             };
@@ -110,7 +112,7 @@ pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
 ///
 /// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one: nothing that
 /// could still have come would have changed it, unless the simulator broke it off, whose words led there.
-/// A trial that the operator does not allow is SKIPPED. With a `required_score` judgments are weighed instead of folded.
+/// A trial that the operator does not allow, or has no judge for, is SKIPPED. With a `required_score` judgments are weighed instead of folded.
 #[must_use]
 pub fn conclude(
     strategy: Strategy,
@@ -124,7 +126,7 @@ pub fn conclude(
     let failed =
         required_score.is_none() && strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
     match failure.kind {
-        FailureKind::ExecutionNotAllowed => (Verdict::Skipped, Some(failure)),
+        FailureKind::ExecutionNotAllowed | FailureKind::JudgeMissing => (Verdict::Skipped, Some(failure)),
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
         _ if failed && failure.blame == Blame::Agent => fold(strategy, judgments),
         _ => (Verdict::Error, Some(failure)),
@@ -232,6 +234,16 @@ mod tests {
     }
 
     #[test]
+    fn a_judge_who_is_missing_skips_what_nothing_else_failed() {
+        use Finding::{Error as E, Fail as F, Pass as P};
+        for (findings, expected) in [(&[P, E][..], Verdict::Skipped), (&[F, E], Verdict::Fail)] {
+            let mut judgments = judgments(findings);
+            judgments[1].failure = Some(FailureKind::JudgeMissing);
+            assert_eq!(conclude(Strategy::AllPass, None, &judgments, None).0, expected, "{findings:?}");
+        }
+    }
+
+    #[test]
     fn weights_decide_where_a_score_is_required() {
         use Finding::{Error as E, Fail as F, Inconclusive as I, Pass as P};
         type Row<'a> = (f64, &'a [(Finding, f64)], Verdict);
@@ -278,6 +290,7 @@ mod tests {
         assert_eq!(all(&[Finding::Fail], &agent), Verdict::Fail);
         assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Error);
         assert_eq!(all(&[], &skipped), Verdict::Skipped);
+        assert_eq!(all(&[], &Failure::new(FailureKind::JudgeMissing, "no key")), Verdict::Skipped);
         assert_eq!(conclude(Strategy::AnyPass, None, &judgments(&[Finding::Pass]), Some(agent)).0, Verdict::Error);
     }
 

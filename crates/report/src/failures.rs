@@ -27,7 +27,7 @@ struct Alike {
 
 /// Where in their conversations trials failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Place {
+struct Place {
     /// The earliest turn and the latest.
     turns: Option<(u32, u32)>,
     at_the_end: bool,
@@ -35,7 +35,8 @@ pub(crate) struct Place {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct First {
-    number: u64,
+    /// The trial's place in the plan.
+    pub(crate) number: u64,
     pub(crate) trial_id: String,
     pub(crate) repeat: u32,
 }
@@ -49,7 +50,7 @@ pub(crate) struct Group {
     /// The check and what it found.
     pub(crate) reason: String,
     pub(crate) trials: u64,
-    pub(crate) place: Place,
+    place: Place,
     pub(crate) first: First,
     /// Personas, or combinations where there is but one persona, with their trials; empty where one case has all.
     pub(crate) shares: Vec<(String, u64)>,
@@ -60,7 +61,7 @@ pub(crate) struct Group {
 
 impl Failures {
     pub(crate) fn add(&mut self, trial: &Trial) {
-        if matches!(trial.verdict, Verdict::Pass | Verdict::Skipped | Verdict::Cancelled) {
+        if matches!(trial.verdict, Verdict::Pass | Verdict::Cancelled) {
             return;
         }
         let failure = trial.failure.as_ref();
@@ -109,6 +110,11 @@ impl Failures {
 }
 
 impl Group {
+    /// `turn 3`, `at the end`, `not played`.
+    pub(crate) fn place(&self) -> String {
+        if self.verdict == Verdict::Skipped { "not played".to_owned() } else { self.place.words() }
+    }
+
     fn call(&mut self, summary: &Summary) {
         let of: Vec<_> =
             self.cases.iter().filter_map(|(number, trials)| Some((cases::find(summary, *number)?, *trials))).collect();
@@ -128,6 +134,9 @@ impl Group {
         }
         self.shares = shares.into_iter().map(|(name, trials)| (name.to_owned(), trials)).collect();
         self.shares.sort_by_key(|(_, trials)| Reverse(*trials));
+        if self.shares.len() == 1 {
+            self.shares.clear();
+        }
     }
 }
 
@@ -145,7 +154,7 @@ impl Place {
     }
 
     /// `turn 3`, `turns 1 to 5`, `at the end`.
-    pub(crate) fn words(self) -> String {
+    fn words(self) -> String {
         let turns = self.turns.map(
             |(from, to)| {
                 if from == to { format!("turn {from}") } else { format!("turns {from} to {to}") }

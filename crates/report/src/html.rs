@@ -49,7 +49,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
         policy: policy(),
         style: Value::from_safe_string(STYLE.to_owned()),
         script: Value::from_safe_string(SCRIPT.to_owned()),
-        overview: overview::Overview::of(summary, &conversations),
+        overview: overview::Overview::of(summary, selection.failures(), &conversations),
         matrix: table::MatrixTable::of(summary, &conversations),
         cases: table::CaseTable::of(summary, &conversations),
         latency: chart::LatencyChart::of(&summary.summary.latency),

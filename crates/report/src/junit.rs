@@ -52,7 +52,15 @@ fn status(case: &CaseSummary, reasons: Option<&CaseReasons>) -> TestCaseStatus {
         RunVerdict::Pass => return TestCaseStatus::success(),
         _ if case.pass + case.fail + ended_unjudged == 0 => {
             let mut status = TestCaseStatus::skipped();
-            status.set_message("no repeat was played to its end");
+            match reasons.and_then(|reasons| reasons.first.first()) {
+                Some(first) => {
+                    status.set_type(first.kind);
+                    status.set_message(clean(&first.message));
+                }
+                None => {
+                    status.set_message("no repeat was played to its end");
+                }
+            }
             return status;
         }
         RunVerdict::Fail if case.fail > 0 => NonSuccessKind::Failure,

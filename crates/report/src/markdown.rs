@@ -7,7 +7,8 @@ use record::{
 };
 
 use crate::{
-    Selected, Selection, cases, clip,
+    Selection, clip,
+    failures::Group,
     figures::{self, count, millis, percent, usd},
     matrix::{Cell, Matrix},
     terminal,
@@ -128,42 +129,52 @@ fn cell_text(cell: &Cell) -> String {
     if cell.flaky_cases > 0 {
         text.push_str(" 〰️");
     }
-    if cell.inconclusive + cell.error > 0 {
-        text.push_str(&format!(" {}!", count(cell.inconclusive + cell.error)));
+    let without_verdict = cell.inconclusive + cell.error + cell.skipped;
+    if without_verdict > 0 {
+        text.push_str(&format!(" {}!", count(without_verdict)));
     }
     text
 }
 
 fn failing(page: &mut String, summary: &Summary, selection: &Selection) {
-    let failing = selection.failing();
-    if failing.is_empty() {
+    let groups = selection.failures().groups(summary);
+    if groups.is_empty() {
         return;
     }
     page.push_str("## Conversations that did not pass\n\n");
-    for selected in failing.iter().take(FAILING_SHOWN) {
-        conversation(page, selected, summary);
+    for group in groups.iter().take(FAILING_SHOWN) {
+        alike(page, group);
+        example(page, group, selection);
     }
-    let more = selection.failing_seen() - failing.len().min(FAILING_SHOWN) as u64;
+    let totals = summary.summary.trials;
+    let shown: u64 = groups.iter().take(FAILING_SHOWN).map(|group| group.trials).sum();
+    let more = (totals.fail + totals.error + totals.inconclusive + totals.skipped).saturating_sub(shown);
     if more > 0 {
         page.push_str(&format!("\n… and {} more in `report.html` and `trials.jsonl`.\n", count(more)));
     }
     page.push('\n');
 }
 
-fn conversation(page: &mut String, selected: &Selected, summary: &Summary) {
-    let trial = &selected.trial;
-    let failure = trial.failure.as_ref();
-    let turn = failure.and_then(|failure| failure.turn);
-    let case = cases::find(summary, trial.case);
+fn alike(page: &mut String, group: &Group) {
+    let times = if group.trials > 1 { format!("{} × ", count(group.trials)) } else { String::new() };
+    let shares: String =
+        group.shares.iter().map(|(name, trials)| format!("{} {}, ", escape(name), count(*trials))).collect();
+    let first = if group.trials > 1 { "first: " } else { "" };
     page.push_str(&format!(
-        "- {} **{}** {}{}: {} (trial {})\n",
-        verdict_icon(trial.verdict),
-        trial.verdict.name(),
-        case.map_or_else(String::new, |case| format!("{} ", escape(&cases::name(case)))),
-        turn.map_or_else(|| "at the end".to_owned(), |turn| format!("in turn {turn}")),
-        failure.map_or_else(String::new, |failure| escape(&clip::ellipsis(&failure.message, LAST_WORDS_CHARS))),
-        code(trial.trial_id.as_str()),
+        "- {} **{}** {times}{}, {}: {} ({shares}{first}trial {})\n",
+        verdict_icon(group.verdict),
+        group.verdict.name(),
+        escape(&group.name),
+        group.place(),
+        escape(&clip::ellipsis(&group.reason, LAST_WORDS_CHARS)),
+        code(&group.first.trial_id),
     ));
+}
+
+/// What was said in the first of them, where it is one of the conversations that are kept.
+fn example(page: &mut String, group: &Group, selection: &Selection) {
+    let Some(selected) = selection.failing_trial(group.first.number) else { return };
+    let turn = selected.trial.failure.as_ref().and_then(|failure| failure.turn);
     let said = turn.and_then(|turn| selected.turns.iter().find(|said| said.number == turn)).or(selected.turns.last());
     if let Some(said) = said {
         page.push_str(&format!("  - user: {}\n", code(&said.user)));

@@ -34,6 +34,7 @@ pub(crate) struct Cell {
     pub(crate) fail: u64,
     pub(crate) inconclusive: u64,
     pub(crate) error: u64,
+    pub(crate) skipped: u64,
     pub(crate) flaky_cases: u64,
 }
 
@@ -106,6 +107,7 @@ impl Cell {
         self.fail += case.fail;
         self.inconclusive += case.inconclusive;
         self.error += case.error;
+        self.skipped += case.skipped;
         self.flaky_cases += u64::from(case.flaky);
     }
 

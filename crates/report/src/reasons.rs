@@ -38,7 +38,7 @@ impl Reasons {
     pub(crate) fn add(&mut self, trial: &Trial) {
         let case = self.cases.entry(trial.case).or_default();
         case.duration_ms += trial.duration_ms;
-        if matches!(trial.verdict, Verdict::Pass | Verdict::Skipped | Verdict::Cancelled) {
+        if matches!(trial.verdict, Verdict::Pass | Verdict::Cancelled) {
             return;
         }
         if case.first.len() == REASONS_PER_CASE {

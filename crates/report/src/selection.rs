@@ -81,6 +81,11 @@ impl Selection {
         self.failing.kept.values().cloned().collect()
     }
 
+    /// A trial that did not pass by its place in the plan, if its conversation is kept.
+    pub(crate) fn failing_trial(&self, number: u64) -> Option<&Selected> {
+        self.failing.kept.values().find(|selected| selected.trial.number == number)
+    }
+
     /// The same as [`Self::failing`] in the plan's order, then the passing examples in theirs.
     #[must_use]
     pub(crate) fn in_plan_order(&self) -> (Vec<&Selected>, Vec<&Selected>) {

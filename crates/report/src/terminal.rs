@@ -243,12 +243,21 @@ impl Page {
         if cell.flaky_cases > 0 {
             marks.push(self.paint.yellow("~ flaky"));
         }
-        if cell.error > 0 {
-            marks.push(self.paint.verdict(Verdict::Error, &format!("{} error", count(cell.error))));
-        }
-        if cell.inconclusive > 0 {
-            let words = format!("{} inconclusive", count(cell.inconclusive));
+        let open = [
+            (Verdict::Error, cell.error, "error"),
+            (Verdict::Inconclusive, cell.inconclusive, "inconclusive"),
+            (Verdict::Skipped, cell.skipped, "skipped"),
+        ];
+        let open: Vec<_> = open.into_iter().filter(|(_, number, _)| *number > 0).collect();
+        if open.len() > 2 {
+            // All of them would not fit into a narrow terminal.
+            let words = format!("{} without a verdict", count(open.iter().map(|(_, number, _)| number).sum()));
             marks.push(self.paint.verdict(Verdict::Inconclusive, &words));
+        } else {
+            let words = |(verdict, number, word): (_, u64, &str)| {
+                self.paint.verdict(verdict, &format!("{} {word}", count(number)))
+            };
+            marks.extend(open.into_iter().map(words));
         }
         [
             persona,

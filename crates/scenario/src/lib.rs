@@ -4,6 +4,7 @@
 //! The way of a file: [`read`] finds it, [`yaml`] opens it, a reader in [`mod@format`] turns it into a
 //! [`Scenario`], [`matrix`] and [`persona`] multiply it, and [`plan`] numbers the trials.
 
+mod asks;
 pub mod battery;
 pub mod check;
 pub mod conversation;
@@ -24,6 +25,7 @@ pub mod schema;
 pub mod suggest;
 pub mod yaml;
 
+pub use asks::{Asks, Measure};
 pub use battery::Battery;
 pub use check::{Check, Rule};
 pub use conversation::Conversation;

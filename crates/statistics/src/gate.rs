@@ -53,12 +53,13 @@ impl CaseResult {
     }
 }
 
-/// Every gate of the run, and what they say together.
+/// Every gate of the run, and what they say together. `without_judge`: trials that were skipped because no judge could be
+/// asked, which no setting forgives.
 #[must_use]
-pub fn decide(required: Required, cases: &[CaseResult]) -> (Vec<Gate>, RunVerdict) {
+pub fn decide(required: Required, cases: &[CaseResult], without_judge: u64) -> (Vec<Gate>, RunVerdict) {
     let evidence = enough_evidence(required, cases);
     let enough = evidence.verdict == RunVerdict::Pass;
-    let mut gates = Vec::with_capacity(3);
+    let mut gates = Vec::with_capacity(4);
     match required.pass_rate {
         None => gates.push(every_case("every_case_passes", cases.iter(), enough)),
         Some(rate) => {
@@ -70,6 +71,9 @@ pub fn decide(required: Required, cases: &[CaseResult]) -> (Vec<Gate>, RunVerdic
         }
     }
     gates.push(evidence);
+    if without_judge > 0 {
+        gates.push(judge_available(without_judge));
+    }
     let verdict = fold(gates.iter().map(|gate| gate.verdict));
     (gates, verdict)
 }
@@ -166,6 +170,13 @@ fn enough_evidence(required: Required, cases: &[CaseResult]) -> Gate {
         ),
     };
     Gate { name: "enough_evidence".to_owned(), verdict, reason }
+}
+
+/// Stands only where judges are missing: checks that nobody looked at must not look like checks that passed.
+fn judge_available(without_judge: u64) -> Gate {
+    let trials = if without_judge == 1 { "1 trial was".to_owned() } else { format!("{without_judge} trials were") };
+    let reason = format!("{trials} skipped because no judge could be asked");
+    Gate { name: "judge_available".to_owned(), verdict: RunVerdict::Inconclusive, reason }
 }
 
 /// 0.8 of 5 must be 4 although 0.8 x 5 is a little more in binary, and 0.67 of 3 is meant to be 2.
@@ -312,7 +323,7 @@ mod tests {
             ),
         ];
         for (name, required, cases, verdict, gates) in rows {
-            let (found, run) = decide(required, &cases);
+            let (found, run) = decide(required, &cases, 0);
             assert_eq!(run, verdict, "{name}: {found:?}");
             let found: Vec<_> = found.iter().map(|gate| (gate.name.as_str(), gate.verdict)).collect();
             assert_eq!(found, gates, "{name}");
@@ -322,15 +333,29 @@ mod tests {
     #[test]
     fn reasons_say_what_was_found_and_what_was_asked() {
         let many: Vec<CaseResult> = (0..5).map(|_| case(2, 1, 1, 0, 0, None)).collect();
-        let (gates, _) = decide(Required::default(), &many);
+        let (gates, _) = decide(Required::default(), &many, 0);
         assert_eq!(gates[0].reason, "of 5 cases, 5 failed (refund, refund, refund and 2 more)");
         let half = [case(4, 1, 1, 1, 0, None)];
-        let (gates, _) = decide(Required { pass_rate: Some(0.955), max_unjudged: 0.1 }, &half);
+        let (gates, _) = decide(Required { pass_rate: Some(0.955), max_unjudged: 0.1 }, &half, 0);
         assert_eq!(gates[0].reason, "1 of 2 passed (50 %), required 95.5 %");
         assert_eq!(
             gates[1].reason,
             "2 of 4 trials say nothing about the agent (1 not judged, 1 not played), allowed 10 %"
         );
+    }
+
+    #[test]
+    fn a_missing_judge_is_never_forgiven() {
+        let lenient = Required { pass_rate: Some(0.5), max_unjudged: 0.9 };
+        let skipped = |pass, fail| {
+            let counts = Counts { pass, fail, skipped: 2, ..Counts::default() };
+            [CaseResult { name: "refund".into(), planned: 2 + pass + fail, counts, required_pass_rate: None }]
+        };
+        assert_eq!(decide(lenient, &skipped(2, 0), 0).1, PASS, "programs that were not allowed may be forgiven");
+        let (gates, verdict) = decide(lenient, &skipped(2, 0), 2);
+        assert_eq!(verdict, OPEN);
+        assert_eq!(gates[2].reason, "2 trials were skipped because no judge could be asked");
+        assert_eq!(decide(lenient, &skipped(0, 2), 2).1, FAIL, "what was judged still counts");
     }
 
     proptest! {
@@ -342,7 +367,7 @@ mod tests {
             let cases: Vec<_> = counts.iter().map(|(pass, fail, open, errors)| {
                 case(pass + fail + open + errors, *pass, *fail, *open, *errors, None)
             }).collect();
-            let (_, verdict) = decide(Required { pass_rate: None, max_unjudged }, &cases);
+            let (_, verdict) = decide(Required { pass_rate: None, max_unjudged }, &cases, 0);
             let against: u64 = counts.iter().map(|(_, fail, _, errors)| fail + errors).sum();
             prop_assert_eq!(verdict == FAIL, against > 0);
             let all_pass = counts.iter().all(|(pass, fail, open, errors)| *pass > 0 && fail + open + errors == 0);

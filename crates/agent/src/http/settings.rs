@@ -167,7 +167,9 @@ impl Meaning {
             | llm::Error::Malformed { message, .. }
             | llm::Error::Unreachable { message, .. }
             | llm::Error::Exhausted { message, .. } => (message, None),
-            other @ (llm::Error::TimedOut { .. } | llm::Error::Unwritable { .. }) => return other,
+            other @ (llm::Error::TimedOut { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. }) => {
+                return other;
+            }
         };
         match self {
             Self::Throttled => llm::Error::Throttled { endpoint, after, message },

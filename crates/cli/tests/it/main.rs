@@ -8,6 +8,7 @@ mod convert;
 mod first_run;
 mod fleet;
 mod interrupts;
+mod judges;
 mod kill_and_resume;
 mod metrics;
 mod one_process;

@@ -58,6 +58,19 @@ pub enum Error {
     Client { endpoint: String, source: http::Unusable },
 }
 
+impl Error {
+    /// The key that is not there, of the endpoint or in one of its headers, where that is all that is wrong.
+    #[must_use]
+    pub fn missing_key(&self) -> Option<&key::Error> {
+        let source = match self {
+            Self::Key { source, .. } => source,
+            Self::Header { source: written::Error::Key { source, .. }, .. } => source,
+            _ => return None,
+        };
+        Some(source).filter(|error| error.is_absence())
+    }
+}
+
 impl Endpoint {
     pub fn open(name: &str, settings: &Settings) -> Result<Self, Error> {
         let endpoint = || name.to_owned();

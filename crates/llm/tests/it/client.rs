@@ -60,6 +60,7 @@ fn named(outcome: &Result<Reply, Error>) -> String {
         Err(Error::Unreachable { status, sent, .. }) => format!("unreachable {status:?} {sent}"),
         Err(Error::Exhausted { .. }) => "exhausted".to_owned(),
         Err(Error::Unwritable { .. }) => "unwritable".to_owned(),
+        Err(Error::NoKey { .. }) => "no key".to_owned(),
     }
 }
 

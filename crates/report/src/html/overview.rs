@@ -1,5 +1,7 @@
 //! The top of the page: the verdict, its gates and the key figures.
 
+use std::collections::BTreeMap;
+
 use record::{
     Summary, Verdict,
     summary::{RunState, RunVerdict, Trials},
@@ -7,7 +9,11 @@ use record::{
 use serde::Serialize;
 
 use super::conversation::{Conversation, Conversations};
-use crate::figures::{self, count, millis, percent, usd};
+use crate::{
+    Failures,
+    failures::Group,
+    figures::{self, count, millis, percent, usd},
+};
 
 /// Width of the bars' drawing, in its own units.
 const BAR: f64 = 1_000.0;
@@ -24,6 +30,8 @@ pub(super) struct Overview {
     verdict: Mark,
     sentence: String,
     exit: &'static str,
+    /// Why trials were skipped, each reason once.
+    skipped: Vec<String>,
     gates: Vec<Gate>,
     first_failure: Option<FirstFailure>,
     parts: Vec<Part>,
@@ -79,7 +87,7 @@ struct Interval {
 }
 
 impl Overview {
-    pub(super) fn of(summary: &Summary, conversations: &Conversations) -> Self {
+    pub(super) fn of(summary: &Summary, failures: &Failures, conversations: &Conversations) -> Self {
         let run = &summary.run;
         Self {
             name: run.name.clone(),
@@ -92,6 +100,7 @@ impl Overview {
             verdict: run_mark(summary.verdict),
             sentence: sentence(summary),
             exit: exit(summary),
+            skipped: skipped(&failures.groups(summary)),
             gates: summary
                 .gates
                 .iter()
@@ -143,6 +152,15 @@ fn note(state: RunState) -> Option<&'static str> {
         }
         RunState::Cancelled => Some("This run was cancelled: the figures cover what was played."),
     }
+}
+
+fn skipped(groups: &[Group]) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.verdict == Verdict::Skipped) {
+        *reasons.entry(&group.reason).or_default() += group.trials;
+    }
+    let words = |(reason, trials)| format!("{}: {reason}", figures::plural(trials, "trial skipped", "trials skipped"));
+    reasons.into_iter().map(words).collect()
 }
 
 fn sentence(summary: &Summary) -> String {

@@ -125,15 +125,15 @@ fn heat(cell: &Cell, row: usize, column: usize, href: Option<String>) -> Heat {
         passed: format!("{}/{}", count(cell.pass), count(cell.judged())),
         interval: figures::interval(&rate),
         flaky: cell.flaky_cases > 0,
-        unjudged: unjudged(cell.error, cell.inconclusive),
+        unjudged: unjudged(cell.error, cell.inconclusive, cell.skipped),
         href,
         row,
         column,
     }
 }
 
-fn unjudged(error: u64, inconclusive: u64) -> Vec<String> {
-    [(error, "error"), (inconclusive, "inconclusive")]
+fn unjudged(error: u64, inconclusive: u64, skipped: u64) -> Vec<String> {
+    [(error, "error"), (inconclusive, "inconclusive"), (skipped, "skipped")]
         .into_iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, word)| format!("{} {word}", count(number)))
@@ -161,7 +161,7 @@ fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {
         interval: figures::interval(&case.pass_rate),
         pass_hat_k: case.pass_hat_k.last().map(|share| format!("{} (k={})", percent(*share), case.pass_hat_k.len())),
         flaky: case.flaky,
-        unjudged: unjudged(case.error, case.inconclusive),
+        unjudged: unjudged(case.error, case.inconclusive, case.skipped),
         href: conversations.first_of_case(case.number),
     }
 }

@@ -24,7 +24,7 @@ impl Page {
         }
         let totals = summary.summary.trials;
         let shown: u64 = groups.iter().take(SHOWN).map(|group| group.trials).sum();
-        let more = (totals.fail + totals.error + totals.inconclusive).saturating_sub(shown);
+        let more = (totals.fail + totals.error + totals.inconclusive + totals.skipped).saturating_sub(shown);
         if more > 0 {
             let more = self.paint.dim(&format!("  … and {} more in the report", count(more)));
             self.line(&more);
@@ -35,7 +35,7 @@ impl Page {
         let mark = format!("{} {:<12}", verdict_icon(group.verdict), group.verdict.name());
         let mark = self.paint.verdict(group.verdict, &mark);
         let times = if group.trials > 1 { format!("{} × ", count(group.trials)) } else { String::new() };
-        let place = group.place.words();
+        let place = group.place();
         let room = self.width.saturating_sub(19 + times.chars().count() + place.len());
         self.line(&format!("  {mark} {times}{}, {place}", fit(&clean(&group.name), room)));
         self.wrapped(INDENT, REASON_LINES, &clean(&group.reason));

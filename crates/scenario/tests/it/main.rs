@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests and their helpers: a panic is the finding")]
 
 mod accepted;
+mod asks;
 mod cases;
 mod converted;
 mod corpus;
