@@ -215,7 +215,7 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<
 /// The summary as a person reads it.
 pub(crate) fn summary_text(summary: &Summary, written: &Written) -> String {
     let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = report::terminal::summary_text(summary, &written.failures, color, width());
+    let text = report::terminal::summary_text(summary, &written.found, color, width());
     format!("{}\n", text.trim_end())
 }
 

@@ -108,6 +108,17 @@ pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
     (Verdict::Fail, Some(Failure { turn, ..Failure::new(FailureKind::CheckFailed, message) }))
 }
 
+/// The share of the weight of all required judgments that passed, 0 to 1, with one that was not judged counting as not
+/// passed. `None` where all weigh the same, so that there is nothing to weigh.
+#[must_use]
+pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
+    let required = || judgments.iter().filter(|judgment| judgment.required);
+    required().find(|judgment| judgment.weight != 1.0)?;
+    let total: f64 = required().map(|judgment| judgment.weight).sum();
+    let passed: f64 = required().filter(|it| it.finding == Finding::Pass).map(|it| it.weight).sum();
+    (total > 0.0).then(|| passed / total)
+}
+
 /// The verdict of a trial: its judgments, and what kept it from being played to the end.
 ///
 /// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one: nothing that
@@ -269,6 +280,20 @@ mod tests {
             let broken = Failure::new(FailureKind::AgentTimeout, "no reply");
             assert_eq!(conclude(Strategy::AllPass, Some(share), &judgments, Some(broken)).0, Verdict::Error);
         }
+    }
+
+    #[test]
+    fn a_weighted_score_is_the_share_of_the_weight_that_passed() {
+        use Finding::{Error as E, Fail as F, Pass as P};
+        let mut all = judgments(&[P, F, E, P]);
+        assert_eq!(weighted_score(&all), None, "one weighs as much as the other");
+        for (judgment, weight) in all.iter_mut().zip([3.0, 1.0, 1.0, 5.0]) {
+            judgment.weight = weight;
+        }
+        all[3].required = false;
+        assert_eq!(weighted_score(&all), Some(0.6));
+        all.iter_mut().for_each(|judgment| judgment.weight = 0.0);
+        assert_eq!(weighted_score(&all), None);
     }
 
     #[test]

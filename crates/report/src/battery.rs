@@ -1,9 +1,10 @@
 //! Quality batteries: workbooks, distributions and conversations beside the pages, and totals within them.
 //!
-//! [`sheet`] and [`totals`] are the numbers; [`workbook`], [`csv`] and [`books`] write them.
+//! [`sheet`], [`totals`] and `examined` are the numbers; [`workbook`], [`csv`] and [`books`] write them.
 
 pub(crate) mod books;
 mod csv;
+pub(crate) mod examined;
 pub mod sheet;
 pub mod totals;
 mod workbook;

@@ -4,8 +4,10 @@
 //! crate, which the page's content security policy names by their hashes. Nothing is sanitised: markup in a
 //! reply is shown as the text that it is.
 
+mod battery;
 mod chart;
 mod conversation;
+mod informing;
 mod overview;
 mod spend;
 mod table;
@@ -22,11 +24,13 @@ use crate::{Selection, figures};
 
 const STYLE: &str = include_str!("html/templates/style.css");
 const SCRIPT: &str = include_str!("html/templates/script.js");
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("report.html", include_str!("html/templates/report.html")),
     ("macros.html", include_str!("html/templates/macros.html")),
     ("overview.html", include_str!("html/templates/overview.html")),
     ("matrix.html", include_str!("html/templates/matrix.html")),
+    ("battery.html", include_str!("html/templates/battery.html")),
+    ("informing.html", include_str!("html/templates/informing.html")),
     ("latency.html", include_str!("html/templates/latency.html")),
     ("spend.html", include_str!("html/templates/spend.html")),
     ("conversations.html", include_str!("html/templates/conversations.html")),
@@ -49,8 +53,10 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
         policy: policy(),
         style: Value::from_safe_string(STYLE.to_owned()),
         script: Value::from_safe_string(SCRIPT.to_owned()),
-        overview: overview::Overview::of(summary, selection.failures(), &conversations),
+        overview: overview::Overview::of(summary, &selection.found().failures, &conversations),
         matrix: table::MatrixTable::of(summary, &conversations),
+        batteries: battery::Batteries::of(summary, &selection.found().examined),
+        informing: informing::Beside::of(summary, &selection.found().informing),
         cases: table::CaseTable::of(summary, &conversations),
         latency: chart::LatencyChart::of(&summary.summary.latency),
         unanswered: figures::unanswered(&summary.summary.latency),
@@ -67,6 +73,8 @@ struct Page {
     script: Value,
     overview: overview::Overview,
     matrix: table::MatrixTable,
+    batteries: battery::Batteries,
+    informing: informing::Beside,
     cases: table::CaseTable,
     latency: Option<chart::LatencyChart>,
     unanswered: Option<String>,

@@ -11,12 +11,15 @@
 //! - [`battery`]: workbooks and distributions of quality batteries.
 //! - [`skunit`]: every word of a run while it is played.
 //! - [`schema`]: the shape of `report.json`.
-//! - `cases`, `matrix`, `reasons`, `failures`, `clip`, `figures`: what the pages share.
+//! - `found`, `failures`, `informing`: what every trial was found to be; `cases`, `matrix`, `reasons`, `clip`, `figures`: what
+//!   the pages share.
 
 mod cases;
 mod clip;
 mod failures;
 mod figures;
+mod found;
+mod informing;
 mod matrix;
 mod part_file;
 mod reasons;
@@ -38,6 +41,7 @@ pub mod view;
 pub mod write;
 
 pub use failures::Failures;
+pub use found::Found;
 pub use page::Page;
 pub use selection::{Selected, Selection};
 pub use write::{Error, Writer, Written};

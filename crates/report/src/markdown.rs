@@ -7,7 +7,9 @@ use record::{
 };
 
 use crate::{
-    Selection, clip,
+    Selection,
+    battery::examined::names,
+    clip,
     failures::Group,
     figures::{self, count, millis, percent, usd},
     matrix::{Cell, Matrix},
@@ -17,6 +19,7 @@ use crate::{
 /// GitHub takes comments of up to 65,536 characters.
 const FAILING_SHOWN: usize = 20;
 const ROWS_SHOWN: usize = 60;
+const BATTERIES_SHOWN: usize = 10;
 const LAST_WORDS_CHARS: usize = 240;
 
 #[must_use]
@@ -25,7 +28,9 @@ pub fn render(summary: &Summary, selection: &Selection) -> String {
     heading(&mut page, summary);
     gates(&mut page, summary);
     matrix(&mut page, summary);
+    battery(&mut page, summary, selection);
     failing(&mut page, summary, selection);
+    beside(&mut page, summary, selection);
     latency(&mut page, summary);
     spend(&mut page, summary);
     faults(&mut page, summary);
@@ -136,8 +141,70 @@ fn cell_text(cell: &Cell) -> String {
     text
 }
 
+fn battery(page: &mut String, summary: &Summary, selection: &Selection) {
+    let sections = selection.found().examined.sections(summary);
+    if sections.is_empty() {
+        return;
+    }
+    page.push_str("## Quality battery\n\n");
+    for section in sections.iter().take(BATTERIES_SHOWN) {
+        page.push_str(&format!("### {}\n\n", escape(&section.case)));
+        page.push_str("| requirement | | conversations | replies | rate | 95% interval | by level of error |\n");
+        page.push_str("|---|---|---:|---:|---:|---:|---|\n");
+        for (requirement, tested) in &section.rows {
+            let rate = tested.rate();
+            page.push_str(&format!(
+                "| {} | {} | {} | {} | {} | {} | {} |\n",
+                names(*requirement),
+                requirement.title(),
+                tested.conversations_text(),
+                tested.replies_text(),
+                figures::estimate(&rate),
+                figures::interval(&rate),
+                tested.levels_text(),
+            ));
+        }
+        page.push('\n');
+    }
+    if sections.len() > BATTERIES_SHOWN {
+        let more = figures::plural((sections.len() - BATTERIES_SHOWN) as u64, "more case", "more cases");
+        page.push_str(&format!("… and {more} in `report.html`.\n\n"));
+    }
+    page.push_str("Conversations in which a requirement held; replies that passed, each taken for itself; passed of tried at each level.\n\n");
+}
+
+fn beside(page: &mut String, summary: &Summary, selection: &Selection) {
+    let informing = &selection.found().informing;
+    let (lines, scores) = (informing.lines(summary), informing.scores(summary));
+    if lines.is_empty() && scores.is_empty() {
+        return;
+    }
+    page.push_str("## Beside the verdict\n\n");
+    for (case, score) in scores.iter().take(ROWS_SHOWN) {
+        page.push_str(&format!("- {}: score by weight {score}\n", escape(case)));
+    }
+    if !scores.is_empty() {
+        page.push('\n');
+    }
+    if !lines.is_empty() {
+        page.push_str("| only informs | case | passed | failed | not judged |\n|---|---|---:|---:|---:|\n");
+        for line in lines.iter().take(ROWS_SHOWN) {
+            let description =
+                if line.description.is_empty() { String::new() } else { format!(": {}", escape(&line.description)) };
+            let [pass, fail, open] = [line.findings.pass, line.findings.fail, line.findings.open].map(count);
+            let (check, case) = (escape(&line.check), escape(&line.case));
+            page.push_str(&format!("| {check}{description} | {case} | {pass} | {fail} | {open} |\n"));
+        }
+        if lines.len() > ROWS_SHOWN {
+            let more = figures::plural((lines.len() - ROWS_SHOWN) as u64, "more", "more");
+            page.push_str(&format!("\n… and {more} in `report.html`.\n"));
+        }
+        page.push('\n');
+    }
+}
+
 fn failing(page: &mut String, summary: &Summary, selection: &Selection) {
-    let groups = selection.failures().groups(summary);
+    let groups = selection.found().failures.groups(summary);
     if groups.is_empty() {
         return;
     }

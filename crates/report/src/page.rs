@@ -34,7 +34,7 @@ impl Page {
             Self::Markdown => Ok(markdown::render(summary, selection)),
             Self::Junit => Ok(junit::render(summary, selection)?),
             Self::Json => Ok(json::render(summary)),
-            Self::Text => Ok(terminal::summary_text(summary, selection.failures(), false, terminal::PLAIN_WIDTH)),
+            Self::Text => Ok(terminal::summary_text(summary, selection.found(), false, terminal::PLAIN_WIDTH)),
         }
     }
 }

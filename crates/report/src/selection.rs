@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use record::{Blame, Trial, Turn, Verdict};
 
 use crate::{
-    Failures, clip,
+    Found, clip,
     reasons::{CaseReasons, Reasons},
 };
 
@@ -25,7 +25,7 @@ pub struct Selection {
     seen: BTreeMap<(u64, Verdict), u64>,
     failing_seen: u64,
     reasons: Reasons,
-    failures: Failures,
+    found: Found,
 }
 
 /// A trial and its turns, long texts cut.
@@ -50,13 +50,13 @@ impl Selection {
             seen: BTreeMap::new(),
             failing_seen: 0,
             reasons: Reasons::default(),
-            failures: Failures::default(),
+            found: Found::default(),
         }
     }
 
     pub fn add(&mut self, trial: &Trial, turns: &[Turn]) {
         self.reasons.add(trial);
-        self.failures.add(trial);
+        self.found.add(trial, turns);
         let seen = self.seen.entry((trial.case, trial.verdict)).or_default();
         let rank = *seen;
         *seen += 1;
@@ -98,10 +98,10 @@ impl Selection {
         self.failing_seen
     }
 
-    /// What did not pass, alike failures together, of every trial that was added.
+    /// What was found over every trial that was added.
     #[must_use]
-    pub fn failures(&self) -> &Failures {
-        &self.failures
+    pub fn found(&self) -> &Found {
+        &self.found
     }
 
     pub(crate) fn reasons_of(&self, case: u64) -> Option<&CaseReasons> {

@@ -1,5 +1,6 @@
 //! The summary on a terminal. Nothing here prints.
 
+mod beside;
 mod failing;
 mod paint;
 mod table;
@@ -13,7 +14,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use self::{paint::Paint, table::Table};
 use crate::{
-    failures::Failures,
+    Found,
     figures::{self, count, millis, percent, usd},
     matrix::{Cell, Matrix},
 };
@@ -28,12 +29,14 @@ const ROWS_SHOWN: usize = 40;
 
 /// Lines with a line end each; `width` in columns. What stands where is the caller's to add.
 #[must_use]
-pub fn summary_text(summary: &Summary, failures: &Failures, color: bool, width: usize) -> String {
+pub fn summary_text(summary: &Summary, found: &Found, color: bool, width: usize) -> String {
     let mut page = Page { text: String::new(), paint: Paint { color }, width: width.max(NARROWEST) };
     page.headline(summary);
     page.gates(&summary.gates);
     page.matrix(summary);
-    page.failing(summary, failures);
+    page.battery(summary, &found.examined);
+    page.failing(summary, &found.failures);
+    page.beside(summary, &found.informing);
     page.latency(summary);
     page.spend(summary);
     page.faults(summary);

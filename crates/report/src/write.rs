@@ -10,7 +10,7 @@ use record::{Summary, Trial, Turn};
 use scenario::Plan;
 
 use crate::{
-    Failures, Page, Selection, battery::books::Books, html, junit, part_file::PartFile, qna::Batch, transcripts_jsonl,
+    Found, Page, Selection, battery::books::Books, html, junit, part_file::PartFile, qna::Batch, transcripts_jsonl,
     trials_jsonl,
 };
 
@@ -56,7 +56,7 @@ pub struct Written {
     /// Of quality batteries.
     pub workbooks: Vec<PathBuf>,
     /// For [`crate::terminal::summary_text`].
-    pub failures: Failures,
+    pub found: Found,
 }
 
 impl Writer {
@@ -116,7 +116,7 @@ impl Writer {
             report_html: page(Page::Html, "report.html")?,
             trials_jsonl,
             transcripts_jsonl,
-            failures: selection.failures().clone(),
+            found: selection.found().clone(),
             workbooks: books.finish(summary)?,
             dir,
         })

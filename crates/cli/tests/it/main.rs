@@ -14,6 +14,7 @@ mod metrics;
 mod one_process;
 mod process;
 mod qnamaker;
+mod reports;
 mod scores;
 mod skunit_log;
 mod telemetry;

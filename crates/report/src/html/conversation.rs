@@ -2,7 +2,7 @@
 
 mod chat;
 
-use record::{Blame, Failure, Summary, Verdict};
+use record::{Blame, Failure, Summary, Verdict, verdict};
 use serde::Serialize;
 
 use self::chat::{Finding, Turn};
@@ -167,6 +167,9 @@ fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {
     }
     fact("turns", trial.turns.to_string());
     fact("took", figures::millis(trial.duration_ms as f64));
+    if let Some(score) = verdict::weighted_score(&trial.judgments) {
+        fact("score by weight", figures::percent(score));
+    }
     if let Some(reason) = &trial.termination_reason {
         fact("ended by", reason.clone());
     }

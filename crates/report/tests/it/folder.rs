@@ -30,7 +30,7 @@ fn the_same_run_gives_the_same_bytes() {
     let names: Vec<String> = files(&first).into_keys().collect();
     assert_eq!(names, ["junit.xml", "report.html", "report.json", "report.md", "transcripts.jsonl", "trials.jsonl"]);
     assert_eq!(files(&first), files(&second));
-    assert_eq!(&written.failures, sample.selection().failures());
+    assert_eq!(&written.found, sample.selection().found());
     let lines = fs::read_to_string(&written.trials_jsonl).unwrap().lines().count();
     assert_eq!(lines, sample.trials.len());
 }

@@ -270,7 +270,7 @@ fn markdown_has_no_markup_from_outside() {
 #[test]
 fn a_terminal_is_not_steered() {
     let sample = sample();
-    let text = terminal::summary_text(&sample.summary, sample.selection().failures(), false, 80);
+    let text = terminal::summary_text(&sample.summary, sample.selection().found(), false, 80);
     let steering: Vec<char> =
         text.chars().filter(|one| (one.is_control() && *one != '\n') || *one == '\u{202e}').collect();
     assert!(steering.is_empty(), "{steering:?}");

@@ -14,7 +14,7 @@ use crate::{
 #[test]
 fn terminal_page() {
     let sample = sample::small();
-    let text = terminal::summary_text(&sample.summary, sample.selection().failures(), false, 100);
+    let text = terminal::summary_text(&sample.summary, sample.selection().found(), false, 100);
     insta::assert_snapshot!(text);
 }
 
@@ -23,7 +23,7 @@ fn the_terminal_page_keeps_to_its_width() {
     for sample in [sample::small(), sample::night(), hostile::sample()] {
         let selection = sample.selection();
         for width in [60, 80, 100, 160] {
-            let page = |color| terminal::summary_text(&sample.summary, selection.failures(), color, width);
+            let page = |color| terminal::summary_text(&sample.summary, selection.found(), color, width);
             let plain = page(false);
             assert!(plain.lines().all(|line| line.width() <= width), "{width}: {plain}");
             let mut stripped = page(true);
@@ -39,7 +39,7 @@ fn the_terminal_page_keeps_to_its_width() {
 #[test]
 fn alike_failures_stand_together_on_the_terminal() {
     let sample = sample::night();
-    insta::assert_snapshot!(terminal::summary_text(&sample.summary, sample.selection().failures(), false, 60));
+    insta::assert_snapshot!(terminal::summary_text(&sample.summary, sample.selection().found(), false, 60));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn alike_failures_are_counted_beyond_those_whose_words_are_kept() {
             },
         ],
     );
-    let text = terminal::summary_text(&sample.summary, sample.selection().failures(), false, 80);
+    let text = terminal::summary_text(&sample.summary, sample.selection().found(), false, 80);
     for line in [
         "  ✗ FAIL         320 × refund, turn 3",
         "      polite 300, expert 20",
@@ -199,7 +199,7 @@ fn every_page_says_how_many_turns_its_latency_leaves_out() {
         for page in [Page::Markdown, Page::Html] {
             assert!(page.render(&sample.summary, &sample.selection()).unwrap().contains(said), "{}", page.name());
         }
-        assert!(terminal::summary_text(&sample.summary, sample.selection().failures(), false, 80).contains(said));
+        assert!(terminal::summary_text(&sample.summary, sample.selection().found(), false, 80).contains(said));
     }
     answered.summary.summary.latency.unanswered_turns = 0;
     for page in Page::ALL {

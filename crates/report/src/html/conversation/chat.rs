@@ -71,6 +71,10 @@ pub(super) struct Finding {
     reason: String,
     evidence: Option<String>,
     line: Option<u32>,
+    /// It has no part in the verdict.
+    informs: bool,
+    /// Where it is not the usual one.
+    weight: Option<String>,
     /// What the whole trial failed of, where that was not a turn.
     pub(super) decisive: bool,
 }
@@ -157,6 +161,8 @@ fn findings(selected: &Selected, about: impl Fn(Scope) -> bool) -> Vec<Finding> 
                 reason: judgment.reason.clone(),
                 evidence: judgment.evidence.clone().filter(|text| !text.is_empty()),
                 line: (judgment.line > 0).then_some(judgment.line),
+                informs: !judgment.required,
+                weight: (judgment.required && judgment.weight != 1.0).then(|| judgment.weight.to_string()),
                 decisive: false,
             }
         })

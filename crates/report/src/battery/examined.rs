@@ -1,0 +1,124 @@
+//! What quality batteries found, requirement by requirement: conversations, replies, and success by level of error.
+
+use std::collections::BTreeMap;
+
+use record::{
+    Finding, Scope, Summary, Trial, Turn,
+    battery::{Cell, Histogram, NOTE, Total, count},
+    summary::Rate,
+};
+use scenario::battery::{LEVELS, Requirement};
+
+use crate::{cases, figures};
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Examined {
+    /// By the case's place in the plan.
+    cases: BTreeMap<u64, BTreeMap<Requirement, Tested>>,
+}
+
+/// What became of one requirement over all conversations of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tested {
+    /// (the requirement held, it was decided)
+    pub(crate) conversations: Total,
+    /// (passed, decided)
+    pub(crate) replies: Total,
+    /// Replies that could not be scored.
+    pub(crate) undecided: u64,
+    pub(crate) levels: Histogram,
+}
+
+/// The requirements of one case, in the order of [`Requirement::ALL`].
+#[derive(Debug)]
+pub(crate) struct Section<'a> {
+    pub(crate) case: String,
+    pub(crate) rows: Vec<(Requirement, &'a Tested)>,
+}
+
+impl Examined {
+    /// Whether the trial was one of a battery.
+    pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) -> bool {
+        if !turns.first().is_some_and(|turn| turn.notes.iter().any(|note| note.kind == NOTE)) {
+            return false;
+        }
+        let case = self.cases.entry(trial.case).or_default();
+        for judgment in &trial.judgments {
+            let Some(requirement) = Requirement::of_name(&judgment.check) else { continue };
+            let tested = case.entry(requirement).or_default();
+            match judgment.scope {
+                Scope::Step { .. } if judgment.required => count(&mut tested.conversations, judgment.finding),
+                Scope::Turn { .. } => {
+                    if let Some(cell) = Cell::of(judgment).filter(|cell| cell.counted) {
+                        tested.reply(&cell, judgment.finding);
+                    }
+                }
+                Scope::Step { .. } | Scope::Conversation { .. } => {}
+            }
+        }
+        true
+    }
+
+    /// In the plan's order.
+    pub(crate) fn sections(&self, summary: &Summary) -> Vec<Section<'_>> {
+        self.cases
+            .iter()
+            .map(|(number, tested)| Section {
+                case: cases::find(summary, *number).map_or_else(|| format!("case {number}"), cases::name),
+                rows: Requirement::ALL.iter().filter_map(|one| Some((*one, tested.get(one)?))).collect(),
+            })
+            .collect()
+    }
+}
+
+impl Tested {
+    fn reply(&mut self, cell: &Cell, finding: Finding) {
+        count(&mut self.replies, finding);
+        if let Some(values) = cell.values {
+            count(&mut self.levels[values.level()], finding);
+        }
+        self.undecided += u64::from(matches!(finding, Finding::Inconclusive | Finding::Error));
+    }
+
+    /// Of the replies, each taken for itself.
+    pub(crate) fn rate(&self) -> Rate {
+        statistics::interval(self.replies[0], self.replies[1])
+    }
+
+    /// `12/14`, and what could not be scored.
+    pub(crate) fn replies_text(&self) -> String {
+        let [passed, decided] = self.replies;
+        let open = if self.undecided > 0 { format!(" + {} not scored", self.undecided) } else { String::new() };
+        format!("{}/{}{open}", figures::count(passed), figures::count(decided))
+    }
+
+    pub(crate) fn conversations_text(&self) -> String {
+        format!("{}/{}", figures::count(self.conversations[0]), figures::count(self.conversations[1]))
+    }
+
+    /// Levels that were tried: the level, passed, decided.
+    pub(crate) fn tried(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
+        let levels = self.levels.iter().enumerate();
+        levels.filter(|(_, [_, decided])| *decided > 0).map(|(level, [passed, decided])| (level, *passed, *decided))
+    }
+
+    /// `0: 3/4, 5: 1/2`; empty where nothing was garbled.
+    pub(crate) fn levels_text(&self) -> String {
+        self.tried()
+            .map(|(level, passed, decided)| format!("{level}: {passed}/{decided}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+impl Default for Tested {
+    fn default() -> Self {
+        Self { conversations: [0, 0], replies: [0, 0], undecided: 0, levels: [[0, 0]; LEVELS] }
+    }
+}
+
+/// `ML-U3`, and the later name where there is one of its own.
+pub(crate) fn names(requirement: Requirement) -> String {
+    let (id, later) = (requirement.id(), requirement.later_name());
+    if later.eq_ignore_ascii_case(&id.replace('-', "_")) { id.to_owned() } else { format!("{id} · {later}") }
+}
