@@ -69,7 +69,7 @@ impl Settings {
     }
 }
 
-fn section<T: DeserializeOwned + JsonSchema>(
+fn section<T: DeserializeOwned + JsonSchema + 'static>(
     root: &Part<'_>,
     key: &str,
     findings: &mut Findings,
