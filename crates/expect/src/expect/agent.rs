@@ -156,7 +156,7 @@ fn chat(
 /// A section of settings that stands in a test. Nobody sees the warnings of a test that passes, so they count.
 pub(super) fn understand<T>(written: &Value, what: &str) -> Result<T, String>
 where
-    T: serde::de::DeserializeOwned + schemars::JsonSchema,
+    T: serde::de::DeserializeOwned + schemars::JsonSchema + 'static,
 {
     // JSON is YAML.
     let text = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
