@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agent::{Exchange, Start};
+use agent::{Exchange, Spent, Start};
 use evaluate::battery::{self, Conversation};
 use record::{
     Call, Failure, FailureKind, Role, Turn,
@@ -19,8 +19,7 @@ use tokio::time::Instant;
 
 use crate::{
     conversation,
-    recorder::failed_call,
-    stage::{Stage, answered_call},
+    stage::{Stage, answered_call, unanswered_call},
 };
 
 /// Holds the conversation, or takes the one that was held before, and examines it.
@@ -152,9 +151,11 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
             (answered_call(name, &reply, started_micros, waited), Ok(reply.text))
         }
         Err(error) => {
-            let took = asked.elapsed();
-            let call = failed_call(Role::UserSim, name, started_micros, took, &error, error.kind.into());
-            (call, Err(failed(error)))
+            let waited = match &error.spent {
+                Spent::Known(reply) => waited + reply.timing.wait,
+                Spent::Nothing | Spent::Unknown => waited,
+            };
+            (unanswered_call(&*tester, &error, started_micros, asked.elapsed(), waited), Err(failed(error)))
         }
     };
     stage.log().push(Call { role: Role::UserSim, ..call });

@@ -185,19 +185,11 @@ impl Stage {
                     waited += took.saturating_sub(timeout);
                     took = took.min(timeout);
                 }
-                let mut call = failed_call(Role::Agent, agent.name(), started_micros, took, &error, error.kind.into());
-                agent.model().clone_into(&mut call.model);
-                call.wait_micros = micros(waited);
-                match &error.spent {
-                    Spent::Nothing => call.cost = Some(Usd(0)),
-                    Spent::Unknown => {}
-                    Spent::Known(reply) => {
-                        turn.tool_calls.clone_from(&reply.tool_calls);
-                        waited += reply.timing.wait;
-                        let answered = answered_call(agent.name(), reply, started_micros, waited);
-                        call = Call { error: call.error, error_kind: call.error_kind, ..answered };
-                    }
+                if let Spent::Known(reply) = &error.spent {
+                    turn.tool_calls.clone_from(&reply.tool_calls);
+                    waited += reply.timing.wait;
                 }
+                let call = unanswered_call(&*agent, &error, started_micros, took, waited);
                 turn.duration_micros = call.total_micros;
                 turn.calls.push(call);
                 Some(Failure::new(error.kind, error.message).in_turn(number))
@@ -407,6 +399,26 @@ pub(crate) fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u
 /// What whoever is asked on behalf of a span is told.
 pub(crate) fn trace_of(head: Head, span: u64) -> llm::Trace {
     llm::Trace { id: head.trace, span, sampled: head.sampled }
+}
+
+/// A call of which no reply came. `waited` was for permits, `took` is the rest.
+pub(crate) fn unanswered_call(
+    agent: &dyn Agent,
+    error: &agent::Error,
+    started_micros: u64,
+    took: Duration,
+    waited: Duration,
+) -> Call {
+    let failed = failed_call(Role::Agent, agent.name(), started_micros, took, error, error.kind.into());
+    let failed = Call { model: agent.model().to_owned(), wait_micros: micros(waited), ..failed };
+    match &error.spent {
+        Spent::Nothing => Call { cost: Some(Usd(0)), ..failed },
+        Spent::Unknown => failed,
+        Spent::Known(reply) => {
+            let answered = answered_call(agent.name(), reply, started_micros, waited);
+            Call { error: failed.error, error_kind: failed.error_kind, ..answered }
+        }
+    }
 }
 
 fn template(ticket: &Ticket, script: &Script) -> llm::Context {

@@ -33,6 +33,11 @@ pub trait Agent: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Why no conversation with it can begin here, where that is known before one does.
+    fn unready(&self) -> Option<String> {
+        None
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
 }
 

@@ -7,6 +7,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use llm::{endpoint::Layers, model::Speaker};
+use record::FailureKind;
 use scenario::{Message, ids::seed_of};
 
 use crate::{
@@ -19,6 +20,11 @@ use crate::{
 pub(crate) trait Connection: Send + Sync + fmt::Debug {
     /// What answers in one conversation. It may keep state; nobody else asks it.
     fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error>;
+
+    /// Why no conversation can begin here, where that is known before.
+    fn unready(&self) -> Option<String> {
+        None
+    }
 
     /// Whether it does something with the plugins of a [`Start`].
     fn understands_plugins(&self) -> bool {
@@ -71,7 +77,14 @@ impl Agent for Connected {
         self.tool_addresses && self.connection.can_call_tools()
     }
 
+    fn unready(&self) -> Option<String> {
+        self.connection.unready()
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {
+        if let Some(reason) = self.unready() {
+            return Err(Error::before(FailureKind::Misconfigured, reason));
+        }
         let model = self.layers.round(self.connection.open(&start)?);
         let mut request = llm::Request { context: start.context, ..llm::Request::default() };
         "agent".clone_into(&mut request.context.role);

@@ -21,6 +21,8 @@ use crate::{
     connection::{Connection, unanswered},
 };
 
+const NO_TERMINAL: &str = "there is none here";
+
 /// There is nothing to be set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {}
@@ -79,21 +81,25 @@ impl Interactive {
     pub(crate) fn new(name: &str, terminal: Option<Arc<dyn Terminal>>, slots: u32) -> Self {
         Self { name: name.to_owned(), terminal, slots }
     }
+
+    fn misfit(&self, reason: &str) -> String {
+        format!("agent {} is a person at the terminal: {reason}", self.name)
+    }
 }
 
 impl Connection for Interactive {
     fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
-        let misfit = |reason: &str| {
-            Error::before(
-                FailureKind::Misconfigured,
-                format!("agent {} is a person at the terminal: {reason}", self.name),
-            )
+        let Some(terminal) = &self.terminal else {
+            return Err(Error::before(FailureKind::Misconfigured, self.misfit(NO_TERMINAL)));
         };
-        if self.slots != 1 {
-            return Err(misfit("play one conversation at a time, with --slots 1"));
-        }
-        let Some(terminal) = &self.terminal else { return Err(misfit("there is none here")) };
         Ok(Arc::new(Conversation { name: self.name.clone(), terminal: Arc::clone(terminal) }))
+    }
+
+    fn unready(&self) -> Option<String> {
+        if self.slots != 1 {
+            return Some(self.misfit("play one conversation at a time, with --slots 1"));
+        }
+        self.terminal.is_none().then(|| self.misfit(NO_TERMINAL))
     }
 
     fn takes_its_time(&self) -> bool {

@@ -151,12 +151,6 @@ pub enum Error {
 }
 
 impl Settings {
-    /// Whether it is answered for by a model: the client of an endpoint, or the mock.
-    #[must_use]
-    pub fn is_model(&self) -> bool {
-        self.sections().is_empty()
-    }
-
     /// What of the settings does not fit together: the key, and why.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {

@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use llm::{endpoint::Endpoint, retry::Policy};
+use scenario::{Format, Plan};
 use telemetry::{Traces, trace};
 use worker::{
     Models, Resources,
@@ -126,6 +127,19 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
         ))
     })?;
     Ok(ToolServer::new(place))
+}
+
+/// That conversations can begin with all agents that a plan names: under test, or as the tester of a battery.
+pub(crate) fn ready(plan: &Plan, resources: &Resources) -> anyhow::Result<()> {
+    let testers = plan.groups.iter().filter(|group| group.format == Format::Battery);
+    let testers = testers.filter_map(|group| group.document.get("tester")?.get("agent")?.as_str());
+    for name in plan.agents.iter().map(String::as_str).chain(testers) {
+        // A name that is not here is told of with the trial that needs it.
+        if let Some(reason) = resources.agents.get(name).and_then(|agent| agent.unready()) {
+            return Err(usage(anyhow!("nothing was played: {reason}")));
+        }
+    }
+    Ok(())
 }
 
 /// How many trials this machine plays at the same time.

@@ -34,6 +34,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
+        assemble::ready(&plan, &resources)?;
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
         play(plan, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await

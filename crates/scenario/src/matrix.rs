@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     Diagnostic,
     format::eliza::{Repeats, Words},
-    path::Path,
+    path::{self, Path},
     plan::Axis,
     yaml::{Document, Findings, Part, Spot},
 };
@@ -133,7 +133,10 @@ fn read_axis(part: &Part<'_>, findings: &mut Findings) -> Option<(Axis, AxisPlac
     let parameter = part.spot_of("parameter");
     if let Err(error) = Path::parse(&written.parameter.0) {
         findings.error(parameter, format!("`{}` is not a path: {error}", written.parameter.0));
-        findings.help("a path looks like `run[0].conversation.user_simulator.persona`");
+        findings.help(match path::meant(&written.parameter.0) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "a path looks like `run[0].conversation.user_simulator.persona`".to_owned(),
+        });
         return None;
     }
     if written.values.is_empty() {

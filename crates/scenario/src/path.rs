@@ -158,6 +158,12 @@ impl Path {
     }
 }
 
+/// The path that a text with a dot or a blank too many stands for; `None` where that is not what is wrong with it.
+#[must_use]
+pub fn meant(text: &str) -> Option<Path> {
+    Path::parse(&normalize(text)).ok()
+}
+
 /// Drops what is around and between the names: blanks at the ends, dots at the ends, dots that repeat.
 #[must_use]
 pub fn normalize(text: &str) -> String {

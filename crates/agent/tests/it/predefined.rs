@@ -100,6 +100,7 @@ async fn a_person_answers_at_the_terminal() {
     let agent = agent::connect("me", &settings(json!({ "interactive": {} })), &surroundings)
         .expect("connects")
         .expect("an agent");
+    assert_eq!(agent.unready(), None);
     let mut session = open(&*agent, "t1").await;
     // The scenario's time for a turn is shorter than anybody types.
     let said = say_within(&mut *session, 1, "Hi \u{1b}[31mred", Duration::from_millis(1)).await;
@@ -120,6 +121,7 @@ async fn a_person_needs_a_terminal_and_one_conversation_at_a_time() {
     for (slots, says) in [(4, "--slots 1"), (1, "there is none here")] {
         let surroundings = Surroundings { slots, ..Surroundings::default() };
         let agent = agent::connect("me", &settings(json!({ "interactive": {} })), &surroundings).unwrap().unwrap();
+        assert!(agent.unready().is_some_and(|reason| reason.contains(says)), "before a conversation begins");
         let Err(error) = agent.open(start("t1")).await else { panic!("nobody is there") };
         assert_eq!(error.kind, FailureKind::Misconfigured);
         assert!(error.message.contains(says), "{error}");

@@ -112,3 +112,20 @@ fn a_secret_is_in_no_artifact() {
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.contains("PLANTED is not set"), "{}", missing.stderr);
 }
+
+#[test]
+fn a_person_who_is_not_there_ends_a_run_before_it_begins() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write("gabfest.yaml", "agents: { me: { interactive: {} } }\n");
+    let battery = "name: chat\nconversation_length: 4\ntester: { agent: me }\nrequirements: { ML-I2: true }\n";
+    place.write("chat.battery.yaml", battery);
+    for (file, agent) in [("ask.scenario.yaml", "me"), ("chat.battery.yaml", "mock")] {
+        for (slots, says) in [("1", "there is none here"), ("4", "--slots 1")] {
+            let ended = place.run(&["run", file, "--agent", agent, "--slots", slots, "--out", "out"]);
+            assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains("nothing was played") && ended.stderr.contains(says), "{}", ended.stderr);
+            assert!(!place.path().join("out").exists(), "{file} {slots}");
+        }
+    }
+}

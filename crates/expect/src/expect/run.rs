@@ -136,8 +136,11 @@ impl Run {
         if self.times == Some(0) {
             return Err(unplayable("it is to be played 0 times".to_owned()));
         }
-        let slots = self.at_once.max(1);
+        let slots = self.at_once.min(self.times.unwrap_or(script.repeats())).max(1);
         let agent = self.agent.resolve(&mut endpoints, slots).map_err(unplayable)?;
+        if let Some(reason) = agent.unready() {
+            return Err(unplayable(reason));
+        }
         let plan = script.plan(agent.name(), self.times, self.seed).map_err(unplayable)?;
         let required = self.required_of(script, &plan).map_err(unplayable)?;
         let trials = worker::alone::play(plan, &RunId::new("expect"), resources(agent, &judge), slots).await;

@@ -63,6 +63,11 @@ impl Script {
         &self.file().script.scenario
     }
 
+    /// Unless the test says otherwise.
+    pub(super) fn repeats(&self) -> u32 {
+        self.file().script.repeats.unwrap_or(1)
+    }
+
     /// As it is written.
     pub(super) fn value(&self) -> &Value {
         &self.file().document.value

@@ -10,7 +10,7 @@ use crate::{
     battery::Tester,
     format::Script,
     matrix::Matrix,
-    path::{Miss, Path, Segment},
+    path::{self, Miss, Path, Segment},
     persona::{self, Library},
     read::{Reading, ScenarioFile},
     suggest,
@@ -210,7 +210,10 @@ impl Builder<'_> {
             match Path::parse(text) {
                 Ok(path) => set.push((path, value.clone())),
                 Err(error) => {
-                    let help = "a path looks like `run[0].conversation.max_turns`".to_owned();
+                    let help = match path::meant(text) {
+                        Some(meant) => format!("did you mean `{meant}`?"),
+                        None => "a path looks like `run[0].conversation.max_turns`".to_owned(),
+                    };
                     self.fault(format!("`{text}` is not a path: {error}"), Some(help));
                 }
             }

@@ -118,7 +118,7 @@ fn choices_that_name_nothing_are_refused() {
         (|choices| choices.agents.clear(), "error: no agent is named"),
         (
             |choices| choices.set = vec![("run[0]..x".to_owned(), json!(1))],
-            "`run[0]..x` is not a path: Empty segment in path",
+            "`run[0]..x` is not a path: Empty segment in path | did you mean `run[0].x`?",
         ),
         (
             |choices| choices.set = vec![("run[0].conversation.user_simulator.stile".to_owned(), json!(1))],

@@ -128,6 +128,53 @@ async fn a_failed_call_is_counted_under_the_model_that_was_asked() {
     assert_eq!(played.trial.unanswered, 1);
 }
 
+/// A model that answers once.
+#[derive(Debug, Default)]
+struct Fading(std::sync::atomic::AtomicU32);
+
+#[async_trait::async_trait]
+impl llm::Model for Fading {
+    fn endpoint(&self) -> &str {
+        "bar"
+    }
+
+    fn name(&self) -> &str {
+        "m-2"
+    }
+
+    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        if self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0 {
+            return Unplugged.ask(request).await;
+        }
+        let (text, model) = ("How are you?".to_owned(), "m-2".to_owned());
+        Ok(llm::Reply { text, model, tries: 1, cost_nanos: Some(5), ..llm::Reply::default() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tester_that_fails_is_counted_under_its_model_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.battery.yaml");
+    let battery = json!({
+        "name": "chat", "conversation_length": 6, "tester": { "agent": "peer" }, "requirements": { "ML-I2": true },
+    });
+    std::fs::write(&path, battery.to_string()).unwrap();
+    let reading = ::scenario::read::read(&[path]);
+    assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
+    let plan = Arc::new(::scenario::plan::build(&reading, &Default::default()).unwrap());
+    let models = Cast::plain().resources().models.clone();
+    let chatter = FakeAgent::saying("Fine.");
+    let mut resources = crate::fakes::resources(chatter, models, crate::environment::Execution::Off);
+    let peer = agent::build("peer", &agent::Settings::default(), Arc::new(Fading::default()));
+    resources.agents.insert("peer".to_owned(), peer);
+    let played = play_one(&plan, 0, 1, Arc::new(resources)).await;
+    ends(&played, Verdict::Error, FailureKind::SimulatorFailed, Blame::UserSim, Some(2));
+    let line = &played.trial.spend.lines[&(Role::UserSim, "m-2".to_owned())];
+    // The call that was refused a connection cost nothing, and that is known.
+    assert_eq!((line.calls, line.cost), (2, record::Usd(5)));
+    assert_eq!(played.trial.spend.unpriced_calls(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_total_time_is_held_against_whoever_used_it() {
     // How many seconds the agent, the simulator and the judge take each time; all have 10 together.

@@ -151,7 +151,8 @@ async fn a_judge_that_breaks_is_not_the_agent_s_fault() {
 #[tokio::test]
 async fn what_cannot_be_meant_is_said_before_anything_is_played() {
     let asking = || expect::conversation("c").user("Hi");
-    let rows: [(Run, &str); 7] = [
+    let rows: [(Run, &str); 8] = [
+        (asking().agent("*").against(Agent::described("interactive: {}")), "agent is a person at the terminal: "),
         (asking().against(saying("x").0), "the conversation ends with the user"),
         (asking().user("Ho").agent("*").against(saying("x").0), "two turns of the user stand one after the other"),
         (asking().agent(Vec::<String>::new()).against(saying("x").0), "at least one alternative text"),

@@ -70,13 +70,6 @@ pub fn write(base: &KnowledgeBase) -> Value {
     json!({ "urls": base.urls, "qnaList": pairs, "files": files, "name": base.name })
 }
 
-/// The alterations, which the service keeps beside the knowledge base.
-#[must_use]
-pub fn write_alterations(base: &KnowledgeBase) -> Value {
-    let all: Vec<Value> = base.alterations.iter().map(|one| json!({ "alterations": one.words })).collect();
-    json!({ "wordAlterations": all })
-}
-
 /// The pairs' own ids, and the smallest free ones for the others.
 #[must_use]
 pub fn ids(base: &KnowledgeBase) -> Vec<u32> {
