@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use record::{Summary, Tally, summary::RunState};
 use scenario::{Plan, RunId};
 use store::{RunRow, Store};
-use telemetry::metrics::{Fleet, Queue};
+use telemetry::{
+    metrics::{Fleet, Queue},
+    trace::EndedRun,
+};
 
 use super::{Dispatcher, Error};
 use crate::aggregate;
@@ -48,6 +51,8 @@ impl<S: Store> Dispatcher<S> {
         self.telling.spawn(async move {
             if let Some((summary, ended_at)) = numbers(&*store, &row, &plan, &tally).await {
                 observers.metrics.ended(&summary, row.started_at, ended_at);
+                let started_at = row.started_at;
+                observers.traces.run(&EndedRun { summary: &summary, started_at, ended_at });
             }
         });
     }

@@ -54,7 +54,8 @@ impl Observed {
 
     /// To be asked for once: there is one coordinator in a process.
     pub(crate) fn observers(&self) -> Observers {
-        Observers { metrics: self.meters.as_ref().map(Meters::coordinator).unwrap_or_default() }
+        let metrics = self.meters.as_ref().map(Meters::coordinator).unwrap_or_default();
+        Observers { metrics, traces: self.traces() }
     }
 
     /// Answers those who ask at `--metrics-listen` from now on.

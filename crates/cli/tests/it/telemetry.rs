@@ -56,6 +56,9 @@ fn a_run_is_told_whole() {
         assert_eq!(parent.is_empty(), is_root, "{span}");
         assert!(is_root || ids.contains(&(trace, parent)), "{span}");
     }
+    let ends: Vec<_> = spans.iter().filter(|span| attribute(span, "test.suite.run.status").is_some()).collect();
+    assert_eq!(ends.len(), 1, "the run itself, at its end: {ends:?}");
+    assert_eq!(attribute(ends[0], "gabfest.trials.planned"), Some(planned.to_string()));
     let mut verdicts = BTreeMap::<String, u64>::new();
     for span in &spans {
         if let Some(verdict) = attribute(span, "gabfest.verdict") {

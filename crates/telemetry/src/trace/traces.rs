@@ -69,6 +69,11 @@ impl Traces {
         Self { exported: Some(Arc::new(exported)) }
     }
 
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.exported.is_some()
+    }
+
     /// Tells where the endpoints and agents of the settings are. Before the handle is shared.
     #[must_use]
     pub fn with_endpoints(self, endpoints: BTreeMap<String, Endpoint>) -> Self {
