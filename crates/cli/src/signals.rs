@@ -1,6 +1,9 @@
 //! Ctrl-C and SIGTERM: once means finish what is being played, twice means stop.
 
-use tokio::sync::watch;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
 
 /// How often somebody asked to stop, so far.
 #[derive(Debug, Clone)]
@@ -12,9 +15,15 @@ impl Interrupts {
     /// Listens from now on; the third signal ends the process at once.
     pub(crate) fn listen() -> Self {
         let (sender, count) = watch::channel(0);
+        // Opened here, not in the task: when this returns, a signal no longer ends the process by itself.
+        let streams = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
         tokio::spawn(async move {
+            let (Ok(mut interrupt), Ok(mut terminate)) = streams else { return };
             loop {
-                one_signal().await;
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
                 sender.send_modify(|count| *count += 1);
                 if *sender.borrow() >= 3 {
                     std::process::exit(i32::from(crate::exit::Exit::Interrupted.code()));
@@ -30,19 +39,5 @@ impl Interrupts {
         if count.wait_for(|count| *count >= times).await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-async fn one_signal() {
-    let mut term = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(term) => term,
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
-            return;
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = term.recv() => {}
     }
 }

@@ -1,6 +1,11 @@
 //! Ctrl-C: once drains and reports what there is, twice stops.
 
-use std::{process::Stdio, time::Duration};
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+    sync::mpsc,
+    time::Duration,
+};
 
 use crate::process::{Place, Process, scenarios};
 
@@ -10,16 +15,30 @@ fn start(place: &Place, latency_ms: u32) -> Process {
         &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n"),
     );
     let eliza = format!("{}/eliza", scenarios());
-    let mut command = place.gabfest(&["run", &eliza, "--repeats", "200", "--slots", "4", "--out", "out"]);
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(1_500));
-    Process(child)
+    let mut command =
+        place.gabfest(&["run", &eliza, "--repeats", "200", "--slots", "4", "--out", "out", "--log", "skunit"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let run = Process(child);
+    // A run listens for signals before it opens its store; a busy machine is given its time.
+    let store = place.path().join("out/run.db");
+    for _ in 0..600 {
+        if store.exists() {
+            return run;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the run has not opened its store within a minute");
 }
 
 #[test]
 fn one_interrupt_finishes_what_is_played_and_reports() {
     let place = Place::new();
     let mut run = start(&place, 40);
+    let said = BufReader::new(run.0.stdout.take().unwrap());
+    let (sender, first) = mpsc::channel();
+    // Read to its end: a full pipe would hold the run up.
+    std::thread::spawn(move || said.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
+    first.recv_timeout(Duration::from_secs(60)).expect("a trial is played and told");
     run.signal("INT");
     assert_eq!(run.wait(Duration::from_secs(30)), 130);
     let report = place.json("out/report.json");
