@@ -244,8 +244,15 @@ fn questions_of(checks: &[Check]) -> u64 {
 
 fn questions_of_call(call: &ExpectedCall) -> u64 {
     let arguments = call.arguments.iter().flatten().map(|(_, rule)| rule);
-    let rules = arguments.chain(&call.result);
-    rules.map(|rule| if let ArgumentRule::Checks(checks) = rule { questions_of(checks) } else { 0 }).sum()
+    arguments.chain(&call.result).map(questions_of_argument).sum()
+}
+
+fn questions_of_argument(rule: &ArgumentRule) -> u64 {
+    match rule {
+        ArgumentRule::Checks(checks) => questions_of(checks),
+        ArgumentRule::Fields { fields, .. } => fields.iter().map(|(_, rule)| questions_of_argument(rule)).sum(),
+        ArgumentRule::Equals(_) | ArgumentRule::Anything | ArgumentRule::Optional => 0,
+    }
 }
 
 fn tokens(text: &str) -> u64 {
@@ -301,5 +308,23 @@ impl Estimate {
             upper: self.upper.map(&self.upper, scale),
             ..*self
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_inside_of_arguments_are_counted_at_every_depth() {
+        let judged =
+            || ArgumentRule::Checks(vec![Check::new(Rule::SemanticCondition { condition: "polite".into() }, 1)]);
+        let fields = |rules: Vec<ArgumentRule>| ArgumentRule::Fields {
+            fields: rules.into_iter().map(|rule| ("key".to_owned(), rule)).collect(),
+            partial: false,
+        };
+        assert_eq!(questions_of_argument(&ArgumentRule::Anything), 0);
+        assert_eq!(questions_of_argument(&judged()), 1);
+        assert_eq!(questions_of_argument(&fields(vec![judged(), fields(vec![judged(), ArgumentRule::Optional])])), 2);
     }
 }
