@@ -293,6 +293,8 @@ pub(crate) struct Resume {
     /// Print nothing but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) page: Page,
 }
 
 #[derive(Debug, ClapArgs)]

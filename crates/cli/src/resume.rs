@@ -34,7 +34,8 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let (run, plan) = embedded::only_run(&store).await?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let observed = Observed::start("gabfest", &observed::instance(), None).await?;
+    let mut observed = Observed::start("gabfest", &observed::instance(), args.page.metrics_listen).await?;
+    observed.serve(observed.health_of_worker())?;
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;

@@ -8,6 +8,7 @@ pub mod ids;
 mod content;
 mod evaluation;
 mod run;
+mod sampling;
 mod span;
 mod texts;
 mod traces;

@@ -31,7 +31,7 @@ fn play(place: &Place, collector: Option<&str>, out: &str, variables: &[(&str, &
 fn a_run_is_told_whole() {
     let place = Place::new();
     let receiver = Receiver::start(Temper::Takes);
-    let ended = play(&place, Some(&receiver.address), "out", &[]);
+    let ended = play(&place, Some(&receiver.address), "out", &[("OTEL_TRACES_SAMPLER", "always_on")]);
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let report = place.json("out/report.json");
     let run = report["run"]["id"].as_str().unwrap();

@@ -208,7 +208,18 @@ fn syntax(text: &str, error: &ScanError) -> Fault {
     if error.info().contains("recursion limit") {
         return too_deep(at);
     }
-    Fault::new(at, error.info()).with_help("check the indentation and the quotes here and in the line above")
+    // Where the text ends too early, the parser points behind it, at a line that nobody can see.
+    let at = if text.lines().nth((at.line as usize).saturating_sub(1)).is_none() { end_of(text) } else { at };
+    Fault::new(at, error.info())
+        .with_help("check the indentation, the quotes and the brackets here and in the lines above")
+}
+
+/// The end of the last line that says something.
+fn end_of(text: &str) -> Spot {
+    let text = text.trim_end();
+    let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+    let last = text.lines().next_back().unwrap_or_default();
+    Spot { line: number(text.lines().count().max(1)), column: number(last.chars().count().max(1)) }
 }
 
 fn spot_of(marker: &Marker) -> Spot {

@@ -54,7 +54,7 @@ impl Default for Config {
             logs: None,
             service_name: None,
             attributes: Vec::new(),
-            sampler: Sampler::Always,
+            sampler: Sampler::Paced,
             spans: Batch::OF_SPANS,
             records: Batch::OF_RECORDS,
             metric_interval: METRIC_INTERVAL,

@@ -59,12 +59,27 @@ impl PushMetricExporter for MetricExporter {
     }
 }
 
+/// For the processors of spans and of log records: what is lost is counted.
 #[derive(Debug)]
-pub(super) struct SpanExporter {
-    inner: opentelemetry_otlp::SpanExporter,
+pub(super) struct Counted<E> {
+    inner: E,
     watch: Watch,
     queue: Queue,
 }
+
+impl<E> Counted<E> {
+    /// Never fails loudly: the watch tells of a failure once, the SDK would each time.
+    async fn send(&self, count: usize, export: impl Future<Output = OTelSdkResult>) -> OTelSdkResult {
+        self.queue.leave(count);
+        if self.watch.send(export).await.is_err() {
+            self.queue.lost(count);
+        }
+        Ok(())
+    }
+}
+
+pub(super) type SpanExporter = Counted<opentelemetry_otlp::SpanExporter>;
+pub(super) type LogExporter = Counted<opentelemetry_otlp::LogExporter>;
 
 impl SpanExporter {
     pub(super) fn new(target: &Target, watch: Watch, queue: Queue) -> Result<Self, Error> {
@@ -79,12 +94,7 @@ impl SpanExporter {
 
 impl opentelemetry_sdk::trace::SpanExporter for SpanExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let count = batch.len();
-        self.queue.leave(count);
-        if self.watch.send(self.inner.export(batch)).await.is_err() {
-            self.queue.lost(count);
-        }
-        Ok(())
+        self.send(batch.len(), self.inner.export(batch)).await
     }
 
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
@@ -94,13 +104,6 @@ impl opentelemetry_sdk::trace::SpanExporter for SpanExporter {
     fn set_resource(&mut self, resource: &Resource) {
         self.inner.set_resource(resource);
     }
-}
-
-#[derive(Debug)]
-pub(super) struct LogExporter {
-    inner: opentelemetry_otlp::LogExporter,
-    watch: Watch,
-    queue: Queue,
 }
 
 impl LogExporter {
@@ -116,12 +119,7 @@ impl LogExporter {
 
 impl opentelemetry_sdk::logs::LogExporter for LogExporter {
     async fn export(&self, batch: LogBatch<'_>) -> OTelSdkResult {
-        let count = batch.iter().count();
-        self.queue.leave(count);
-        if self.watch.send(self.inner.export(batch)).await.is_err() {
-            self.queue.lost(count);
-        }
-        Ok(())
+        self.send(batch.iter().count(), self.inner.export(batch)).await
     }
 
     fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {

@@ -45,13 +45,19 @@ impl Queue {
         Self { waiting: Arc::default(), most, dropped }
     }
 
-    /// Whether one more may wait; what may not is counted as dropped.
-    pub(super) fn admits(&self) -> bool {
-        let one_more = |waiting| (waiting < self.most).then_some(waiting + 1);
-        let admitted = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
-        if !admitted {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
+    /// How many of these may wait: all or none, unless there are more than there ever is room for. What may not is
+    /// counted as dropped.
+    pub(super) fn admits(&self, count: usize) -> usize {
+        let admitted = |waiting: usize| {
+            let room = self.most.saturating_sub(waiting);
+            if count > self.most || count <= room { count.min(room) } else { 0 }
+        };
+        let before = self
+            .waiting
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| Some(waiting + admitted(waiting)))
+            .unwrap_or_else(|waiting| waiting);
+        let admitted = admitted(before);
+        self.lost(count - admitted);
         admitted
     }
 
@@ -62,5 +68,21 @@ impl Queue {
 
     pub(super) fn lost(&self, count: usize) {
         self.dropped.fetch_add(count as u64, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_waits_whole_or_not_at_all() {
+        let dropped = Dropped::default();
+        let queue = dropped.queue_of_spans(10);
+        assert_eq!([queue.admits(6), queue.admits(5), queue.admits(4), queue.admits(1)], [6, 0, 4, 0]);
+        assert_eq!(dropped.spans(), 6);
+        queue.leave(10);
+        assert_eq!([queue.admits(3), queue.admits(25)], [3, 7], "longer than the whole queue: its beginning");
+        assert_eq!(dropped.spans(), 24);
     }
 }

@@ -26,11 +26,11 @@ impl Spans {
         Self { processor, queue }
     }
 
-    /// What there is no room for is dropped and counted.
-    pub fn export(&self, span: SpanData) {
-        if self.queue.admits() {
-            self.processor.on_end(span);
-        }
+    /// Takes the `count` spans of a trace, or none of them where there is no room for all: what is dropped is counted
+    /// and not even made.
+    pub fn export(&self, count: usize, spans: impl Iterator<Item = SpanData>) {
+        let admitted = self.queue.admits(count);
+        spans.take(admitted).for_each(|span| self.processor.on_end(span));
     }
 
     pub(super) fn shutdown(&self, within: std::time::Duration) {

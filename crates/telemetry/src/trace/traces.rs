@@ -9,13 +9,13 @@ use super::{
     evaluation,
     ids::{self, Head},
     run::{self, EndedRun},
+    sampling::Sampling,
     texts::Texts,
     tree::{self, Played},
 };
 use crate::otel::{
     Config, Spans,
     clean::{CleanLogger, CleanProvider},
-    config::Sampler,
 };
 
 /// A model's or agent's address, as its operator wrote it.
@@ -38,7 +38,7 @@ pub struct Traces {
 pub(super) struct Exported {
     spans: Option<Arc<Spans>>,
     logger: Option<CleanLogger>,
-    pub(super) sampler: Sampler,
+    sampling: Sampling,
     pub(super) content: bool,
     pub(super) texts: Texts,
     pub(super) endpoints: BTreeMap<String, Endpoint>,
@@ -60,7 +60,7 @@ impl Traces {
         let exported = Exported {
             spans,
             logger: records.map(|records| records.logger_with_scope(scope.clone())),
-            sampler: config.sampler,
+            sampling: Sampling::new(config.sampler),
             content: config.content,
             texts: Texts::new(config.most_text_bytes),
             endpoints: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl Traces {
     #[must_use]
     pub fn head(&self, run: &RunId, trial: u64, epoch: u32) -> Head {
         let trace = ids::trace(run, trial, epoch);
-        let sampled = self.exported.as_ref().is_none_or(|exported| exported.sampler.takes(trace));
+        let sampled = self.exported.as_ref().is_none_or(|exported| exported.sampling.takes(trace));
         Head { trace, sampled }
     }
 
@@ -99,7 +99,8 @@ impl Traces {
             return;
         }
         if let Some(spans) = &exported.spans {
-            tree::spans(exported, head.trace, played, |span| spans.export(span.data(&exported.scope)));
+            let trace = tree::spans(exported, head.trace, played).map(|span| span.data(&exported.scope));
+            spans.export(tree::size(played), trace);
         }
         if let Some(logger) = &exported.logger {
             for judgment in &played.trial.judgments {
@@ -113,7 +114,7 @@ impl Traces {
     pub fn run(&self, ended: &EndedRun<'_>) {
         let Some(exported) = &self.exported else { return };
         if let Some(spans) = &exported.spans {
-            spans.export(run::span(ended, &exported.texts).data(&exported.scope));
+            spans.export(1, std::iter::once_with(|| run::span(ended, &exported.texts).data(&exported.scope)));
         }
     }
 }
@@ -121,21 +122,24 @@ impl Traces {
 #[cfg(test)]
 impl Exported {
     /// Without any way out.
-    pub(super) fn for_tests(
-        sampler: Sampler,
-        content: bool,
-        texts: Texts,
-        endpoints: BTreeMap<String, Endpoint>,
-    ) -> Self {
+    pub(super) fn for_tests(content: bool, texts: Texts, endpoints: BTreeMap<String, Endpoint>) -> Self {
         let scope = InstrumentationScope::builder("gabfest").build();
-        Self { spans: None, logger: None, sampler, content, texts, endpoints, scope }
+        Self {
+            spans: None,
+            logger: None,
+            sampling: Sampling::new(crate::otel::config::Sampler::Always),
+            content,
+            texts,
+            endpoints,
+            scope,
+        }
     }
 }
 
 impl fmt::Debug for Exported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exported")
-            .field("sampler", &self.sampler)
+            .field("sampling", &self.sampling)
             .field("content", &self.content)
             .finish_non_exhaustive()
     }

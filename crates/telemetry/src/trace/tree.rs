@@ -3,8 +3,10 @@
 mod call;
 mod turn;
 
+use std::sync::Arc;
+
 use opentelemetry::{
-    KeyValue,
+    KeyValue, StringValue,
     trace::{SpanKind, Status},
 };
 use record::{Judgment, Scope, Trial, Turn, Verdict};
@@ -63,28 +65,58 @@ pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
     turn.map_or_else(|| played.times().to, |turn| turn::times(played, turn).to)
 }
 
-/// Makes every span of an attempt, parents first.
-pub(super) fn spans(exported: &Exported, trace: u128, played: &Played<'_>, mut export: impl FnMut(Span)) {
-    let texts = &exported.texts;
-    let session = texts.short_text(&played.session());
-    export(root(exported, trace, played, &session));
-    export(trial(texts, trace, played, &session));
-    for turn in played.turns.iter().take(MOST_TURNS) {
-        export(turn::span(exported, trace, played, turn, &session));
-        for (index, call) in turn.calls.iter().enumerate() {
-            export(call::span(exported, trace, played, turn, (index, call), &session));
+/// How many spans an attempt has.
+pub(super) fn size(played: &Played<'_>) -> usize {
+    2 + played.turns.iter().take(MOST_TURNS).map(|turn| 1 + turn.calls.len()).sum::<usize>()
+}
+
+/// Every span of an attempt, parents first, each made when it is asked for.
+pub(super) fn spans<'a>(
+    exported: &'a Exported,
+    trace: u128,
+    played: &'a Played<'a>,
+) -> impl Iterator<Item = Span> + use<'a> {
+    let common = Common::new(&exported.texts, played);
+    let first = [root(exported, trace, played, &common), self::trial(&exported.texts, trace, played, &common)];
+    let turns = played.turns.iter().take(MOST_TURNS).flat_map(move |turn| {
+        let common = common.clone();
+        let calls = turn.calls.iter().enumerate();
+        std::iter::once(turn::span(exported, trace, played, turn, &common))
+            .chain(calls.map(move |call| call::span(exported, trace, played, turn, call, &common)))
+    });
+    first.into_iter().chain(turns)
+}
+
+/// What all spans of an attempt say.
+#[derive(Debug, Clone)]
+struct Common {
+    session: StringValue,
+    conversation: StringValue,
+}
+
+impl Common {
+    fn new(texts: &Texts, played: &Played<'_>) -> Self {
+        let shared = |text: String| StringValue::from(Arc::<str>::from(text));
+        Self {
+            session: shared(texts.short_text(&played.session())),
+            conversation: shared(played.trial.trial_id.as_str().to_owned()),
         }
+    }
+
+    fn session(&self) -> KeyValue {
+        KeyValue::new(names::SESSION, self.session.clone())
+    }
+
+    fn conversation(&self) -> KeyValue {
+        KeyValue::new(names::CONVERSATION, self.conversation.clone())
     }
 }
 
 /// Stands for the run in this trace, with the times of the one conversation that the trace is about.
-fn root(exported: &Exported, trace: u128, played: &Played<'_>, session: &str) -> Span {
+fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &Common) -> Span {
     let texts = &exported.texts;
-    let mut attributes = vec![
-        texts.name(names::SUITE, played.suite),
-        texts.name(names::RUN, played.run.as_str()),
-        KeyValue::new(names::SESSION, session.to_owned()),
-    ];
+    let mut attributes =
+        vec![texts.name(names::SUITE, played.suite), texts.name(names::RUN, played.run.as_str()), common.session()];
     if exported.content {
         // By these Phoenix's list of sessions shows how a conversation began and ended.
         let (first, last) = (played.turns.first(), played.turns.last());
@@ -106,14 +138,14 @@ fn root(exported: &Exported, trace: u128, played: &Played<'_>, session: &str) ->
     }
 }
 
-fn trial(texts: &Texts, trace: u128, played: &Played<'_>, session: &str) -> Span {
+fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &Common) -> Span {
     let Played { case, trial, .. } = played;
     let mut attributes = vec![
         texts.name(names::SUITE, played.suite),
         texts.name(names::CASE, &case.scenario),
         texts.name(names::AGENT, &case.agent),
-        KeyValue::new(names::CONVERSATION, trial.trial_id.as_str().to_owned()),
-        KeyValue::new(names::SESSION, session.to_owned()),
+        common.conversation(),
+        common.session(),
         texts.name(names::RUN, played.run.as_str()),
         KeyValue::new(names::TRIAL, integer(trial.number)),
         KeyValue::new(names::EPOCH, i64::from(trial.epoch)),

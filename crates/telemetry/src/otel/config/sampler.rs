@@ -2,32 +2,19 @@
 
 use super::{Error, variables::Variables};
 
-/// A function of the trace id alone, so that every worker decides alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampler {
     Always,
     Never,
     /// This share of them, 0 to 1.
     Share(f64),
-}
-
-impl Sampler {
-    /// As the specification's `TraceIdRatioBased`: by the last seven bytes of the id, so that a smaller share is a
-    /// part of every larger one.
-    #[must_use]
-    pub fn takes(self, trace_id: u128) -> bool {
-        const RANGE: u64 = 1 << 56;
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Share(share) => ((trace_id as u64 & (RANGE - 1)) as f64) < share * RANGE as f64,
-        }
-    }
+    /// As many as a collector and people can take: all of them, unless a process plays very many very fast.
+    Paced,
 }
 
 pub(super) fn read(variables: &Variables<'_>) -> Result<Sampler, Error> {
     const NAME: &str = "OTEL_TRACES_SAMPLER";
-    let Some(text) = variables.text(NAME)? else { return Ok(Sampler::Always) };
+    let Some(text) = variables.text(NAME)? else { return Ok(Sampler::Paced) };
     match text.to_ascii_lowercase().as_str() {
         // Our traces have no parent in another process, so those samplers that ask one are the plain ones.
         "always_on" | "parentbased_always_on" => Ok(Sampler::Always),

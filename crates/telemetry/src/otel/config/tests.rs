@@ -137,14 +137,3 @@ fn a_value_that_makes_no_sense_is_an_error() {
     let error = read(&[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "1.5")]).unwrap_err();
     assert_eq!(error.to_string(), "read OTEL_TRACES_SAMPLER_ARG=\"1.5\": expected a share from 0 to 1");
 }
-
-#[test]
-fn every_worker_takes_the_same_share() {
-    let ids = (0..10_000_u128).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
-    let taken = |sampler: Sampler| ids.clone().filter(|id| sampler.takes(*id)).count();
-    assert_eq!((taken(Sampler::Always), taken(Sampler::Never)), (10_000, 0));
-    assert_eq!((taken(Sampler::Share(1.0)), taken(Sampler::Share(0.0))), (10_000, 0));
-    let quarter = taken(Sampler::Share(0.25));
-    assert!((2_300..2_700).contains(&quarter), "{quarter}");
-    assert!(ids.clone().all(|id| !Sampler::Share(0.25).takes(id) || Sampler::Share(0.5).takes(id)));
-}

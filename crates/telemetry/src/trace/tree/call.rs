@@ -13,7 +13,7 @@ use super::{
         texts::Texts,
         traces::{Endpoint, Exported},
     },
-    Played,
+    Common, Played,
 };
 use crate::names;
 
@@ -30,7 +30,7 @@ pub(super) fn span(
     played: &Played<'_>,
     turn: &Turn,
     (index, call): (usize, &Call),
-    session: &str,
+    common: &Common,
 ) -> Span {
     let texts = &exported.texts;
     let place = exported.endpoints.get(&call.endpoint);
@@ -40,8 +40,8 @@ pub(super) fn span(
         KeyValue::new(names::OPERATION, operation),
         texts.name(names::REQUEST_MODEL, asked),
         texts.name(names::RESPONSE_MODEL, &call.model),
-        KeyValue::new(names::CONVERSATION, played.trial.trial_id.as_str().to_owned()),
-        KeyValue::new(names::SESSION, session.to_owned()),
+        common.conversation(),
+        common.session(),
         KeyValue::new(names::ROLE, call.role.name()),
         texts.name(names::ENDPOINT, &call.endpoint),
         KeyValue::new(names::WAIT, seconds(call.wait_micros)),

@@ -10,10 +10,7 @@ use record::{
 use scenario::{CaseId, TrialId};
 
 use super::*;
-use crate::{
-    otel::config::Sampler,
-    trace::{Endpoint, texts::Texts, traces::Exported},
-};
+use crate::trace::{Endpoint, texts::Texts, traces::Exported};
 
 const KEY: &str = "sk-abcdefghijklmnopqrstuvwxyz";
 
@@ -24,7 +21,7 @@ fn exported(content: bool) -> Exported {
         address: Some("127.0.0.1".into()),
         port: Some(8080),
     };
-    Exported::for_tests(Sampler::Always, content, Texts::new(200), BTreeMap::from([("shop".to_owned(), place)]))
+    Exported::for_tests(content, Texts::new(200), BTreeMap::from([("shop".to_owned(), place)]))
 }
 
 fn case() -> Case {
@@ -150,10 +147,9 @@ fn shown(spans: &[SpanData], began_micros: u64) -> String {
 fn made(exported: &Exported, trial: &Trial, turns: &[Turn]) -> Vec<SpanData> {
     let (run, case) = (RunId::new("r1"), case());
     let played = Played { run: &run, suite: "night", case: &case, began_micros: 1_700_000_000_000_000, trial, turns };
-    let mut made = Vec::new();
-    spans(exported, ids::trace(&run, trial.number, trial.epoch), &played, |span| {
-        made.push(span.data(&exported.scope));
-    });
+    let made = spans(exported, ids::trace(&run, trial.number, trial.epoch), &played);
+    let made: Vec<_> = made.map(|span| span.data(&exported.scope)).collect();
+    assert_eq!(made.len(), size(&played));
     made
 }
 

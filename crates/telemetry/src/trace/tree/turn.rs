@@ -12,7 +12,7 @@ use super::{
         span::{Span, Times, at, seconds},
         traces::Exported,
     },
-    Played, call,
+    Common, Played, call,
 };
 use crate::names;
 
@@ -22,15 +22,15 @@ pub(super) fn times(played: &Played<'_>, turn: &Turn) -> Times {
     turn.calls.iter().fold(own, |times, one| times.with(call::times(played, one)))
 }
 
-pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: &Turn, session: &str) -> Span {
+pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: &Turn, common: &Common) -> Span {
     let texts = &exported.texts;
     let agent = texts.known(&played.case.agent);
     let times = times(played, turn);
     let agent_call = turn.calls.iter().find(|call| call.role == Role::Agent);
     let error = agent_call.and_then(|call| call.error.as_deref());
     let mut attributes = vec![
-        KeyValue::new(names::CONVERSATION, played.trial.trial_id.as_str().to_owned()),
-        KeyValue::new(names::SESSION, session.to_owned()),
+        common.conversation(),
+        common.session(),
         KeyValue::new(names::TURN, i64::from(turn.number)),
         KeyValue::new(names::STEP, i64::from(turn.step)),
         KeyValue::new(names::SPEAKER, speaker(turn.speaker)),
