@@ -32,35 +32,36 @@ impl Part<'_> {
             findings.error(self.spot(), format!("expected a mapping, found {}", kind_of(self.value())));
             return None;
         }
-        let mut decoder = Decoder { part: self, schema: None, removed: BTreeSet::new() };
+        let mut decoder = Decoder { part: self, kept: schema::kept::<T>, schema: None, removed: BTreeSet::new() };
         let mut value = self.value().clone();
         if let Value::Object(map) = &mut value {
             map.retain(|key, _| !keys.contains(&key.as_str()));
         }
-        decoder.refuse_nulls::<T>(&mut value, findings);
+        decoder.refuse_nulls(&mut value, findings);
         let mut unknown = BTreeSet::new();
         for _ in 0..MAX_FAULTS {
             match attempt::<T>(&value, &mut unknown) {
                 Ok(decoded) => {
-                    decoder.warn_of_unknown::<T>(&unknown, findings);
+                    decoder.warn_of_unknown(&unknown, findings);
                     return decoder.removed.is_empty().then_some(decoded);
                 }
                 // The faulty value is taken out and the rest is tried again, to find the other faults too.
                 Err((path, message)) => {
-                    if !decoder.report::<T>(path, &message, &mut value, findings) {
+                    if !decoder.report(path, &message, &mut value, findings) {
                         break;
                     }
                 }
             }
         }
-        decoder.warn_of_unknown::<T>(&unknown, findings);
+        decoder.warn_of_unknown(&unknown, findings);
         None
     }
 }
 
 struct Decoder<'a> {
     part: &'a Part<'a>,
-    /// Made when a fault is found: a file without faults does not need it.
+    /// Makes the schema when a fault is found: a file without faults does not need it.
+    kept: fn() -> Arc<Value>,
     schema: Option<Arc<Value>>,
     /// What was taken out because it was faulty.
     removed: BTreeSet<Path>,
@@ -68,7 +69,7 @@ struct Decoder<'a> {
 
 impl Decoder<'_> {
     /// Reports one fault; false when nothing more can be found behind it.
-    fn report<T: JsonSchema + 'static>(
+    fn report(
         &mut self,
         path: Path,
         message: &str,
@@ -76,22 +77,22 @@ impl Decoder<'_> {
         findings: &mut Findings,
     ) -> bool {
         if message.starts_with("missing field") {
-            self.report_missing::<T>(&path, value, findings);
+            self.report_missing(&path, value, findings);
             // What lacks a key within is taken out whole, to find what is missing beside it.
             return !path.0.is_empty() && self.remove(path, value);
         }
         findings.error(self.value_spot(&path), in_plain_words(message));
-        if let Some(help) = self.help_for::<T>(&path, message) {
+        if let Some(help) = self.help_for(&path, message) {
             findings.help(help);
         }
         self.remove(path, value)
     }
 
     /// Names all missing keys of a mapping, not only the first that serde stumbles over.
-    fn report_missing<T: JsonSchema + 'static>(&mut self, path: &Path, value: &Value, findings: &mut Findings) {
+    fn report_missing(&mut self, path: &Path, value: &Value, findings: &mut Findings) {
         let spot = self.part.nearest(path).spot();
         let removed = self.removed.clone();
-        let shape = Shape::of(self.schema::<T>()).at(&path.0);
+        let shape = Shape::of(self.schema()).at(&path.0);
         let known = shape.keys();
         for name in shape.required() {
             let below = path.join(Segment::Key(name.clone()));
@@ -107,11 +108,11 @@ impl Decoder<'_> {
     }
 
     /// A key without a value is a slip of the pen, except where any value will do.
-    fn refuse_nulls<T: JsonSchema + 'static>(&mut self, value: &mut Value, findings: &mut Findings) {
+    fn refuse_nulls(&mut self, value: &mut Value, findings: &mut Findings) {
         let mut nulls = Vec::new();
         find_nulls(value, &Path::default(), &mut nulls);
         for path in nulls {
-            let shape = Shape::of(self.schema::<T>()).at(&path.0);
+            let shape = Shape::of(self.schema()).at(&path.0);
             if shape.is_unknown() || shape.takes_anything() {
                 continue;
             }
@@ -123,12 +124,12 @@ impl Decoder<'_> {
         }
     }
 
-    fn warn_of_unknown<T: JsonSchema + 'static>(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
+    fn warn_of_unknown(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
         for path in unknown {
             let Some((Segment::Key(key), parents)) = path.0.split_last() else { continue };
             let parents = Path(parents.to_vec());
             findings.warning(self.part.nearest(&parents).key_spot(key), format!("unknown key `{key}`"));
-            let known = Shape::of(self.schema::<T>()).at(&parents.0).keys();
+            let known = Shape::of(self.schema()).at(&parents.0).keys();
             let help = suggest::did_you_mean(key, known.keys().map(String::as_str));
             findings.help(help.unwrap_or_else(|| "it is ignored".to_owned()));
         }
@@ -138,7 +139,7 @@ impl Decoder<'_> {
         self.part.nearest(path).spot()
     }
 
-    fn help_for<T: JsonSchema + 'static>(&mut self, path: &Path, message: &str) -> Option<String> {
+    fn help_for(&mut self, path: &Path, message: &str) -> Option<String> {
         if let Some(rest) = message.strip_prefix("unknown variant `") {
             let mut names = rest.split('`');
             let found = names.next()?;
@@ -146,7 +147,7 @@ impl Decoder<'_> {
             return Some(suggest::known_names(found, known));
         }
         let (Segment::Key(key), parents) = path.0.split_last()? else { return None };
-        let known = Shape::of(self.schema::<T>()).at(parents).keys();
+        let known = Shape::of(self.schema()).at(parents).keys();
         known.get(key).filter(|text| !text.is_empty()).map(|description| format!("`{key}`: {description}"))
     }
 
@@ -172,20 +173,36 @@ impl Decoder<'_> {
         gone
     }
 
-    fn schema<T: JsonSchema + 'static>(&mut self) -> &Value {
-        self.schema.get_or_insert_with(schema::kept::<T>)
+    fn schema(&mut self) -> &Value {
+        self.schema.get_or_insert_with(self.kept)
     }
 }
 
 /// One pass of serde over the value; unknown keys are noted on the way.
 fn attempt<T: DeserializeOwned>(value: &Value, unknown: &mut BTreeSet<Path>) -> Result<T, (Path, String)> {
+    let mut decoded = None;
+    observed(value, unknown, &mut |deserializer| {
+        decoded = Some(erased_serde::deserialize::<T>(deserializer)?);
+        Ok(())
+    })?;
+    Ok(decoded.expect("the pass ended without an error"))
+}
+
+/// What every type needs. It knows none of them, since the compiler would make all of it anew for each.
+fn observed(
+    value: &Value,
+    unknown: &mut BTreeSet<Path>,
+    pass: &mut dyn FnMut(&mut dyn erased_serde::Deserializer<'_>) -> Result<(), erased_serde::Error>,
+) -> Result<(), (Path, String)> {
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(value, &mut track);
     let mut note = |path: serde_ignored::Path<'_>| {
         unknown.insert(ignored_path(&path));
     };
-    T::deserialize(serde_ignored::Deserializer::new(tracked, &mut note))
-        .map_err(|error| (error_path(&track.path()), error.to_string()))
+    let mut erased = <dyn erased_serde::Deserializer<'_>>::erase(serde_ignored::Deserializer::new(tracked, &mut note));
+    let passed = pass(&mut erased);
+    drop(erased);
+    passed.map_err(|error| (error_path(&track.path()), error.to_string()))
 }
 
 fn error_path(path: &serde_path_to_error::Path) -> Path {

@@ -136,7 +136,7 @@ fn yaml_that_is_no_document_is_refused_with_a_line() {
         ("a: 1\na: 2\n", 2, "a second time; the first is on line 1"),
         ("a: {<<: 5}\n", 1, "`<<` merges mappings"),
         ("a: 1\n\tb: 2\n", 2, ""),
-        ("a: [1, 2\n", 2, ""),
+        ("a: [1, 2\n", 1, ""),
         ("a: \"x\n", 1, ""),
         ("a: .nan\n", 1, "not a finite number"),
     ];

@@ -103,7 +103,7 @@ fn every_fault_is_told_at_its_line() {
             "---\ntags: x\nexpct: fail\n---\nTURN### CHECK",
             &["2:0: found text \"x\", expected a list", "3:0: unknown key `expct`"],
         ),
-        ("---\na: [\n---\nTURN### CHECK", &["3:"]),
+        ("---\na: [\n---\nTURN### CHECK", &["2:"]),
         ("---\nrequired_success_runs: 2\n---\nTURN### CHECK", &["2:0: 2 of 1 rounds cannot pass"]),
     ];
     let mut wrong = Vec::new();
