@@ -26,6 +26,9 @@ impl Observed {
     /// `name` is the role's, `instance` tells this process from others of its role. After the environment file was read.
     pub(crate) async fn start(name: &str, instance: &str, listen: Option<SocketAddr>) -> anyhow::Result<Self> {
         let config = Config::from_env().context("failed to set up telemetry").map_err(usage)?;
+        for warning in &config.warnings {
+            tracing::warn!("{warning}; the variable is left aside");
+        }
         let service = Service { name, version: env!("CARGO_PKG_VERSION"), instance };
         let mut telemetry = Telemetry::start(&config, service).context("failed to set up telemetry").map_err(usage)?;
         let page = match listen {

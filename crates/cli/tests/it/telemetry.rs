@@ -131,9 +131,17 @@ fn a_bad_collector_changes_no_verdict_and_holds_nobody_up() {
 #[test]
 fn a_value_that_makes_no_sense_is_told_at_once() {
     let place = Place::new();
-    let ended = play(&place, None, "out", &[("OTEL_TRACES_EXPORTER", "olpt")]);
+    let ended = play(&place, None, "out", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318")]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
-    assert!(ended.stderr.contains("OTEL_TRACES_EXPORTER=\"olpt\": expected otlp or none"), "{}", ended.stderr);
+    let told = "OTEL_EXPORTER_OTLP_ENDPOINT=\"localhost:4318\": expected an address";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let stray = play(&place, None, "stray", &[("OTEL_METRICS_EXPORTER", "prometheus")]);
+    assert!(stray.code < 2 && !stray.stderr.contains("OTEL_"), "{}", stray.stderr);
+    let odd =
+        [("OTEL_TRACES_EXPORTER", "none"), ("OTEL_METRICS_EXPORTER", "none"), ("OTEL_LOGS_EXPORTER", "olpt,otlp")];
+    let warned = play(&place, Some("http://127.0.0.1:9"), "odd", &odd);
+    let told = "OTEL_LOGS_EXPORTER=\"olpt,otlp\": expected otlp or none; the variable is left aside";
+    assert!(warned.code < 2 && warned.stderr.contains(told), "{}", warned.stderr);
 }
 
 #[test]

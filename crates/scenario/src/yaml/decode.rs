@@ -69,13 +69,7 @@ struct Decoder<'a> {
 
 impl Decoder<'_> {
     /// Reports one fault; false when nothing more can be found behind it.
-    fn report(
-        &mut self,
-        path: Path,
-        message: &str,
-        value: &mut Value,
-        findings: &mut Findings,
-    ) -> bool {
+    fn report(&mut self, path: Path, message: &str, value: &mut Value, findings: &mut Findings) -> bool {
         if message.starts_with("missing field") {
             self.report_missing(&path, value, findings);
             // What lacks a key within is taken out whole, to find what is missing beside it.

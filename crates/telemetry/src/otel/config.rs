@@ -1,4 +1,4 @@
-//! What the `OTEL_*` variables say, read once and checked: a value that makes no sense is an error, not a surprise.
+//! What the `OTEL_*` variables say, read once and checked: a value that makes no sense is told, not a surprise.
 
 mod batch;
 mod sampler;
@@ -44,6 +44,8 @@ pub struct Config {
     pub content: bool,
     /// The longest text of an attribute, in bytes.
     pub most_text_bytes: usize,
+    /// Variables that were left aside, since their values make no sense. Empty where nothing is sent.
+    pub warnings: Vec<Error>,
 }
 
 impl Default for Config {
@@ -62,6 +64,7 @@ impl Default for Config {
             temporality: Temporality::Cumulative,
             content: false,
             most_text_bytes: MOST_TEXT_BYTES,
+            warnings: Vec::new(),
         }
     }
 }
@@ -80,7 +83,7 @@ impl Config {
         }
         let mut attributes = variables.pairs("OTEL_RESOURCE_ATTRIBUTES")?;
         let service_name = service_name(&variables, &mut attributes)?;
-        Ok(Self {
+        let config = Self {
             traces: target::read(&variables, "TRACES")?,
             metrics: target::read(&variables, "METRICS")?,
             logs: target::read(&variables, "LOGS")?,
@@ -94,7 +97,10 @@ impl Config {
             temporality: temporality(&variables)?,
             content: content(&variables)?,
             most_text_bytes: most_text_bytes(&variables)?,
-        })
+            warnings: Vec::new(),
+        };
+        let warnings = if config.is_on() { variables.into_warnings() } else { Vec::new() };
+        Ok(Self { warnings, ..config })
     }
 
     /// Whether anything is sent at all.
@@ -119,24 +125,25 @@ fn service_name(variables: &Variables<'_>, attributes: &mut Vec<(String, String)
 
 fn temporality(variables: &Variables<'_>) -> Result<Temporality, Error> {
     const NAME: &str = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
-    let Some(text) = variables.text(NAME)? else { return Ok(Temporality::Cumulative) };
-    match text.to_ascii_lowercase().as_str() {
-        "cumulative" => Ok(Temporality::Cumulative),
-        "delta" => Ok(Temporality::Delta),
-        "lowmemory" => Ok(Temporality::LowMemory),
-        _ => Err(Error::value(NAME, &text, "cumulative, delta or lowmemory")),
-    }
+    let temporality = variables.word(NAME, "cumulative, delta or lowmemory", |word| match word {
+        "cumulative" => Some(Temporality::Cumulative),
+        "delta" => Some(Temporality::Delta),
+        "lowmemory" => Some(Temporality::LowMemory),
+        _ => None,
+    })?;
+    Ok(temporality.unwrap_or(Temporality::Cumulative))
 }
 
 /// Off unless it is asked for: what people say in tests may be nobody else's business.
 fn content(variables: &Variables<'_>) -> Result<bool, Error> {
     const NAME: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
-    let Some(text) = variables.text(NAME)? else { return Ok(false) };
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "span_only" => Ok(true),
-        "false" | "no_content" => Ok(false),
-        _ => Err(Error::value(NAME, &text, "true, SPAN_ONLY, false or NO_CONTENT")),
-    }
+    let content = variables.word(NAME, "true, SPAN_ONLY, false or NO_CONTENT", |word| match word {
+        // There are no events of messages, so who asks for both gets what there is.
+        "true" | "span_only" | "span_and_event" => Some(true),
+        "false" | "no_content" | "event_only" => Some(false),
+        _ => None,
+    })?;
+    Ok(content.unwrap_or(false))
 }
 
 fn most_text_bytes(variables: &Variables<'_>) -> Result<usize, Error> {

@@ -29,9 +29,10 @@ pub(super) fn read(variables: &Variables<'_>, kind: &str, usual: Batch) -> Resul
     let size = match variables.count(&name("MAX_EXPORT_BATCH_SIZE"), 1)? {
         Some(size) if size > queue => {
             let expected = format!("no more than {} ({queue})", name("MAX_QUEUE_SIZE"));
-            return Err(Error::value(&name("MAX_EXPORT_BATCH_SIZE"), &size.to_string(), expected));
+            variables.warn(Error::value(&name("MAX_EXPORT_BATCH_SIZE"), &size.to_string(), expected));
+            usual.size.min(queue)
         }
-        size => size.unwrap_or(usual.size.min(queue)),
+        size => size.unwrap_or_else(|| usual.size.min(queue)),
     };
     Ok(Batch {
         queue,

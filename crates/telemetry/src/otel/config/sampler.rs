@@ -13,25 +13,14 @@ pub enum Sampler {
 }
 
 pub(super) fn read(variables: &Variables<'_>) -> Result<Sampler, Error> {
-    const NAME: &str = "OTEL_TRACES_SAMPLER";
-    let Some(text) = variables.text(NAME)? else { return Ok(Sampler::Paced) };
-    match text.to_ascii_lowercase().as_str() {
+    const EXPECTED: &str = "always_on, always_off, traceidratio, or one of them with parentbased_ before it";
+    let share = variables.share("OTEL_TRACES_SAMPLER_ARG")?;
+    let sampler = variables.word("OTEL_TRACES_SAMPLER", EXPECTED, |word| match word {
         // Our traces have no parent in another process, so those samplers that ask one are the plain ones.
-        "always_on" | "parentbased_always_on" => Ok(Sampler::Always),
-        "always_off" | "parentbased_always_off" => Ok(Sampler::Never),
-        "traceidratio" | "parentbased_traceidratio" => share(variables),
-        _ => Err(Error::value(
-            NAME,
-            &text,
-            "always_on, always_off, traceidratio, or one of them with parentbased_ before it",
-        )),
-    }
-}
-
-fn share(variables: &Variables<'_>) -> Result<Sampler, Error> {
-    const NAME: &str = "OTEL_TRACES_SAMPLER_ARG";
-    let Some(text) = variables.text(NAME)? else { return Ok(Sampler::Share(1.0)) };
-    let number: Option<f64> = text.parse().ok();
-    let share = number.filter(|share| (0.0..=1.0).contains(share));
-    share.map(Sampler::Share).ok_or_else(|| Error::value(NAME, &text, "a share from 0 to 1"))
+        "always_on" | "parentbased_always_on" => Some(Sampler::Always),
+        "always_off" | "parentbased_always_off" => Some(Sampler::Never),
+        "traceidratio" | "parentbased_traceidratio" => Some(Sampler::Share(share.unwrap_or(1.0))),
+        _ => None,
+    })?;
+    Ok(sampler.unwrap_or(Sampler::Paced))
 }

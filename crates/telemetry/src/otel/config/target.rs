@@ -37,14 +37,8 @@ pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Tar
     let any_name = |what: &str| format!("OTEL_EXPORTER_OTLP_{what}");
     let own_address = variables.text(&own_name("ENDPOINT"))?;
     let any_address = variables.text(&any_name("ENDPOINT"))?;
-    let exporter_name = format!("OTEL_{signal}_EXPORTER");
-    let is_on = match variables.text(&exporter_name)?.as_deref() {
-        Some("otlp") => true,
-        Some("none") => false,
-        None => own_address.is_some() || any_address.is_some(),
-        Some(other) => return Err(Error::value(&exporter_name, other, "otlp or none")),
-    };
-    if !is_on {
+    let is_wanted = is_wanted(variables, &format!("OTEL_{signal}_EXPORTER"))?;
+    if !is_wanted.unwrap_or(own_address.is_some() || any_address.is_some()) {
         return Ok(None);
     }
     let either = |what: &str| -> Result<(String, Option<String>), Error> {
@@ -53,7 +47,14 @@ pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Tar
             None => Ok((any_name(what), variables.text(&any_name(what))?)),
         }
     };
-    let protocol = protocol(either("PROTOCOL")?)?;
+    let protocol = match protocol(variables, &own_name("PROTOCOL"))? {
+        Some(own) => own,
+        None => protocol(variables, &any_name("PROTOCOL"))?.unwrap_or(Protocol::HttpBinary),
+    };
+    let compression = match compression(variables, &own_name("COMPRESSION"))? {
+        Some(own) => own,
+        None => compression(variables, &any_name("COMPRESSION"))?.flatten(),
+    };
     let insecure = match variables.flag(&own_name("INSECURE"))? {
         Some(own) => own,
         None => variables.flag(&any_name("INSECURE"))?.unwrap_or(false),
@@ -97,25 +98,34 @@ pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Tar
         let (name, value) = either(given)?;
         return Err(Error::value(&name, &value.unwrap_or_default(), format!("{} beside it", any_name(missing))));
     }
-    Ok(Some(Target { endpoint, protocol, timeout, compression: compression(either("COMPRESSION")?)?, tls }))
+    Ok(Some(Target { endpoint, protocol, timeout, compression, tls }))
 }
 
-fn protocol((name, text): (String, Option<String>)) -> Result<Protocol, Error> {
-    let Some(text) = text else { return Ok(Protocol::HttpBinary) };
-    match text.to_ascii_lowercase().as_str() {
-        "grpc" => Ok(Protocol::Grpc),
-        "http/protobuf" => Ok(Protocol::HttpBinary),
-        "http/json" => Ok(Protocol::HttpJson),
-        _ => Err(Error::value(&name, &text, "grpc, http/protobuf or http/json")),
+/// Whether this signal is sent by OTLP, where a variable says so: a list of exporters, of which we are one.
+fn is_wanted(variables: &Variables<'_>, name: &str) -> Result<Option<bool>, Error> {
+    let Some(text) = variables.text(name)? else { return Ok(None) };
+    let exporters: Vec<&str> = text.split(',').map(str::trim).collect();
+    if exporters.iter().any(|one| !["otlp", "none"].contains(one)) {
+        variables.warn(Error::value(name, &text, "otlp or none"));
     }
+    Ok(Some(exporters.contains(&"otlp")))
 }
 
-fn compression((name, text): (String, Option<String>)) -> Result<Option<Compression>, Error> {
-    match text.as_deref() {
-        None | Some("none") => Ok(None),
-        Some("gzip") => Ok(Some(Compression::Gzip)),
-        Some(other) => Err(Error::value(&name, other, "gzip or none")),
-    }
+fn protocol(variables: &Variables<'_>, name: &str) -> Result<Option<Protocol>, Error> {
+    variables.word(name, "grpc, http/protobuf or http/json", |word| match word {
+        "grpc" => Some(Protocol::Grpc),
+        "http/protobuf" => Some(Protocol::HttpBinary),
+        "http/json" => Some(Protocol::HttpJson),
+        _ => None,
+    })
+}
+
+fn compression(variables: &Variables<'_>, name: &str) -> Result<Option<Option<Compression>>, Error> {
+    variables.word(name, "gzip or none", |word| match word {
+        "none" => Some(None),
+        "gzip" => Some(Some(Compression::Gzip)),
+        _ => None,
+    })
 }
 
 /// A gRPC address may come without a scheme; `scheme` is then its own.

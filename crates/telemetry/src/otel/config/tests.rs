@@ -106,34 +106,51 @@ fn the_rest_is_read_too() {
 }
 
 #[test]
-fn a_value_that_makes_no_sense_is_an_error() {
+fn a_value_that_makes_no_sense_is_told_and_left_aside() {
     let on = ("OTEL_TRACES_EXPORTER", "otlp");
+    let plain = read(&[on]).unwrap();
     for (name, value, expected) in [
-        ("OTEL_TRACES_EXPORTER", "olpt", "otlp or none"),
         ("OTEL_METRICS_EXPORTER", "prometheus", "otlp or none"),
         ("OTEL_SDK_DISABLED", "yes", "true or false"),
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "thrift", "grpc, http/protobuf or http/json"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "an address such as http://localhost:4318"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://", "an address such as http://localhost:4318"),
         ("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "zstd", "gzip or none"),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "0", "milliseconds: a whole number from 1 on"),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s", "milliseconds: a whole number from 1 on"),
         ("OTEL_EXPORTER_OTLP_INSECURE", "1", "true or false"),
-        ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE beside it"),
-        ("OTEL_RESOURCE_ATTRIBUTES", "team", "key=value,key=value"),
-        ("OTEL_TRACES_SAMPLER", "sometimes", "always_on, always_off"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_jaeger_remote", "always_on, always_off"),
+        ("OTEL_TRACES_SAMPLER_ARG", "1.5", "a share from 0 to 1"),
         ("OTEL_BSP_MAX_QUEUE_SIZE", "0", "a whole number from 1 on"),
         ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "9999", "no more than OTEL_BSP_MAX_QUEUE_SIZE (2048)"),
         ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "none", "cumulative, delta or lowmemory"),
-        ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "EVENT_ONLY", "true, SPAN_ONLY, false or NO_CONTENT"),
+        ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "all", "true, SPAN_ONLY, false or NO_CONTENT"),
         ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "-1", "a whole number from 1 on"),
     ] {
-        let written = if name == on.0 { vec![(name, value)] } else { vec![on, (name, value)] };
-        let error = read(&written).unwrap_err().to_string();
+        let mut config = read(&[on, (name, value)]).unwrap();
+        let told: Vec<String> = std::mem::take(&mut config.warnings).iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with(&format!("read {name}={value:?}: expected {expected}")), "{told:?}");
+        assert_eq!(config, plain, "{name} counts as missing");
+        let off = read(&[(name, value)]).unwrap();
+        assert_eq!(off.warnings, [], "where nothing is sent, nobody is bothered");
+    }
+    let both = read(&[("OTEL_TRACES_EXPORTER", "otlp, console")]).unwrap();
+    assert_eq!((both.traces.is_some(), both.warnings.len()), (true, 1));
+    let other = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318"), ("OTEL_TRACES_EXPORTER", "console")]).unwrap();
+    assert_eq!((other.traces.is_some(), other.logs.is_some(), other.warnings.len()), (false, true, 1));
+}
+
+#[test]
+fn where_it_goes_and_with_which_keys_must_be_right() {
+    let on = ("OTEL_TRACES_EXPORTER", "otlp");
+    for (name, value, expected) in [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "an address such as http://localhost:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://", "an address such as http://localhost:4318"),
+        ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "k.pem", "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE beside it"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "team", "key=value,key=value"),
+    ] {
+        let error = read(&[on, (name, value)]).unwrap_err().to_string();
         assert!(error.starts_with(&format!("read {name}={value:?}: expected {expected}")), "{error}");
     }
     let error = read(&[on, ("OTEL_EXPORTER_OTLP_HEADERS", "hunter3hunter3")]).unwrap_err().to_string();
     assert_eq!(error, "read OTEL_EXPORTER_OTLP_HEADERS: expected key=value,key=value");
-    let error = read(&[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "1.5")]).unwrap_err();
-    assert_eq!(error.to_string(), "read OTEL_TRACES_SAMPLER_ARG=\"1.5\": expected a share from 0 to 1");
 }

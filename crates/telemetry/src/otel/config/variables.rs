@@ -1,6 +1,9 @@
 //! One environment variable at a time, with an error that names it.
+//!
+//! Where telemetry goes and with which keys must be right, or it is an error. Of the rest a value that makes no sense is
+//! a warning, and the variable counts as missing, as the specification wants it: other programs share the environment.
 
-use std::{ffi::OsString, time::Duration};
+use std::{cell::RefCell, ffi::OsString, time::Duration};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -23,11 +26,24 @@ impl Error {
 /// The environment, or what stands for it.
 pub(super) struct Variables<'a> {
     lookup: &'a dyn Fn(&str) -> Option<OsString>,
+    warnings: RefCell<Vec<Error>>,
 }
 
 impl<'a> Variables<'a> {
     pub(super) fn new(lookup: &'a dyn Fn(&str) -> Option<OsString>) -> Self {
-        Self { lookup }
+        Self { lookup, warnings: RefCell::default() }
+    }
+
+    pub(super) fn warn(&self, warning: Error) {
+        let mut warnings = self.warnings.borrow_mut();
+        // A variable of all signals is read for each.
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub(super) fn into_warnings(self) -> Vec<Error> {
+        self.warnings.into_inner()
     }
 
     /// `None` where it is missing or blank.
@@ -38,27 +54,44 @@ impl<'a> Variables<'a> {
         Ok((!text.is_empty()).then(|| text.to_owned()))
     }
 
+    /// One of a few words, in upper or lower case.
+    pub(super) fn word<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        known: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        self.parsed(name, expected, |text| known(&text.to_ascii_lowercase()))
+    }
+
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
-        let Some(text) = self.text(name)? else { return Ok(None) };
-        match text.to_ascii_lowercase().as_str() {
-            "true" => Ok(Some(true)),
-            "false" => Ok(Some(false)),
-            _ => Err(Error::value(name, &text, "true or false")),
-        }
+        self.word(name, "true or false", |word| word.parse().ok())
     }
 
     pub(super) fn count(&self, name: &str, least: usize) -> Result<Option<usize>, Error> {
-        let Some(text) = self.text(name)? else { return Ok(None) };
-        let number = text.parse().ok().filter(|number| *number >= least);
-        number.map(Some).ok_or_else(|| Error::value(name, &text, format!("a whole number from {least} on")))
+        let expected = format!("a whole number from {least} on");
+        self.parsed(name, &expected, |text| text.parse().ok().filter(|number| *number >= least))
     }
 
     /// A time in milliseconds, which must be more than none.
     pub(super) fn millis(&self, name: &str) -> Result<Option<Duration>, Error> {
+        self.parsed(name, "milliseconds: a whole number from 1 on", |text| {
+            let number = text.parse().ok().filter(|number| *number >= 1 && *number <= u64::from(u32::MAX));
+            number.map(Duration::from_millis)
+        })
+    }
+
+    pub(super) fn share(&self, name: &str) -> Result<Option<f64>, Error> {
+        self.parsed(name, "a share from 0 to 1", |text| text.parse().ok().filter(|share| (0.0..=1.0).contains(share)))
+    }
+
+    fn parsed<T>(&self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Error> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        let number = text.parse().ok().filter(|number| *number >= 1 && *number <= u64::from(u32::MAX));
-        let time = number.map(Duration::from_millis);
-        time.map(Some).ok_or_else(|| Error::value(name, &text, "milliseconds: a whole number from 1 on"))
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            self.warn(Error::value(name, &text, expected));
+        }
+        Ok(parsed)
     }
 
     /// `key=value,key=value`, percent-encoded.
