@@ -1,4 +1,5 @@
-"""Follows the GitHub workflow's own commands in a small project, as a runner does: one whose gates hold, one whose agent fails.
+"""Follows the GitHub workflow's own commands in a small project, as a runner does: one whose gates hold, one whose agent fails, and
+one that is stopped while it plays.
 
     github_actions.py BINARY PLACE
 """
@@ -28,21 +29,24 @@ def main(binary: pathlib.Path, place: pathlib.Path) -> None:
         code, output, page = follow(job, project, place / "bin")
         if code != expected or said not in output or "pass" not in page.lower() or not (project / "report/junit.xml").exists():
             sys.exit(f"{name}: ended with {code}\n{output}\n{page}")
-    print("the workflow's commands: 0 and a summary with a good agent, 1 and a summary with a bad one")
+    code, output, _ = follow(job, project, place / "bin", stopped=True)
+    if code != 1 or "::error::the run was stopped" not in output:
+        sys.exit(f"stopped: ended with {code}\n{output}")
+    print("the workflow's commands: 0 and a summary with a good agent, 1 and a summary with a bad one, 1 where it was stopped")
 
 
-def follow(job: dict, project: pathlib.Path, programs: pathlib.Path) -> tuple[int, str, str]:
-    """Runs every command but the one that builds gabfest. Its last code, what was printed, and the run's page."""
+def follow(job: dict, project: pathlib.Path, programs: pathlib.Path, stopped: bool = False) -> tuple[int, str, str]:
+    """Runs every command but the one that builds gabfest, and the one that plays where it is `stopped`. Its last code, what was printed, and the run's page."""
     files = {"GITHUB_OUTPUT": project / "output", "GITHUB_STEP_SUMMARY": project / "summary"}
-    [file.touch() for file in files.values()]
+    [file.write_text("") for file in files.values()]
     printed, code = "", 0
     for step in job["steps"]:
-        if "run" not in step or "cargo install" in step["run"]:
+        if "run" not in step or "cargo install" in step["run"] or (stopped and step.get("id") == "play"):
             continue
         outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
         variables = {"REPEATS": "2", "PATH": f"{programs}:{os.environ['PATH']}", **{name: str(file) for name, file in files.items()}}
         for name, value in step.get("env", {}).items():
-            variables[name] = re.sub(r"\$\{\{ *steps\.play\.outputs\.(\w+) *\}\}", lambda found: outputs[found[1]], value)
+            variables[name] = re.sub(r"\$\{\{ *steps\.play\.outputs\.(\w+) *\}\}", lambda found: outputs.get(found[1], ""), value)
         # Runners start bash with these options.
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],

@@ -1,4 +1,5 @@
-//! `--metrics-listen`: `GET /metrics` for Prometheus, and `GET /healthz` for whoever restarts what is ill.
+//! `--metrics-listen`: `GET /metrics` for Prometheus, `GET /livez` for whoever restarts what is dead, and `GET /healthz`
+//! for whoever asks what can work.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -38,6 +39,7 @@ impl fmt::Debug for Health {
 pub async fn serve(listener: TcpListener, page: Page, health: Health) -> std::io::Result<()> {
     let router = Router::new()
         .route("/metrics", get(metrics).with_state(page))
+        .route("/livez", get(async || "ok\n"))
         .route("/healthz", get(healthz).with_state(health));
     axum::serve(listener, router).await
 }
@@ -99,6 +101,8 @@ mod tests {
         };
         let unwell = ask("GET /healthz").await;
         assert!(unwell.starts_with("HTTP/1.1 503 ") && unwell.ends_with("no coordinator\n"), "{unwell}");
+        let alive = ask("GET /livez").await;
+        assert!(alive.starts_with("HTTP/1.1 200 ") && alive.ends_with("ok\n"), "who waits is alive: {alive}");
         worker.connected(true);
         let well = ask("GET /healthz").await;
         assert!(well.starts_with("HTTP/1.1 200 ") && well.ends_with("ok\n"), "{well}");
