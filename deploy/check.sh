@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything in deploy/ is checked: each file by its validator, the image's content by a run in it, compose.yaml and kubernetes/ by
-# starting what they say as processes, the workflow by following its commands. A checker that is missing is an error where CI is
-# set, and a loud line elsewhere.
+# Everything in deploy/ is checked: each file by its validator, the image's content by a run in it, telemetry by a collector of
+# others, compose.yaml and kubernetes/ by starting what they say as processes, the workflow by following its commands. A checker
+# that is missing is an error where CI is set, and a loud line elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 missing() {
@@ -80,6 +80,8 @@ checked() { # script
 }
 say "a run in the image's content"
 checked run_in_image
+say "spans, figures and log records at a collector"
+checked otlp
 say "compose.yaml as processes"
 if command -v prometheus >/dev/null; then checked compose; else missing "prometheus is not installed"; fi
 say "kubernetes/ as processes"

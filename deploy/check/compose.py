@@ -8,26 +8,22 @@ each has an address of its own, and 0.0.0.0 becomes that address. While the run 
 again, and a worker is drained.
 """
 
-import fcntl
 import json
-import os
 import pathlib
 import re
 import shutil
-import socket
-import struct
-import subprocess
 import sys
 import urllib.parse
 import urllib.request
 
 import yaml
 
+import collector
 import names
-from container import Container, of_image, of_machine, own, until
-from image import Image
+import stage
+from container import Container, of_image, of_machine, own
+from stage import DEPLOY, until
 
-DEPLOY = pathlib.Path(__file__).parent.parent
 # Planted as a key: it must be nowhere but in the worker's environment.
 CANARY = "sk-canary-5f2d8c61b7a94e03"
 PROMETHEUS_PORT = 9090
@@ -38,12 +34,7 @@ class Topology:
         self.place = place
         text = (DEPLOY / "compose.yaml").read_text()
         self.services = yaml.safe_load(interpolate(text, {"MODEL_KEY": CANARY}))["services"]
-        (place / "tree").mkdir()
-        image = Image(DEPLOY / "Dockerfile", binary, place / "tree")
-        etc = place / "etc"
-        etc.mkdir()
-        (etc / "resolv.conf").write_text(f"nameserver {names.ADDRESS}\n")
-        (etc / "hosts").write_text("127.0.0.1 localhost\n")
+        image, etc = stage.image(binary, place), stage.etc(place)
         self.image, self.machine, self.entrypoint = of_image(image, etc), of_machine(etc), image.entrypoint
         self.volumes: dict[str, pathlib.Path] = {}
         self.table: dict[str, list[str]] = {}
@@ -104,19 +95,15 @@ class Topology:
         container.start(self.machine)
         return container
 
-    def collector(self, agent: pathlib.Path) -> Container:
-        """Rotel, with the address of the collector's configuration. It prints what arrives and sends it nowhere."""
+    def collector(self) -> Container:
+        """Rotel, with the addresses of the collector's configuration."""
         ((configuration, _, _),) = [self.mount(volume) for volume in self.services["collector"]["volumes"]]
         receiver = yaml.safe_load(configuration.read_text())["receivers"]["otlp"]["protocols"]
-        container = self.container("collector", ["/agent"])
-        container.command = ["/agent", "start", "--exporter", "blackhole", "--debug-log-verbosity", "detailed"]
-        for way in ("grpc", "http"):
-            endpoint = receiver[way]["endpoint"].replace("0.0.0.0", container.address)
-            container.command += [f"--otlp-{way}-endpoint", endpoint]
-        for signal in ("traces", "metrics", "logs"):
-            container.command += ["--debug-log", signal]
+        container = self.container("collector", [])
+        endpoint = lambda way: receiver[way]["endpoint"].replace("0.0.0.0", container.address)
+        container.command = ["/agent", *collector.arguments(endpoint("grpc"), endpoint("http"))]
         copy = self.place / "rotel-agent"
-        shutil.copy(agent, copy)
+        shutil.copy(collector.PROGRAM, copy)
         copy.chmod(0o755)
         container.mounts, container.tmpfs = [(copy, "/agent", False)], ["/tmp"]
         container.start(self.machine)
@@ -137,21 +124,16 @@ class Topology:
 
 
 def main(binary: pathlib.Path, place: pathlib.Path) -> None:
-    loopback_up()
     topology = Topology(binary, place)
     names.serve(topology.table)
     try:
         play(topology)
-    except BaseException:
-        for log in sorted(place.glob("*.log")):
-            print(f"--- the end of {log.name}\n{log.read_text(errors='replace')[-1500:]}", file=sys.stderr)
-        raise
     finally:
         topology.stop_all()
 
 
 def play(topology: Topology) -> None:
-    collector = topology.collector(pathlib.Path(sys.prefix) / "lib" / python() / "site-packages/rotel/rotel-agent")
+    rotel = topology.collector()
     prometheus = topology.prometheus()
     for service in topology.order():
         topology.gabfest(service)
@@ -193,7 +175,7 @@ def play(topology: Topology) -> None:
                 raise SystemExit(f"{container.name} is not running any more")
 
     scraped(prometheus, len(workers), trials["planned"])
-    traced(collector)
+    traced(rotel)
     for container in [*workers, coordinator]:
         with urllib.request.urlopen(f"http://{container.address}:9464/metrics", timeout=5) as page:
             (topology.place / f"{container.name}.metrics").write_bytes(page.read())
@@ -217,10 +199,10 @@ def scraped(prometheus: Container, workers: int, planned: int) -> None:
     print(f"metrics: {series:.0f} series of {workers} workers and the coordinator")
 
 
-def traced(collector: Container) -> None:
-    spans = lambda: len(re.findall(r"Span #\d+", collector.log.read_text(errors="replace")))
-    until("spans arrive at the collector", 60, spans)
-    print(f"traces: {spans()} spans at the collector")
+def traced(rotel: Container) -> None:
+    printed = collector.Printed(rotel.log)
+    until("spans arrive at the collector", 60, printed.spans)
+    print(f"traces: {printed.spans()} spans at the collector")
 
 
 def hidden(topology: Topology) -> None:
@@ -241,16 +223,5 @@ def seconds_of(text: str) -> float:
     return float(text.removesuffix("s"))
 
 
-def python() -> str:
-    return f"python{sys.version_info.major}.{sys.version_info.minor}"
-
-
-def loopback_up() -> None:
-    """A new network has a loopback device that is down."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        flags = struct.pack("16sh", b"lo", 0x1 | 0x8 | 0x40)
-        fcntl.ioctl(control, 0x8914, flags + bytes(22))
-
-
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    stage.begin(main)

@@ -6,7 +6,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 from image import Image
 
@@ -124,15 +123,3 @@ def own(folder: pathlib.Path) -> pathlib.Path:
     if is_root():
         os.chown(folder, 65532, 65532)
     return folder
-
-
-def until(what: str, seconds: float, probe) -> object:
-    """What `probe` returns as soon as it is true."""
-    end = time.monotonic() + seconds
-    while True:
-        found = probe()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise SystemExit(f"still waiting after {seconds:.0f} s: {what}")
-        time.sleep(0.25)

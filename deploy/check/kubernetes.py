@@ -17,11 +17,10 @@ import urllib.request
 import yaml
 
 import names
-from compose import loopback_up
-from container import Container, of_image, own, until
-from image import Image
+import stage
+from container import Container, of_image, own
+from stage import DEPLOY, until
 
-DEPLOY = pathlib.Path(__file__).parent.parent
 JOB = "gabfest-nightly-29384610"
 
 
@@ -39,13 +38,8 @@ class Cluster:
         self.place = place
         rendered = subprocess.run(["kubectl", "kustomize", DEPLOY / "kubernetes"], capture_output=True, text=True, check=True)
         self.objects = {(found["kind"], found["metadata"]["name"]): found for found in yaml.safe_load_all(rendered.stdout)}
-        (place / "tree").mkdir()
-        self.image = Image(DEPLOY / "Dockerfile", binary, place / "tree")
-        etc = place / "etc"
-        etc.mkdir()
-        (etc / "resolv.conf").write_text(f"nameserver {names.ADDRESS}\n")
-        (etc / "hosts").write_text("127.0.0.1 localhost\n")
-        self.sandbox = of_image(self.image, etc)
+        self.image = stage.image(binary, place)
+        self.sandbox = of_image(self.image, stage.etc(place))
         self.addresses: dict[str, list[str]] = {}
         self.pods: list[Pod] = []
 
@@ -119,15 +113,10 @@ class Cluster:
 
 
 def main(binary: pathlib.Path, place: pathlib.Path) -> None:
-    loopback_up()
     cluster = Cluster(binary, place)
     names.serve(cluster.addresses)
     try:
         play(cluster)
-    except BaseException:
-        for log in sorted(place.glob("*.log")):
-            print(f"--- the end of {log.name}\n{log.read_text(errors='replace')[-1500:]}", file=sys.stderr)
-        raise
     finally:
         for pod in cluster.pods:
             pod.container.kill()
@@ -190,4 +179,4 @@ def serving(address: str, port: int) -> bool:
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    stage.begin(main)

@@ -14,11 +14,10 @@ import subprocess
 import sys
 import threading
 
-from compose import loopback_up
+import stage
 from container import Container, of_image, own
-from image import Image
+from stage import DEPLOY
 
-DEPLOY = pathlib.Path(__file__).parent.parent
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 HELLO = """name: Hello
 description: The agent says what it always says.
@@ -30,14 +29,8 @@ judgment: { strategy: all_pass }
 
 
 def main(binary: pathlib.Path, place: pathlib.Path) -> None:
-    loopback_up()
-    (place / "tree").mkdir()
-    image = Image(DEPLOY / "Dockerfile", binary, place / "tree")
+    image, etc = stage.image(binary, place), stage.etc(place, "agent.test")
     print(f"the image: user {image.user}, files {', '.join(image.files())}")
-    etc = place / "etc"
-    etc.mkdir()
-    (etc / "resolv.conf").write_text("")
-    (etc / "hosts").write_text("127.0.0.1 localhost agent.test\n")
     shutil.copytree(DEPLOY.parent / "scenarios", place / "scenarios")
     (place / "hello").mkdir()
     (place / "hello/hello.scenario.yaml").write_text(HELLO)
@@ -108,4 +101,4 @@ class Agent(http.server.BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    stage.begin(main)

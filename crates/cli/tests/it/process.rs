@@ -41,15 +41,9 @@ impl Place {
         Ended::from(self.gabfest(args).output().unwrap())
     }
 
-    /// Starts a role that prints its address first, and returns that address with its scheme.
+    /// Starts a role, as [`Process::serve`] does.
     pub(crate) fn serve(&self, args: &[&str]) -> (Process, String) {
-        let mut child = self.gabfest(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = lines.next().expect("a line with the address").unwrap();
-        std::thread::spawn(move || lines.for_each(drop));
-        let begin = first.find("http://").expect("an address");
-        let address = first[begin..].split([',', ' ']).next().unwrap().to_owned();
-        (Process(child), address)
+        Process::serve(&mut self.gabfest(args))
     }
 
     pub(crate) fn start(&self, args: &[&str]) -> Process {
@@ -95,6 +89,17 @@ impl From<Output> for Ended {
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
+    /// Starts a role that prints its address first, and returns that address with its scheme.
+    pub(crate) fn serve(command: &mut Command) -> (Self, String) {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().expect("a line with the address").unwrap();
+        std::thread::spawn(move || lines.for_each(drop));
+        let begin = first.find("http://").expect("an address");
+        let address = first[begin..].split([',', ' ']).next().unwrap().to_owned();
+        (Self(child), address)
+    }
+
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();

@@ -1,18 +1,26 @@
-//! A collector that takes OTLP as JSON over HTTP and keeps what it got, or one that is out of order.
+//! A collector that keeps what it got, whatever protocol it came by, or one that is out of order.
+
+mod grpc;
+mod http;
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    collections::BTreeMap,
+    net::TcpListener,
     sync::{Arc, Mutex},
 };
 
 use serde_json::Value;
 
-/// The path and the body of each message.
+use super::authority::Doorkeeper;
+
+/// As `OTEL_EXPORTER_OTLP_PROTOCOL` names them.
+pub(super) const PROTOCOLS: [&str; 3] = ["grpc", "http/protobuf", "http/json"];
+
+/// The path and the body of each message, as JSON.
 type Got = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Temper {
+pub(super) enum Temper {
     /// Takes everything.
     Takes,
     /// Takes so many messages and no more: connections break.
@@ -23,33 +31,41 @@ pub(crate) enum Temper {
     Refuses,
 }
 
-pub(crate) struct Receiver {
-    pub(crate) address: String,
+pub(super) struct Receiver {
+    pub(super) address: String,
     got: Got,
 }
 
 impl Receiver {
-    pub(crate) fn start(temper: Temper) -> Self {
+    /// Speaks HTTP. One that hangs does so for whoever comes.
+    pub(super) fn start(temper: Temper) -> Self {
+        Self::open("http", |listener, got| http::serve(listener, temper, None, got))
+    }
+
+    /// Takes everything by a protocol; behind TLS where there is a doorkeeper.
+    pub(super) fn speaking(protocol: &str, doorkeeper: Option<&Doorkeeper>) -> Self {
+        let scheme = if doorkeeper.is_some() { "https" } else { "http" };
+        Self::open(scheme, |listener, got| match protocol {
+            "grpc" => grpc::serve(listener, doorkeeper.map(Doorkeeper::of_grpc), got),
+            _ => http::serve(listener, Temper::Takes, doorkeeper.map(Doorkeeper::of_http), got),
+        })
+    }
+
+    fn open(scheme: &str, serve: impl FnOnce(TcpListener, Got)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
+        let address = format!("{scheme}://{}", listener.local_addr().unwrap());
         let got = Got::default();
-        let kept = Arc::clone(&got);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let kept = Arc::clone(&kept);
-                std::thread::spawn(move || serve(stream.unwrap(), temper, &kept));
-            }
-        });
+        serve(listener, Arc::clone(&got));
         Self { address, got }
     }
 
     /// The bytes of every message, whatever they are about.
-    pub(crate) fn bytes(&self) -> Vec<Vec<u8>> {
+    pub(super) fn bytes(&self) -> Vec<Vec<u8>> {
         self.got.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
     }
 
     /// Everything of a signal, with the resource that it came with.
-    pub(crate) fn entries(&self, path: &str, [outer, inner, entries]: [&str; 3]) -> Vec<(Value, Value)> {
+    pub(super) fn entries(&self, path: &str, [outer, inner, entries]: [&str; 3]) -> Vec<(Value, Value)> {
         let got = self.got.lock().unwrap();
         let bodies = got.iter().filter(|(to, _)| to == path).map(|(_, body)| body);
         let mut found = Vec::new();
@@ -66,69 +82,37 @@ impl Receiver {
         found
     }
 
-    pub(crate) fn spans(&self) -> Vec<Value> {
+    pub(super) fn spans(&self) -> Vec<Value> {
         let entries = self.entries("/v1/traces", ["resourceSpans", "scopeSpans", "spans"]);
         entries.into_iter().map(|(_, span)| span).collect()
     }
 
-    pub(crate) fn records(&self) -> Vec<Value> {
+    pub(super) fn records(&self) -> Vec<Value> {
         let entries = self.entries("/v1/logs", ["resourceLogs", "scopeLogs", "logRecords"]);
         entries.into_iter().map(|(_, record)| record).collect()
+    }
+
+    /// The last figures of a metric, one for each set of attributes.
+    pub(super) fn points(&self, name: &str) -> Vec<Value> {
+        let metrics = self.entries("/v1/metrics", ["resourceMetrics", "scopeMetrics", "metrics"]);
+        let mut last = BTreeMap::new();
+        for (_, metric) in metrics.iter().filter(|(_, metric)| metric["name"] == name) {
+            let data = ["sum", "gauge", "histogram"].into_iter().find_map(|kind| metric.get(kind));
+            for point in data.expect("a kind of metric")["dataPoints"].as_array().unwrap() {
+                let mut attributes: Vec<String> =
+                    point["attributes"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+                attributes.sort();
+                last.insert(attributes, point.clone());
+            }
+        }
+        last.into_values().collect()
     }
 }
 
 /// The value of an attribute as text.
-pub(crate) fn attribute(of: &Value, key: &str) -> Option<String> {
+pub(super) fn attribute(of: &Value, key: &str) -> Option<String> {
     let attributes = of["attributes"].as_array()?;
     let value = &attributes.iter().find(|one| one["key"] == key)?["value"];
     let value = value.as_object()?.values().next()?;
     Some(value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned))
-}
-
-fn serve(stream: TcpStream, temper: Temper, kept: &Mutex<Vec<(String, Vec<u8>)>>) {
-    let mut writer = stream.try_clone().unwrap();
-    let mut reader = BufReader::new(stream);
-    while let Some((path, body)) = message(&mut reader) {
-        let count = {
-            let mut kept = kept.lock().unwrap();
-            kept.push((path, body));
-            kept.len()
-        };
-        let answer = match temper {
-            Temper::Takes => "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{}",
-            Temper::Refuses => "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
-            Temper::Dies(most) if count <= most => {
-                "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{}"
-            }
-            Temper::Dies(_) => return,
-            Temper::Hangs => loop {
-                std::thread::park();
-            },
-        };
-        if writer.write_all(answer.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// One request with a length.
-fn message(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let header = header.trim().to_ascii_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(text) = header.strip_prefix("content-length:") {
-            length = text.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((path, body))
 }

@@ -1,0 +1,44 @@
+//! A collector that is dead, dying, hanging or refusing changes no verdict and slows no run.
+
+use std::time::Duration;
+
+use super::{
+    playing::{SOME, command, ended, told},
+    receiver::{Receiver, Temper},
+};
+use crate::process::Place;
+
+#[test]
+fn a_bad_collector_changes_no_verdict_and_costs_one_warning() {
+    let place = Place::new();
+    let plain = ended(&mut command(&place, SOME, "plain"));
+    assert!(!plain.stderr.contains("telemetry"), "{}", plain.stderr);
+    let expected = place.view("plain");
+    for (name, temper) in [
+        ("dead", None),
+        ("dying", Some(Temper::Dies(2))),
+        ("hanging", Some(Temper::Hangs)),
+        ("refusing", Some(Temper::Refuses)),
+    ] {
+        let receiver = temper.map(Receiver::start);
+        let address = receiver.as_ref().map_or("http://127.0.0.1:9", |receiver| &receiver.address);
+        let mut command = command(&place, SOME, name);
+        told(&mut command, address, "http/json");
+        let ended = ended(command.env("OTEL_BSP_SCHEDULE_DELAY", "100").env("OTEL_EXPORTER_OTLP_TIMEOUT", "500"));
+        assert_eq!(ended.code, plain.code, "{name}: {}", ended.stderr);
+        assert_eq!(place.view(name), expected, "{name}");
+        assert_eq!(ended.stderr.matches("telemetry cannot be exported").count(), 1, "{name}: {}", ended.stderr);
+        let lines = plain.stderr.lines().count() + 1;
+        assert_eq!(ended.stderr.lines().count(), lines, "{name}: nothing but that: {}", ended.stderr);
+        // As much again as usual for a machine that is busy; a try that somebody waited for would take longer.
+        let (took, usual) = (lasted(&place, name), lasted(&place, "plain"));
+        assert!(took < usual * 2 + Duration::from_secs(1), "{name}: {took:?} against {usual:?}");
+    }
+}
+
+/// From the run's start to its end, without that of the process.
+fn lasted(place: &Place, out: &str) -> Duration {
+    let run = &place.json(&format!("{out}/report.json"))["run"];
+    let at = |key: &str| chrono::DateTime::parse_from_rfc3339(run[key].as_str().unwrap()).unwrap();
+    (at("ended_at") - at("started_at")).to_std().unwrap()
+}

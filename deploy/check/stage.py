@@ -1,0 +1,76 @@
+"""What checks stand on: a network that is up, the image's files, the logs of a check that fails, and patience."""
+
+import contextlib
+import fcntl
+import pathlib
+import socket
+import struct
+import sys
+import time
+
+import names
+from image import Image
+
+DEPLOY = pathlib.Path(__file__).parent.parent
+
+
+def loopback_up() -> None:
+    """A new network has a loopback device that is down."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        flags = struct.pack("16sh", b"lo", 0x1 | 0x8 | 0x40)
+        fcntl.ioctl(control, 0x8914, flags + bytes(22))
+
+
+def image(binary: pathlib.Path, place: pathlib.Path) -> Image:
+    """The image's files, below the check's place."""
+    (place / "tree").mkdir()
+    return Image(DEPLOY / "Dockerfile", binary, place / "tree")
+
+
+def etc(place: pathlib.Path, *hosts: str) -> pathlib.Path:
+    """What an engine writes into containers. Names beside `hosts` are those of the check's own name server."""
+    folder = place / "etc"
+    folder.mkdir()
+    (folder / "resolv.conf").write_text(f"nameserver {names.ADDRESS}\n")
+    (folder / "hosts").write_text(f"127.0.0.1 {' '.join(['localhost', *hosts])}\n")
+    return folder
+
+
+@contextlib.contextmanager
+def logs_told(place: pathlib.Path):
+    """Shows how each log ends, where the check fails."""
+    try:
+        yield
+    except BaseException:
+        for log in sorted(place.glob("*.log")):
+            print(f"--- the end of {log.name}\n{log.read_text(errors='replace')[-1500:]}", file=sys.stderr)
+        raise
+
+
+def until(what: str, seconds: float, probe) -> object:
+    """What `probe` returns as soon as it is true."""
+    end = time.monotonic() + seconds
+    while True:
+        found = probe()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise SystemExit(f"still waiting after {seconds:.0f} s: {what}")
+        time.sleep(0.25)
+
+
+def listens(address: str) -> bool:
+    host, port = address.split(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=3).close()
+    except OSError:
+        return False
+    return True
+
+
+def begin(check) -> None:
+    """Runs a check with the binary and the place of its command line, in a network of its own."""
+    loopback_up()
+    binary, place = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    with logs_told(place):
+        check(binary, place)
