@@ -1,8 +1,8 @@
 //! Tools for agents that call them by themselves: the scenario's mocks, by HTTP and by the Model Context Protocol.
 //!
-//! One [`listener`] serves all trials of a worker; it is opened when the first trial needs it. A trial takes a
-//! [`Seat`] with a path of its own, behind which stands its [`desk`]: what answers its calls and keeps
-//! them in a [`journal`]. [`http`] and [`mcp`] are the two ways to it. [`place`] says where all this is.
+//! One [`listener`] serves all trials of a worker. A trial takes a [`Seat`] with a path of its own, behind which stands
+//! its [`desk`]: what answers its calls and keeps them in a [`journal`]. [`http`] and [`mcp`] are the two ways to it.
+//! [`place`] says where all this is.
 
 mod desk;
 mod http;

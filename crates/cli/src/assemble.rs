@@ -129,6 +129,16 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
     Ok(ToolServer::new(place))
 }
 
+/// Listens for calls of tools before anything is played, if somebody said where: an address that cannot be had is told
+/// at once, not by the first conversation that needs it.
+pub(crate) async fn open_tool_server(resources: &Resources) -> anyhow::Result<()> {
+    resources.tool_server.open_if_named().await.map_err(|error| {
+        usage(anyhow!(
+            "failed to {error}\nhint: name another address with --tools-listen or as `tool_server.listen` in the settings; port 0 takes a free one"
+        ))
+    })
+}
+
 /// That conversations can begin with all agents that a plan names: under test, or as the tester of a battery.
 pub(crate) fn ready(plan: &Plan, resources: &Resources) -> anyhow::Result<()> {
     let testers = plan.groups.iter().filter(|group| group.format == Format::Battery);

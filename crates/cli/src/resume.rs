@@ -40,6 +40,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         assemble::ready(&plan, &resources)?;
+        assemble::open_tool_server(&resources).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
         let reply = ask(embedded.client(), &run).await?;
         say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));

@@ -35,6 +35,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         assemble::ready(&plan, &resources)?;
+        assemble::open_tool_server(&resources).await?;
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
         play(plan, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await

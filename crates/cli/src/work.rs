@@ -21,6 +21,7 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     observed.serve(observed.health_of_worker())?;
     let resources = assemble::resources(&read, &args.agents, &args.capacity, Some(&observed)).await?;
     judges::announce_worker(&resources.models)?;
+    assemble::open_tool_server(&resources).await?;
     let timing = Timing {
         patience: Duration::from_secs(args.patience),
         grace: Duration::from_secs(args.grace),

@@ -1,4 +1,4 @@
-//! The one listener of a worker, opened when a trial first needs it.
+//! The one listener of a worker: opened before it plays where somebody said the address, else when a trial first needs it.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -48,11 +48,26 @@ impl ToolServer {
         Self(Arc::new(Inner { place, opened: OnceCell::new() }))
     }
 
+    /// Listens from now on if the place names an address; a free port is taken only when a trial needs it.
+    ///
+    /// # Errors
+    /// The address cannot be had: somebody else listens there, or it is none of this machine.
+    pub async fn open_if_named(&self) -> Result<(), Error> {
+        if self.0.place.is_named() {
+            self.opened().await?;
+        }
+        Ok(())
+    }
+
     /// Serves these tools under a path of their own, until the seat is dropped.
     pub(crate) async fn seat(&self, tools: Arc<Tools>) -> Result<Seat, Error> {
-        let opened = self.0.opened.get_or_try_init(|| open(&self.0.place)).await?;
+        let opened = self.opened().await?;
         let token = token::new().map_err(Error::Randomness)?;
         Ok(opened.desks.take(token, Desk::new(tools), opened.base.clone()))
+    }
+
+    async fn opened(&self) -> Result<&Opened, Error> {
+        self.0.opened.get_or_try_init(|| open(&self.0.place)).await
     }
 
     #[cfg(test)]

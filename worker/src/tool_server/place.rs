@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Of the address that agents are told: it travels in headers, with a path after it.
 const LONGEST_URL: usize = 256;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    listen: SocketAddr,
+    /// A free port of this machine alone where nobody said one.
+    listen: Option<SocketAddr>,
     /// Without a slash at its end.
     url: Option<String>,
 }
@@ -31,16 +32,20 @@ impl Place {
     /// # Errors
     /// Agents could not be told where it is.
     pub fn new(listen: Option<SocketAddr>, url: Option<&str>) -> Result<Self, Error> {
-        let listen = listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
         let url = url.map(readable).transpose()?;
-        if url.is_none() && listen.ip().is_unspecified() {
-            return Err(Error::Anywhere(listen));
+        match listen {
+            Some(listen) if url.is_none() && listen.ip().is_unspecified() => Err(Error::Anywhere(listen)),
+            _ => Ok(Self { listen, url }),
         }
-        Ok(Self { listen, url })
+    }
+
+    /// Whether somebody said where to listen.
+    pub(super) fn is_named(&self) -> bool {
+        self.listen.is_some()
     }
 
     pub(super) fn listen(&self) -> SocketAddr {
-        self.listen
+        self.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0))
     }
 
     /// What agents put before a path.
@@ -57,12 +62,6 @@ impl Place {
         let told = self.url.as_deref().and_then(|url| llm::http::address(url).ok());
         hosts.extend(told.and_then(|url| url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned())));
         hosts
-    }
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        Self { listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), url: None }
     }
 }
 

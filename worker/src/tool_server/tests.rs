@@ -335,6 +335,19 @@ async fn a_delay_passes_before_the_answer() {
 async fn an_address_that_is_taken_is_said() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = Place::new(taken.local_addr().ok(), None).unwrap();
-    let error = ToolServer::new(place).seat(tools()).await.expect_err("it is taken").to_string();
-    assert!(error.starts_with("listen on 127.0.0.1:") && error.contains("in use"), "{error}");
+    let server = ToolServer::new(place);
+    let early = server.open_if_named().await.expect_err("it is taken").to_string();
+    let late = server.seat(tools()).await.expect_err("it is taken").to_string();
+    assert!(early.starts_with("listen on 127.0.0.1:") && early.contains("in use"), "{early}");
+    assert_eq!(late, early);
+    drop(taken);
+    server.open_if_named().await.expect("it is free now");
+    assert_eq!(server.seats(), Some(0));
+}
+
+#[tokio::test]
+async fn a_free_port_is_taken_only_when_it_is_needed() {
+    let server = ToolServer::new(Place::new(None, Some("http://tools.example:7500")).unwrap());
+    server.open_if_named().await.unwrap();
+    assert_eq!(server.seats(), None);
 }

@@ -138,8 +138,6 @@ fn live_runs_have_no_mocks() {
 
 #[test]
 fn where_tools_are_served_can_be_said() {
-    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
-    let taken = holder.local_addr().unwrap();
     // A free port, which somebody else could take first; nobody does.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://localhost:{}", free.port());
@@ -156,10 +154,33 @@ fn where_tools_are_served_can_be_said() {
     assert!(anywhere.stderr.contains("hint: --tools-url"), "{}", anywhere.stderr);
     let strange = run(&["--tools-url", "ftp://here"]);
     assert!(strange.code == 2 && strange.stderr.contains("http"), "{}", strange.stderr);
+}
+
+#[test]
+fn an_address_that_is_taken_is_told_before_anything_is_played() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = holder.local_addr().unwrap().to_string();
+    let place = place(ORDERS);
+    let played = place.run(&["run", "orders.scenario.yaml", "--agent", "shop", "--out", "played"]);
+    assert_eq!(played.code, 0, "{}{}", played.stdout, played.stderr);
     let settings = std::fs::read_to_string(place.path().join("gabfest.yaml")).unwrap();
-    place.write("gabfest.yaml", &format!("{settings}tool_server: {{ listen: '{taken}' }}\n"));
-    let ended = run(&[]);
-    let trial = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
-    assert_ne!(ended.code, 0);
-    assert!(trial.contains("misconfigured") && trial.contains("cannot listen on"), "{trial}");
+    place.write("taken.yaml", &format!("{settings}tool_server: {{ listen: '{taken}' }}\n"));
+    let rows: [&[&str]; 4] = [
+        &["run", "orders.scenario.yaml", "--agent", "shop", "--out", "out", "--tools-listen", &taken],
+        &["run", "orders.scenario.yaml", "--agent", "shop", "--out", "out", "--config", "taken.yaml"],
+        &["resume", "played", "--tools-listen", &taken],
+        &["worker", "--coordinator", "http://127.0.0.1:1", "--tools-listen", &taken],
+    ];
+    for args in rows {
+        let ended = place.run(args);
+        assert_eq!(ended.code, 2, "{args:?} {}{}", ended.stdout, ended.stderr);
+        for says in [&format!("failed to listen on {taken} for calls of tools"), "in use", "hint: name another address"]
+        {
+            assert!(ended.stderr.contains(says), "{args:?} {}", ended.stderr);
+        }
+    }
+    assert!(!place.path().join("out").exists(), "nothing was played");
+    // Here nobody calls a tool.
+    let checked = place.run(&["run", "orders.scenario.yaml", "--agent", "shop", "--dry-run", "--tools-listen", &taken]);
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
 }
