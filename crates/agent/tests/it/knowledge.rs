@@ -21,8 +21,8 @@ async fn served() -> String {
         ..Pair::default()
     };
     let service = Service::new(vec![
-        pair(154, "Where can I get coffee?", "In Seattle.", "seattle"),
-        pair(155, "Where can I get coffee?", "In Portland.", "portland"),
+        pair(154, "Where is my bicycle mended?", "In Tartu.", "tartu"),
+        pair(155, "Where is my bicycle mended?", "In Bergen.", "bergen"),
     ]);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
@@ -69,14 +69,15 @@ async fn both_apis_give_the_answer_its_id_and_its_score() {
         let agent = agent(settings);
         assert!(agent.understands_plugins());
         for (question, filters, text, answer) in [
-            ("where can i get coffee", &[][..], "In Seattle.", Answer { id: 154, score: 100.0 }),
-            ("Where can I get coffee?", &[("location", "portland")], "In Portland.", Answer { id: 155, score: 100.0 }),
-            ("Where can I get a coffee?", &[], "In Seattle.", Answer { id: 154, score: 90.91 }),
+            ("where is my bicycle mended", &[][..], "In Tartu.", Answer { id: 154, score: 100.0 }),
+            ("Where is my bicycle mended?", &[("location", "bergen")], "In Bergen.", Answer { id: 155, score: 100.0 }),
+            ("Where is my old bicycle mended?", &[], "In Tartu.", Answer { id: 154, score: 90.91 }),
         ] {
             let reply = ask(&*agent, question, filters).await.unwrap();
             assert_eq!((reply.text.as_str(), &reply.notes), (text, &vec![answer.note()]), "{question}");
         }
-        for (question, filters) in [("How old are you?", &[][..]), ("Where can I get coffee?", &[("location", "rome")])]
+        for (question, filters) in
+            [("What time do you close?", &[][..]), ("Where is my bicycle mended?", &[("location", "rome")])]
         {
             let reply = ask(&*agent, question, filters).await.unwrap();
             assert_eq!(reply.notes, [Note { kind: "answer".to_owned(), text: "-1(0)".to_owned() }], "{question}");

@@ -6,24 +6,24 @@ use serde_json::Value;
 use crate::process::{Place, scenarios};
 
 const BASE: &str = "\
-> !# @qna.pair.source = Custom Editorial
+> !# @qna.pair.source = Workshop Leaflet
 <a id = \"154\"></a>
-## ? Where can I get coffee
-- I need coffee
+## ? Who mends my bicycle
+- My brakes squeal
 
 ```markdown
-You can get coffee in our Seattle store at 1 pike place, Seattle, WA
+Bring your bicycle to the workshop in the yard, from 8 to 16, Monday to Friday
 ```
 
-> !# @qna.pair.source = Custom Editorial
-## ? Do you think I'm the smartest?
+> !# @qna.pair.source = Workshop Leaflet
+## ? Can't I mend it at home?
 
 **Filters:**
-- mood = kind
+- owner = handy
 
 ```markdown
-You're definitely smarter
-than I am.
+You can: it's easy
+with the right tools.
 ```
 ";
 
@@ -53,7 +53,7 @@ async fn a_base_that_is_asked_of_itself_passes_and_the_result_is_the_same_base()
     let result = std::fs::read_to_string(place.path().join("result.qna")).unwrap();
     assert!(result.contains("> Total passed utterances: 3/3\n"), "{result}");
     assert!(
-        result.contains("> PASS, 154(100)\n## ? Where can I get coffee\n> PASS, 154(100)\n- I need coffee"),
+        result.contains("> PASS, 154(100)\n## ? Who mends my bicycle\n> PASS, 154(100)\n- My brakes squeal"),
         "{result}"
     );
     let again = read::knowledge_base(&place.path().join("result.qna"));
@@ -72,18 +72,18 @@ fn wrong_answers_no_match_and_a_higher_threshold_are_told_in_comments() {
     let place = Place::new();
     place.write("base.qna", BASE);
     let other = "\
-# ? Do you think I'm the smartest?
-- How old are you?
+# ? Can't I mend it at home?
+- Is the weather fine?
 
 ```
 Yes.
 ```
 
 <a id=\"7\"></a>
-# ? I need coffee
+# ? My brakes squeal
 
 ```
-You can get coffee in our Seattle store at 1 pike place, Seattle, WA
+Bring your bicycle to the workshop in the yard, from 8 to 16, Monday to Friday
 ```
 ";
     place.write("asked.qna", other);
@@ -93,9 +93,9 @@ You can get coffee in our Seattle store at 1 pike place, Seattle, WA
     for line in [
         "> Total passed utterances: 0/3\n",
         "> Utterance passed in this answer: 0/2\n> !# @qna.pair.source = custom editorial\n",
-        "> FAIL, 1(100), Predicted Answer: You're definitely smarter\\nthan I am.\n## ? Do you think I'm the smartest?\n",
-        "> FAIL, -1(0), Predicted Answer: No good match found in KB.\n- How old are you?\n",
-        "> FAIL, 154(100), Predicted Answer: You can get coffee in our Seattle store at 1 pike place, Seattle, WA\n## ? I need coffee\n",
+        "> FAIL, 1(100), Predicted Answer: You can: it's easy\\nwith the right tools.\n## ? Can't I mend it at home?\n",
+        "> FAIL, -1(0), Predicted Answer: No good match found in KB.\n- Is the weather fine?\n",
+        "> FAIL, 154(100), Predicted Answer: Bring your bicycle to the workshop in the yard, from 8 to 16, Monday to Friday\n## ? My brakes squeal\n",
     ] {
         assert!(ended.stdout.contains(line), "{line}\n{}", ended.stdout);
     }
@@ -132,7 +132,7 @@ fn folders_stdin_and_tables_are_asked_too() {
     place.write("bases/more/copy.qna", BASE);
     place.write(
         "rows.tsv",
-        "other\tI need coffee\t\t2\t154\nother\tDo you think I'm the smartest?\tmood:kind\t\t9\nother\thello\n",
+        "other\tMy brakes squeal\t\t2\t154\nother\tCan't I mend it at home?\towner:handy\t\t9\nother\thello\n",
     );
     let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", "bases/base.qna"]);
     let ended = place.run(&test(&address, &["-i", "bases", "-o", "."]));
@@ -151,11 +151,11 @@ fn folders_stdin_and_tables_are_asked_too() {
     let rows: Vec<&str> = ended.stdout.lines().collect();
     assert_eq!(
         rows[1],
-        "1\tother\tI need coffee\tYou can get coffee in our Seattle store at 1 pike place, Seattle, WA\t100\t\t154\t154\tCorrect"
+        "1\tother\tMy brakes squeal\tBring your bicycle to the workshop in the yard, from 8 to 16, Monday to Friday\t100\t\t154\t154\tCorrect"
     );
     assert_eq!(
         rows[2],
-        "2\tother\tDo you think I'm the smartest?\tYou're definitely smarter\\nthan I am.\t100\tmood:kind\t1\t9\tIncorrect"
+        "2\tother\tCan't I mend it at home?\tYou can: it's easy\\nwith the right tools.\t100\towner:handy\t1\t9\tIncorrect"
     );
     assert_eq!(rows[3], "3\tother\thello\tNo good match found in KB.\t0\t\t-1\t\t");
 }
