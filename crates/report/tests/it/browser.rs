@@ -48,6 +48,8 @@ fn from_the_failing_verdict_to_the_failing_turn() {
     tab.look("dark", 390, 800);
     tab.load(&page);
     assert!(tab.truth("document.documentElement.scrollWidth <= innerWidth"), "a narrow page does not scroll sideways");
+    let in_sight = "[...document.querySelectorAll('.requirements')].every(table => table.scrollWidth <= table.parentElement.clientWidth)";
+    assert!(tab.truth(in_sight), "all figures of a battery are in sight on a narrow page");
     tab.assert_quiet();
 
     let mut without_script = chromium.open(&page, false);
