@@ -7,9 +7,9 @@ export RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links"
 step() { echo "== $*"; "$@"; }
 # Tests that skip say so, but what a passing test prints is not shown.
 without() {
-  for name in GABFEST_CASES GABFEST_MODELS; do
-    [ -n "${!name:-}" ] || echo "!! $name IS NOT SET: the tests that need it are SKIPPED (CONTRIBUTING.md says what it names)" >&2
-  done
+  [ -n "${GABFEST_CASES:-}" ] || echo "!! GABFEST_CASES IS NOT SET: the tests that need it are SKIPPED (CONTRIBUTING.md says what it names)" >&2
+  [ -e "${GABFEST_MODELS:-}/all-MiniLM-L6-v2/model.safetensors" ] ||
+    echo "!! GABFEST_MODELS HAS NO all-MiniLM-L6-v2: the tests with a real model are SKIPPED (gabfest models fetch)" >&2
 }
 without
 trap without EXIT
@@ -19,7 +19,7 @@ step cargo build --workspace --quiet
 step cargo nextest run --workspace --no-fail-fast
 # Models in gabfest itself are behind a feature, so that they are built here and nowhere else.
 step cargo clippy -p gabfest-embed -p gabfest --features candle --all-targets --quiet -- -D warnings
-step cargo nextest run -p gabfest-embed --features candle
+step cargo nextest run -p gabfest-embed -p gabfest --features candle -E 'package(gabfest-embed) + test(/^weights::/)'
 # Alone it is built as its users build it, without databases; its examples are tests.
 step cargo test --doc --quiet -p gabfest-expect
 # The maps in lib.rs name private rooms, to which the pages cannot link.

@@ -130,9 +130,12 @@ mod local {
             };
             let source = fetch::Source::of(known, hub).map_err(usage)?;
             tracing::warn!(model = name, folder = %shelf.folder().display(), "downloading a model, once");
-            embed::fetch(&shelf, name, &source, None)
-                .await
-                .with_context(|| format!("failed to fetch the model {name:?}, which scores.{} needs", measure.name))?;
+            embed::fetch(&shelf, name, &source, None).await.map_err(|error| {
+                anyhow!(
+                    "failed to fetch the model {name:?}, which scores.{} needs: {error}\nhint: where the hub cannot be reached, `gabfest models fetch {name} --from PATH` takes it from a folder or an archive",
+                    measure.name
+                )
+            })?;
         }
         read(&shelf, measure, name).await
     }

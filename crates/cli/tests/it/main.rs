@@ -20,3 +20,5 @@ mod skunit_log;
 mod telemetry;
 mod tools;
 mod validate;
+#[cfg(feature = "candle")]
+mod weights;
