@@ -202,3 +202,33 @@ fn a_worker_without_the_key_sends_back_what_it_cannot_judge() {
     let said = worker.stderr();
     assert!(said.contains("warning: endpoint \"paid\" has no key") && said.contains("SKIPPED"), "{said}");
 }
+
+const CONTROL: &str = "
+# SCENARIO a control
+```gabfest
+expect: fail
+```
+## [USER]
+What can you recommend?
+## [AGENT]
+The lasagne is good today.
+### CHECK SemanticCondition
+It recommends a swim in the lake.
+";
+
+/// docs/mock-model.md says that the mock judge reads no condition, and how it is told what to say.
+#[test]
+fn the_mock_judge_says_yes_unless_it_is_told_otherwise() {
+    let page = include_str!("../../../../docs/mock-model.md");
+    let settings = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let place = Place::new();
+    place.write("control.skunit.md", CONTROL);
+    let run = |config: &str| place.run(&["run", "control.skunit.md", "--config", config, "--out", "out", "--quiet"]);
+    place.write("plain.yaml", "{}\n");
+    let plain = run("plain.yaml");
+    assert_eq!(plain.code, 1, "the condition does not hold, and the mock says that it does\n{}", plain.stderr);
+    std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    place.write("told.yaml", settings);
+    let told = run("told.yaml");
+    assert_eq!(told.code, 0, "{}{}", told.stdout, told.stderr);
+}
