@@ -71,6 +71,8 @@ fn call_to_wire(call: Call) -> v1::Call {
         lost_tries: call.lost_tries,
         error: call.error,
         error_kind: call.error_kind.map(|kind| names::error_kind::word(kind).to_owned()),
+        retried_micros: call.retried_micros,
+        of_trial: call.of_trial,
     }
 }
 
@@ -91,6 +93,8 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
         lost_tries: call.lost_tries,
         error: call.error,
         error_kind: call.error_kind.as_deref().map(names::error_kind::read).transpose()?,
+        retried_micros: call.retried_micros,
+        of_trial: call.of_trial,
     })
 }
 
@@ -113,7 +117,8 @@ mod tests {
                     role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,
                     connect_micros: ttft, ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
                     tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, lost_tries: step,
-                    error_kind: error.is_some().then_some(ErrorKind::Throttled), error,
+                    error_kind: error.is_some().then_some(ErrorKind::Throttled), of_trial: error.is_some(), error,
+                    retried_micros: micros,
                 }],
                 notes: vec![Note { kind: "k".into(), text: "t".into() }],
             }

@@ -43,7 +43,7 @@ pub(crate) async fn examine(stage: &mut Stage, step: u32, battery: &Battery) -> 
     let conversation = Conversation { battery, examination: &examination, turns: &stage.turns[first_turn..], step };
     let judgments = battery::examine(conversation, &stage.bench).await;
     stage.judgments.extend(judgments);
-    stage.settle();
+    stage.settle_trial();
     Ok(())
 }
 
@@ -126,7 +126,7 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
         role: Role::UserSim.name().to_owned(),
         turn: number,
         idempotency_key: format!("{}/user_sim/{number}", stage.bench.template.idempotency_key),
-        trace: Some(stage.trace_of_turn(number)),
+        trace: Some(stage.trace_of_trial()),
         ..stage.bench.template.clone()
     };
     let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);
@@ -140,11 +140,12 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
         Failure::new(kind, format!("the tester {name:?} failed: {error}")).in_turn(number)
     };
     let mut session = tester.open(start).await.map_err(failed)?;
+    let came = Instant::now();
     let waited = stage.gate().pass().await;
     let asked = Instant::now();
-    let trace = Some(stage.trace_of_turn(number));
+    let trace = Some(stage.trace_of_trial());
     let answer = session.say(Exchange { messages: &prompt, turn: number, timeout, trace, cue: None }).await;
-    let started_micros = stage.log().micros_since_start(asked);
+    let started_micros = stage.log().micros_since_start(came);
     let (call, line) = match answer {
         Ok(reply) => {
             let waited = waited + reply.timing.wait;

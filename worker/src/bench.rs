@@ -58,9 +58,12 @@ impl evaluate::Bench for Bench {
 
     fn context(&self, scope: Scope) -> (llm::Context, u64) {
         let call = self.questions.fetch_add(1, Ordering::Relaxed);
-        let turn = match scope {
-            Scope::Turn { turn, .. } => turn,
-            Scope::Conversation { .. } | Scope::Step { .. } => self.turn.load(Ordering::Relaxed),
+        let trace = self.head.trace;
+        let (turn, span) = match scope {
+            Scope::Turn { turn, .. } => (turn, ids::turn_span(trace, turn)),
+            Scope::Conversation { .. } | Scope::Step { .. } => {
+                (self.turn.load(Ordering::Relaxed), ids::trial_span(trace))
+            }
         };
         let idempotency_key = format!("{}/judge/{call}", self.template.idempotency_key);
         let context = llm::Context {
@@ -68,7 +71,7 @@ impl evaluate::Bench for Bench {
             turn,
             call,
             idempotency_key,
-            trace: Some(trace_of(self.head, ids::turn_span(self.head.trace, turn))),
+            trace: Some(trace_of(self.head, span)),
             ..self.template.clone()
         };
         (context, seed_of(&[&self.seed.to_le_bytes(), b"judge", &call.to_le_bytes()]))

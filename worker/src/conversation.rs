@@ -135,7 +135,7 @@ pub(crate) async fn next_line(
         role: Role::UserSim.name().to_owned(),
         turn: number,
         idempotency_key: format!("{}/user_sim/{number}", stage.bench.template.idempotency_key),
-        trace: Some(stage.trace_of_turn(number)),
+        trace: Some(stage.trace_of_trial()),
         ..stage.bench.template.clone()
     };
     let seed = seed_of(&[&stage.ticket.trial.seed.to_le_bytes(), b"user_sim", &number.to_le_bytes()]);
@@ -143,7 +143,8 @@ pub(crate) async fn next_line(
     let line = match answer {
         Ok(line) => line,
         Err(failure) => {
-            stage.settle();
+            // The turn that it asked for never comes.
+            stage.settle_trial();
             return Err(failure.in_turn(number));
         }
     };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use proto::v1;
-use record::{Trial, Turn, call::Spend};
+use record::{Call, Trial, Turn, call::Spend};
 use scenario::RunId;
 use tokio::sync::Notify;
 
@@ -94,6 +94,19 @@ impl Outbox {
             // While there is no stream much can come together, and a message has a bound.
             state.close(&attempt.run);
         }
+        drop(state);
+        self.something.notify_one();
+    }
+
+    /// Calls were made that are in no turn: there was none yet.
+    pub(crate) fn spent(&self, run: &RunId, mut calls: Vec<Call>) {
+        if calls.is_empty() {
+            return;
+        }
+        calls.iter_mut().for_each(redact::call);
+        let mut state = self.lock();
+        let pending = state.pending.entry(run.clone()).or_default();
+        calls.iter().for_each(|call| pending.spend.add_call(call));
         drop(state);
         self.something.notify_one();
     }

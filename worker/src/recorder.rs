@@ -107,6 +107,7 @@ impl llm::Model for Recorded {
     }
 
     async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+        let came = Instant::now();
         let held = self.gate.pass().await;
         let began = Instant::now();
         let answer = match self.log.left() {
@@ -116,7 +117,7 @@ impl llm::Model for Recorded {
             }
             None => self.model.ask(request).await,
         };
-        let started_micros = self.log.micros_since_start(began);
+        let started_micros = self.log.micros_since_start(came);
         self.log.push(match &answer {
             Ok(reply) => Call {
                 role: self.role,
@@ -128,12 +129,14 @@ impl llm::Model for Recorded {
                 ttft_micros: reply.timing.first_token.map(micros),
                 inter_token_micros: reply.timing.inter_token.map(micros),
                 total_micros: micros(reply.timing.total),
+                retried_micros: micros(reply.timing.retried),
                 tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
                 cost: reply.cost_nanos.map(Usd),
                 tries: reply.tries,
                 lost_tries: reply.lost_tries,
                 error: None,
                 error_kind: None,
+                of_trial: false,
             },
             Err(error) => {
                 let cost = (!error.may_have_been_charged()).then_some(Usd(0));
@@ -171,12 +174,14 @@ pub(crate) fn failed_call(
         ttft_micros: None,
         inter_token_micros: None,
         total_micros: micros(took),
+        retried_micros: 0,
         tokens: Tokens::default(),
         cost: None,
         tries: 1,
         lost_tries: 0,
         error: Some(error.to_string()),
         error_kind: Some(kind),
+        of_trial: false,
     }
 }
 

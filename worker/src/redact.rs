@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use record::{Failure, Trial, Turn};
+use record::{Call, Failure, Trial, Turn};
 
 pub(crate) fn turn(turn: &mut Turn) {
     text(&mut turn.user);
@@ -14,11 +14,13 @@ pub(crate) fn turn(turn: &mut Turn) {
         call.result.iter_mut().for_each(text);
     }
     turn.actions.iter_mut().for_each(text);
-    for call in &mut turn.calls {
-        text(&mut call.model);
-        call.error.iter_mut().for_each(text);
-    }
+    turn.calls.iter_mut().for_each(call);
     turn.notes.iter_mut().for_each(|note| text(&mut note.text));
+}
+
+pub(crate) fn call(call: &mut Call) {
+    text(&mut call.model);
+    call.error.iter_mut().for_each(text);
 }
 
 pub(crate) fn trial(trial: &mut Trial) {

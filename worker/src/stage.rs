@@ -49,6 +49,8 @@ pub(crate) struct Stage {
     /// Where its turns and its end are counted.
     pub(crate) place: Place,
     pub(crate) turns: Vec<Turn>,
+    /// What was asked before there was a turn, where none ever came.
+    turnless: Vec<Call>,
     pub(crate) judgments: Vec<Judgment>,
     pub(crate) latencies: Vec<TurnLatency>,
     /// Turns in which the agent was asked and gave no answer.
@@ -107,6 +109,7 @@ impl Stage {
             head,
             place,
             turns: Vec::new(),
+            turnless: Vec::new(),
             judgments: Vec::new(),
             latencies: Vec::new(),
             unanswered: 0,
@@ -138,6 +141,7 @@ impl Stage {
         if self.session.is_none() {
             self.open(&*agent).await?;
         }
+        let came = Instant::now();
         let mut waited = self.gate.pass().await;
         // What the agent calls from now on belongs to this turn.
         self.toolbox.catch_up(self.turns.last_mut());
@@ -147,7 +151,7 @@ impl Stage {
         let asked = Instant::now();
         let trace = Some(trace_of(self.head, ids::agent_span(self.head.trace, number)));
         let answer = session.say(Exchange { messages, turn: number, timeout, trace, cue }).await;
-        let started_micros = self.log.micros_since_start(asked);
+        let started_micros = self.log.micros_since_start(came);
         let mut turn = Turn {
             number,
             step,
@@ -211,11 +215,14 @@ impl Stage {
     /// Gives what was asked since the last turn to that turn.
     pub(crate) fn settle(&mut self) {
         let calls = self.log.take();
-        self.toolbox.catch_up(self.turns.last_mut());
-        if let Some(turn) = self.turns.last_mut() {
-            turn.calls.extend(calls);
-            turn.notes.append(&mut self.notes);
-        }
+        self.keep(calls);
+    }
+
+    /// Gives what was asked since the last turn to the trial: it was not for that turn, or there was none.
+    pub(crate) fn settle_trial(&mut self) {
+        let mut calls = self.log.take();
+        calls.iter_mut().for_each(|call| call.of_trial = true);
+        self.keep(calls);
     }
 
     /// Sends every turn that the coordinator does not have.
@@ -230,6 +237,22 @@ impl Stage {
         self.emitted = self.turns.len();
     }
 
+    /// Calls stand with the last turn. Where there is none yet, they cost all the same.
+    fn keep(&mut self, calls: Vec<Call>) {
+        self.toolbox.catch_up(self.turns.last_mut());
+        if let Some(turn) = self.turns.last_mut() {
+            turn.calls.extend(calls);
+            turn.notes.append(&mut self.notes);
+            return;
+        }
+        for call in &calls {
+            self.spend.add_call(call);
+            self.place.call(call);
+        }
+        self.outbox.spent(&self.ticket.attempt.run, calls.clone());
+        self.turnless.extend(calls);
+    }
+
     /// Tells whoever follows traces what became of it all.
     pub(crate) fn tell(&self, trial: &record::Trial) {
         self.resources.traces.trial(
@@ -241,6 +264,7 @@ impl Stage {
                 began_micros: u64::try_from(self.began_millis).unwrap_or(0).saturating_mul(1_000),
                 trial,
                 turns: &self.turns,
+                calls: &self.turnless,
             },
         );
     }
@@ -262,7 +286,10 @@ impl Stage {
             let judgment = check.judge(&subject, &self.bench).await;
             self.judgments.push(judgment);
         }
-        self.settle();
+        match what.scope {
+            Scope::Turn { .. } => self.settle(),
+            Scope::Step { .. } | Scope::Conversation { .. } => self.settle_trial(),
+        }
     }
 
     /// Puts the expected answer where the agent's own stood, for formats that keep it.
@@ -278,9 +305,9 @@ impl Stage {
         self.opening = Some(messages);
     }
 
-    /// For calls that are made on behalf of a turn, besides the agent's.
-    pub(crate) fn trace_of_turn(&self, number: u32) -> llm::Trace {
-        trace_of(self.head, ids::turn_span(self.head.trace, number))
+    /// For calls that are made before their turn: should they fail, it never comes.
+    pub(crate) fn trace_of_trial(&self) -> llm::Trace {
+        trace_of(self.head, ids::trial_span(self.head.trace))
     }
 
     pub(crate) fn note(&mut self, kind: &str, text: impl Into<String>) {
@@ -358,7 +385,7 @@ impl Stage {
 /// An attempt that is given up has cost what it has cost: its last turn is sent as far as it came.
 impl Drop for Stage {
     fn drop(&mut self) {
-        self.settle();
+        self.settle_trial();
         self.emit_all();
     }
 }
@@ -387,12 +414,14 @@ pub(crate) fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u
         ttft_micros: reply.timing.first_token.map(micros),
         inter_token_micros: reply.timing.inter_token.map(micros),
         total_micros: micros(reply.timing.total),
+        retried_micros: micros(reply.timing.retried),
         tokens: Tokens { input: usage.input_tokens, output: usage.output_tokens },
         cost: reply.cost_nanos.map(Usd),
         tries: reply.tries.max(1),
         lost_tries: reply.lost_tries,
         error: None,
         error_kind: None,
+        of_trial: false,
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     if let Some(failure) = resources.models.missing(&script.asks) {
         // Before the agent is asked anything: what it said could not be judged, and would cost money.
         let verdict = if failure.kind == FailureKind::JudgeMissing { Verdict::Skipped } else { Verdict::Error };
-        outbox.ended(&ticket.attempt.run, unplayed(&ticket, verdict, failure));
+        end_unplayed(&ticket, verdict, failure, &resources, &outbox);
         return;
     }
     let run = ticket.attempt.run.clone();
@@ -55,7 +55,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
         Ok(()) => steps(&mut stage).await.err(),
         Err(failure) => Some(failure),
     };
-    stage.settle();
+    stage.settle_trial();
     stage.emit_all();
     stage.environment.teardown().await;
     let trial = conclusion(&stage, broken);
@@ -72,13 +72,14 @@ pub(crate) fn end_unplayed(
     resources: &Resources,
     outbox: &Outbox,
 ) {
-    let Attempt { run, trial: number, epoch } = &ticket.attempt;
+    let run = &ticket.attempt.run;
     let trial = unplayed(ticket, verdict, failure);
     let plan = ticket.scripts.plan();
     if let Some(case) = plan.case(ticket.trial.case) {
         let began_micros = u64::try_from((resources.now_millis)()).unwrap_or(0).saturating_mul(1_000);
-        let played = Played { run, suite: &plan.name, case: &case, began_micros, trial: &trial, turns: &[] };
-        resources.traces.trial(resources.traces.head(run, *number, *epoch), &played);
+        let played =
+            Played { run, suite: &plan.name, case: &case, began_micros, trial: &trial, turns: &[], calls: &[] };
+        resources.traces.unplayed(&played);
         resources.metrics.place(&plan.name, &case.scenario, case.persona.as_deref()).ended(&trial);
     }
     outbox.ended(run, trial);

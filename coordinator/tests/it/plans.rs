@@ -52,12 +52,14 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         ttft_micros: None,
         inter_token_micros: None,
         total_micros: 2_000,
+        retried_micros: 0,
         tokens: Tokens { input: 3, output: 5 },
         cost: Some(Usd(1_000)),
         tries: 1,
         lost_tries: 0,
         error: None,
         error_kind: None,
+        of_trial: false,
     };
     Turn {
         number,

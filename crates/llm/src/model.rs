@@ -258,4 +258,6 @@ pub struct Timing {
     pub inter_token: Option<Duration>,
     /// To the last byte, of the last try.
     pub total: Duration,
+    /// For earlier tries and the pauses after them, without the waits for permits. No part of `total`.
+    pub retried: Duration,
 }

@@ -120,6 +120,7 @@ impl<M: Model> Model for Retry<M> {
                 Ok(mut reply) => {
                     reply.tries = tries;
                     reply.timing.wait = waited;
+                    reply.timing.retried = if tries == 1 { Duration::ZERO } else { spent };
                     // What costs nothing cost nothing then.
                     reply.lost_tries = if reply.cost_nanos == Some(0) { 0 } else { lost_tries };
                     return Ok(reply);
@@ -332,8 +333,10 @@ mod tests {
     async fn nobody_is_asked_before_the_server_says() {
         let script = vec![throttled(Some(20)), throttled(Some(0)), throttled(None), throttled(Some(90))];
         let (model, asked_at) = retry(script, Policy::model(), unlimited());
+        let began = Instant::now();
         let reply = model.ask(&request("a")).await.expect("answers in the end");
         assert_eq!((reply.tries, &*reply.model), (5, "try 4"));
+        assert_eq!(reply.timing.retried, began.elapsed(), "all of it went before the last try");
         let asked_at = asked_at.lock().unwrap();
         let gaps: Vec<_> = asked_at.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let (least, spread) = ([20.0, 0.0, 0.0, 90.0], [0.5, 1.0, 2.0, 4.0]);
@@ -431,6 +434,7 @@ mod tests {
         let elapsed = began.elapsed();
         assert!((119..=121).contains(&elapsed.as_secs()), "{elapsed:?}");
         assert!(reply.timing.wait < elapsed && reply.timing.wait > elapsed - Duration::from_secs(2), "{reply:?}");
+        assert_eq!(reply.timing.wait + reply.timing.retried, elapsed);
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub struct Call {
     pub inter_token_micros: Option<u64>,
     /// Between handing the request to a connection and the last byte, of the last try.
     pub total_micros: u64,
+    /// For earlier tries and the pauses after them, beside and never inside the latency.
+    #[serde(default)]
+    pub retried_micros: u64,
     pub tokens: Tokens,
     /// `None` where the endpoint has no price.
     pub cost: Option<Usd>,
@@ -78,6 +81,10 @@ pub struct Call {
     /// What kind of thing went wrong, for figures; `None` where nothing did, and in records of before 0.4.
     #[serde(default)]
     pub error_kind: Option<ErrorKind>,
+    /// Made for the trial as a whole and not for the turn that it is kept with: by a judge of more than one turn, or by
+    /// a simulated user whose message never came.
+    #[serde(default)]
+    pub of_trial: bool,
 }
 
 /// Why a call gave nothing: one of a few words, whatever the message says.
@@ -255,12 +262,14 @@ mod tests {
             ttft_micros: None,
             inter_token_micros: None,
             total_micros: 1,
+            retried_micros: 0,
             tokens: Tokens::default(),
             cost: cost.map(Usd),
             tries: lost_tries + 1,
             lost_tries,
             error: None,
             error_kind: None,
+            of_trial: false,
         };
         for (cost, lost_tries, unpriced_calls) in [(Some(5), 0, 0), (Some(5), 2, 2), (None, 0, 1), (None, 2, 3)] {
             let mut spend = Spend::default();

@@ -71,6 +71,8 @@ pub const ENDPOINT: &str = "gabfest.endpoint";
 pub const WAIT: &str = "gabfest.wait";
 /// For a connection, in seconds, beside the span's time and not in it.
 pub const CONNECT: &str = "gabfest.connect";
+/// For earlier tries and the pauses after them, in seconds, beside the span's time and not in it.
+pub const RETRIED: &str = "gabfest.retried";
 pub const TRIES: &str = "gabfest.tries";
 pub const LOST_TRIES: &str = "gabfest.lost_tries";
 pub const COST: &str = "gabfest.cost.usd";

@@ -566,6 +566,12 @@ pub struct Call {
     /// What kind of thing went wrong, as one of a few words.
     #[prost(string, optional, tag = "16")]
     pub error_kind: ::core::option::Option<::prost::alloc::string::String>,
+    /// For earlier tries and the pauses after them, beside the latency.
+    #[prost(uint64, tag = "17")]
+    pub retried_micros: u64,
+    /// Made for the trial as a whole and not for the turn that it is kept with.
+    #[prost(bool, tag = "18")]
+    pub of_trial: bool,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -66,6 +66,7 @@ impl Rounds {
         whole.lost_tries += reply.lost_tries;
         let timing = &mut whole.timing;
         timing.wait += reply.timing.wait;
+        timing.retried += reply.timing.retried;
         timing.connect = timing.connect.or(reply.timing.connect);
         // The user sees the first word of the answer after all that went before it.
         timing.first_token = reply.timing.first_token.map(|first| timing.total + first);

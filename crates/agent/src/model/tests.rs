@@ -281,6 +281,7 @@ fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<llm::R
         timing: llm::Timing {
             first_token: Some(Duration::from_millis(5)),
             total: Duration::from_millis(millis),
+            retried: Duration::from_millis(millis * 2),
             ..llm::Timing::default()
         },
         tries: 1,
@@ -319,6 +320,7 @@ async fn calls_are_answered_by_mocks_until_the_model_answers_in_words() {
     assert_eq!(results, [("orders_lookup", Some(r#"{"state":"sent"}"#)), ("other", None)]);
     assert_eq!(reply.timing.total, Duration::from_millis(180), "the tool's time is the agent's");
     assert_eq!(reply.timing.first_token, Some(Duration::from_millis(135)));
+    assert_eq!(reply.timing.retried, Duration::from_millis(300));
     assert_eq!((reply.cost_nanos, reply.usage.unwrap().input_tokens, reply.tries), (Some(200), 20, 1));
 
     say(session.as_mut(), 2, "Thanks").await.unwrap();

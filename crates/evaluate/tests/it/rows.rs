@@ -127,12 +127,14 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
         ttft_micros: first_ms.map(|ms| ms * 1_000),
         inter_token_micros: None,
         total_micros: total_ms * 1_000,
+        retried_micros: 0,
         tokens: Tokens { input: 40, output: 10 },
         cost: Some(Usd(1_000)),
         tries: 1,
         lost_tries: 0,
         error: None,
         error_kind: None,
+        of_trial: false,
     };
     Turn { speaker: Speaker::Scripted, duration_micros: total_ms * 1_000, calls: vec![call], ..turn("Hi", "Hello") }
 }

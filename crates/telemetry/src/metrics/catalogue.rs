@@ -105,6 +105,8 @@ metrics! { WORKER:
         "Money that calls cost, in US dollars, as far as prices are known";
     LIMIT_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.limit.wait", "s", [ENDPOINT],
         "How long calls waited for a permit of their endpoint's limit";
+    RETRIED = Kind::Histogram(WAIT_SECONDS), "gabfest.call.retried", "s", [ENDPOINT],
+        "How long calls that were tried again took before their last try, pauses included";
     TURNS = Kind::Counter, "gabfest.turns", "{turn}", [SUITE, SCENARIO, PERSONA],
         "Turns that are over";
     TURN_DURATION = Kind::Histogram(CALL_SECONDS), "gabfest.turn.duration", "s", [SUITE, SCENARIO, PERSONA],

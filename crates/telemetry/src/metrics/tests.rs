@@ -34,12 +34,14 @@ fn call(role: Role, model: &str, total_micros: u64) -> Call {
         ttft_micros: Some(total_micros / 2),
         inter_token_micros: None,
         total_micros,
+        retried_micros: 0,
         tokens: Tokens { input: 100, output: 7 },
         cost: Some(Usd(2_000_000)),
         tries: 1,
         lost_tries: 0,
         error: None,
         error_kind: None,
+        of_trial: false,
     }
 }
 
@@ -110,6 +112,10 @@ fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
     );
     let first = lines(&page, &["gen_ai_client_operation_time_to_first_chunk_seconds_count"]);
     assert_eq!(first.lines().count(), 2, "{first}");
+    assert_eq!(lines(&page, &["gabfest_call_retried_seconds_count"]), "");
+    place.call(&Call { retried_micros: 500_000, tokens: Tokens::default(), ..call(Role::Scorer, "m", 1) });
+    let retried = lines(&page, &["gabfest_call_retried_seconds_sum"]);
+    assert_eq!(retried, "gabfest_call_retried_seconds_sum{endpoint=\"lab\"} 0.5\n");
 }
 
 #[test]
@@ -349,6 +355,7 @@ fn the_catalogue_is_the_page() {
         let (worker, coordinator) = (meters.worker(), meters.coordinator());
         let place = worker.place("s", "a", Some("p"));
         place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1_000)]));
+        place.call(&Call { retried_micros: 1, ..call(Role::Judge, "m", 1_000) });
         place.ended(&trial(Verdict::Pass, None));
         coordinator.suite("s", ["a"]);
         coordinator.queue("s", Queue { started_at: 0, running: true, planned: 1, lent: 0, done: 1 });

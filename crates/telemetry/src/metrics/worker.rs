@@ -146,6 +146,13 @@ impl Place {
         }
     }
 
+    /// A call is over that belongs to no turn.
+    pub fn call(&self, call: &Call) {
+        if let Some(Series { worker, .. }) = self.0.as_deref() {
+            worker.calls.ended(call);
+        }
+    }
+
     /// A trial is over.
     pub fn ended(&self, trial: &Trial) {
         let Some(Series { worker, place }) = self.0.as_deref() else { return };

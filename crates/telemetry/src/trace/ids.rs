@@ -6,8 +6,10 @@ use scenario::{RunId, ids::seed_of};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     pub trace: u128,
-    /// An attempt that fails is exported all the same.
+    /// What others are told: that its spans are surely exported. An attempt that fails is exported all the same.
     pub sampled: bool,
+    /// The sampler took it. Where spans are not exported, its judgments still are.
+    pub(super) taken: bool,
 }
 
 /// The trace of one attempt at a trial.
@@ -52,7 +54,7 @@ pub fn agent_span(trace: u128, turn: u32) -> u64 {
     within(trace, turn, 1)
 }
 
-/// Another call of a turn, by its place among the turn's calls, from 0.
+/// Another call of a turn, by its place among the turn's calls, from 0. Turn 0 has those of no turn.
 #[must_use]
 pub fn call_span(trace: u128, turn: u32, index: usize) -> u64 {
     within(trace, turn, u32::try_from(index).unwrap_or(u32::MAX - 2).saturating_add(2))

@@ -84,29 +84,31 @@ impl Traces {
         Self { exported }
     }
 
-    /// Which trace an attempt is, and whether it is surely exported. Agents are told so even where nothing is.
+    /// Which trace an attempt is that begins now, and whether it is surely exported. Agents are told its id even where
+    /// nothing is.
     #[must_use]
     pub fn head(&self, run: &RunId, trial: u64, epoch: u32) -> Head {
         let trace = ids::trace(run, trial, epoch);
-        let sampled = self.exported.as_ref().is_none_or(|exported| exported.sampling.takes(trace));
-        Head { trace, sampled }
+        let Some(exported) = &self.exported else { return Head { trace, sampled: false, taken: false } };
+        let taken = exported.sampling.takes(trace);
+        Head { trace, sampled: taken && exported.spans.is_some(), taken }
+    }
+
+    /// A trial has ended of which nothing was played, so that nobody was told of its trace.
+    pub fn unplayed(&self, played: &Played<'_>) {
+        let Some(exported) = &self.exported else { return };
+        let trace = ids::trace(played.run, played.trial.number, played.trial.epoch);
+        // The sampler is not asked in vain: its pace is for those that it decides about.
+        if played.is_always_told() || exported.sampling.takes(trace) {
+            exported.tell(trace, played);
+        }
     }
 
     /// A trial is over. Never waits.
     pub fn trial(&self, head: Head, played: &Played<'_>) {
         let Some(exported) = &self.exported else { return };
-        if !head.sampled && !played.has_failed() {
-            return;
-        }
-        if let Some(spans) = &exported.spans {
-            let trace = tree::spans(exported, head.trace, played).map(|span| span.data(&exported.scope));
-            spans.export(tree::size(played), trace);
-        }
-        if let Some(logger) = &exported.logger {
-            for judgment in &played.trial.judgments {
-                let at_micros = tree::judged_at(played, judgment);
-                evaluation::record(judgment, head.trace, at_micros, logger, &exported.texts);
-            }
+        if head.taken || played.is_always_told() {
+            exported.tell(head.trace, played);
         }
     }
 
@@ -115,6 +117,21 @@ impl Traces {
         let Some(exported) = &self.exported else { return };
         if let Some(spans) = &exported.spans {
             spans.export(1, std::iter::once_with(|| run::span(ended, &exported.texts).data(&exported.scope)));
+        }
+    }
+}
+
+impl Exported {
+    fn tell(&self, trace: u128, played: &Played<'_>) {
+        if let Some(spans) = &self.spans {
+            let made = tree::spans(self, trace, played).map(|span| span.data(&self.scope));
+            spans.export(tree::size(played), made);
+        }
+        if let Some(logger) = &self.logger {
+            for judgment in &played.trial.judgments {
+                let at_micros = tree::judged_at(played, judgment);
+                evaluation::record(judgment, trace, at_micros, logger, &self.texts);
+            }
         }
     }
 }
@@ -142,5 +159,28 @@ impl fmt::Debug for Exported {
             .field("sampling", &self.sampling)
             .field("content", &self.content)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opentelemetry_sdk::logs::SdkLoggerProvider;
+
+    use super::*;
+    use crate::otel::config::Sampler;
+
+    #[test]
+    fn an_agent_is_told_that_it_is_traced_only_where_it_is() {
+        let run = RunId::new("r");
+        let flags = |traces: &Traces| {
+            let head = traces.head(&run, 0, 1);
+            (head.sampled, head.taken)
+        };
+        assert_eq!(flags(&Traces::off()), (false, false));
+        let records = || Some(CleanProvider(SdkLoggerProvider::builder().build()));
+        for (sampler, taken) in [(Sampler::Always, true), (Sampler::Never, false)] {
+            let config = Config { sampler, ..Config::default() };
+            assert_eq!(flags(&Traces::new(&config, None, records())), (false, taken), "only judgments are exported");
+        }
     }
 }

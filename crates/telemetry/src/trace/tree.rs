@@ -9,7 +9,7 @@ use opentelemetry::{
     KeyValue, StringValue,
     trace::{SpanKind, Status},
 };
-use record::{Judgment, Scope, Trial, Turn, Verdict};
+use record::{Call, Judgment, Scope, Trial, Turn, Verdict};
 use scenario::{Case, RunId, Strategy};
 
 use super::{
@@ -37,17 +37,27 @@ pub struct Played<'a> {
     pub trial: &'a Trial,
     /// Empty where nothing was played.
     pub turns: &'a [Turn],
+    /// Those that are in no turn.
+    pub calls: &'a [Call],
 }
 
 impl Played<'_> {
-    pub(super) fn has_failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.trial.verdict != Verdict::Pass
+    }
+
+    /// Whether it is exported whatever the sampler says. A skipped trial is like all others that are skipped, and a
+    /// plan that lacks a judge has thousands of them.
+    pub(super) fn is_always_told(&self) -> bool {
+        !matches!(self.trial.verdict, Verdict::Pass | Verdict::Skipped)
     }
 
     pub(super) fn times(&self) -> Times {
         let from = self.began_micros;
         let whole = Times { from, to: from.saturating_add(self.trial.duration_ms.saturating_mul(1_000)) };
-        self.turns.iter().fold(whole, |times, turn| times.with(turn::times(self, turn)))
+        let whole = self.turns.iter().fold(whole, |times, turn| times.with(turn::times(self, turn)));
+        let own = self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.of_trial).chain(self.calls);
+        own.fold(whole, |times, call| times.with(call::times(self, call)))
     }
 
     /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan.
@@ -67,7 +77,8 @@ pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
 
 /// How many spans an attempt has.
 pub(super) fn size(played: &Played<'_>) -> usize {
-    2 + played.turns.iter().take(MOST_TURNS).map(|turn| 1 + turn.calls.len()).sum::<usize>()
+    let turns = played.turns.iter().take(MOST_TURNS).map(|turn| 1 + turn.calls.len());
+    2 + played.calls.len().min(MOST_TURNS) + turns.sum::<usize>()
 }
 
 /// Every span of an attempt, parents first, each made when it is asked for.
@@ -78,13 +89,16 @@ pub(super) fn spans<'a>(
 ) -> impl Iterator<Item = Span> + use<'a> {
     let common = Common::new(&exported.texts, played);
     let first = [root(exported, trace, played, &common), self::trial(&exported.texts, trace, played, &common)];
+    let shared = common.clone();
     let turns = played.turns.iter().take(MOST_TURNS).flat_map(move |turn| {
-        let common = common.clone();
+        let common = shared.clone();
         let calls = turn.calls.iter().enumerate();
         std::iter::once(turn::span(exported, trace, played, turn, &common))
-            .chain(calls.map(move |call| call::span(exported, trace, played, turn, call, &common)))
+            .chain(calls.map(move |call| call::span(exported, trace, played, Some(turn), call, &common)))
     });
-    first.into_iter().chain(turns)
+    let calls = played.calls.iter().enumerate().take(MOST_TURNS);
+    let calls = calls.map(move |call| call::span(exported, trace, played, None, call, &common));
+    first.into_iter().chain(turns).chain(calls)
 }
 
 /// What all spans of an attempt say.

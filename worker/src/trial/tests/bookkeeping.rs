@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Call, Tokens, Usd, call::SpendLine, view::verdict_view};
+use telemetry::trace::ids;
 
 use super::*;
 use crate::{Models, environment::Execution};
@@ -82,6 +83,9 @@ async fn no_call_is_lost_and_none_is_counted_twice() {
     let middle = vec![UserSim, Agent, Judge, Judge];
     let last = vec![UserSim, Agent, Judge, Judge, Judge, Judge];
     assert_eq!(roles, [vec![Agent, Judge], vec![Agent, Judge, Judge], middle.clone(), middle, last, vec![Agent]]);
+    // Judges of a step and of a conversation are asked about more than the turn.
+    let of_trial = |turn: &Turn| turn.calls.iter().filter(|call| call.of_trial).count();
+    assert_eq!(played.turns.iter().map(of_trial).collect::<Vec<_>>(), [1, 0, 0, 0, 2, 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,6 +107,11 @@ async fn every_question_has_a_key_and_a_seed_of_its_own() {
     assert_eq!((keys.len(), seeds.len()), (all.len(), all.len()));
     assert!(keys.iter().all(|key| key.starts_with("run/0/")), "{keys:?}");
     assert_eq!(judge.iter().map(|one| one.context.turn).collect::<Vec<_>>(), [1, 1, 1, 2, 2, 2, 3, 3, 3]);
+    // A judge is told of the turn, which is there; a simulator's turn may never come.
+    let trace = ids::trace(&RunId::new("run"), 0, 1);
+    let told = |one: &llm::Request| one.context.trace.map(|told| (told.id, told.span));
+    assert!(judge.iter().all(|one| told(one) == Some((trace, ids::turn_span(trace, one.context.turn)))));
+    assert!(user_sim.iter().all(|one| told(one) == Some((trace, ids::trial_span(trace)))));
 }
 
 /// The mock as agent, user and judge: seeded, and wrong now and then.

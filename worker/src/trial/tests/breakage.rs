@@ -128,8 +128,8 @@ async fn a_failed_call_is_counted_under_the_model_that_was_asked() {
     assert_eq!(played.trial.unanswered, 1);
 }
 
-/// A model that answers once.
-#[derive(Debug, Default)]
+/// A model that answers so many times and then no more.
+#[derive(Debug)]
 struct Fading(std::sync::atomic::AtomicU32);
 
 #[async_trait::async_trait]
@@ -143,7 +143,8 @@ impl llm::Model for Fading {
     }
 
     async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
-        if self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0 {
+        use std::sync::atomic::Ordering::Relaxed;
+        if self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
             return Unplugged.ask(request).await;
         }
         let (text, model) = ("How are you?".to_owned(), "m-2".to_owned());
@@ -163,16 +164,23 @@ async fn a_tester_that_fails_is_counted_under_its_model_too() {
     assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
     let plan = Arc::new(::scenario::plan::build(&reading, &Default::default()).unwrap());
     let models = Cast::plain().resources().models.clone();
-    let chatter = FakeAgent::saying("Fine.");
-    let mut resources = crate::fakes::resources(chatter, models, crate::environment::Execution::Off);
-    let peer = agent::build("peer", &agent::Settings::default(), Arc::new(Fading::default()));
-    resources.agents.insert("peer".to_owned(), peer);
-    let played = play_one(&plan, 0, 1, Arc::new(resources)).await;
-    ends(&played, Verdict::Error, FailureKind::SimulatorFailed, Blame::UserSim, Some(2));
-    let line = &played.trial.spend.lines[&(Role::UserSim, "m-2".to_owned())];
-    // The call that was refused a connection cost nothing, and that is known.
-    assert_eq!((line.calls, line.cost), (2, record::Usd(5)));
-    assert_eq!(played.trial.spend.unpriced_calls(), 0);
+    for answers in [1, 0] {
+        let chatter = FakeAgent::saying("Fine.");
+        let mut resources = crate::fakes::resources(chatter, models.clone(), crate::environment::Execution::Off);
+        let peer = agent::build("peer", &agent::Settings::default(), Arc::new(Fading(answers.into())));
+        resources.agents.insert("peer".to_owned(), peer);
+        let played = play_one(&plan, 0, 1, Arc::new(resources)).await;
+        ends(&played, Verdict::Error, FailureKind::SimulatorFailed, Blame::UserSim, Some(answers + 1));
+        assert_eq!(played.turns.len(), answers as usize);
+        let line = &played.trial.spend.lines[&(Role::UserSim, "m-2".to_owned())];
+        // The call that was refused a connection cost nothing, and that is known.
+        assert_eq!((line.calls, line.cost), (u64::from(answers) + 1, record::Usd(5 * i64::from(answers))));
+        assert_eq!(played.trial.spend.unpriced_calls(), 0);
+        // Where there is no turn that its calls could stand with, they are sent all the same.
+        assert_eq!(played.sent, played.trial.spend);
+        let kept = played.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.role == Role::UserSim);
+        assert_eq!(kept.map(|call| call.of_trial).collect::<Vec<_>>(), [false, true][..2 * answers as usize]);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -246,6 +254,9 @@ async fn the_time_before_a_closed_gate_is_nobodys_either() {
     opens.await.unwrap();
     assert_eq!(played.end(), (Verdict::Pass, None), "{:?}", played.trial.failure);
     assert_eq!(played.took, 105 * SECOND);
+    let asked: Vec<_> = played.turns.iter().flat_map(|turn| &turn.calls).collect();
+    let user = asked.iter().find(|call| call.role == Role::UserSim).unwrap();
+    assert_eq!((user.started_micros, user.wait_micros), (2_000_000, 99_000_000), "the wait follows the start");
 }
 
 #[tokio::test(start_paused = true)]

@@ -48,7 +48,7 @@ struct Call {
     ttft: Option<String>,
     total: String,
     tokens: String,
-    tries: Option<u32>,
+    tries: Option<String>,
     error: Option<String>,
 }
 
@@ -177,6 +177,11 @@ fn tool(call: &record::turn::ToolCall) -> Tool {
     }
 }
 
+fn tries(of: &record::Call) -> String {
+    let tries = figures::plural(u64::from(of.tries), "try", "tries");
+    if of.retried_micros == 0 { tries } else { format!("{tries}, {} before the last", micros(of.retried_micros)) }
+}
+
 fn call(of: &record::Call) -> Call {
     Call {
         role: of.role.name(),
@@ -186,7 +191,7 @@ fn call(of: &record::Call) -> Call {
         ttft: of.ttft_micros.map(micros),
         total: micros(of.total_micros),
         tokens: format!("{} in, {} out", count(of.tokens.input), count(of.tokens.output)),
-        tries: (of.tries > 1).then_some(of.tries),
+        tries: (of.tries > 1).then(|| tries(of)),
         error: of.error.clone(),
     }
 }

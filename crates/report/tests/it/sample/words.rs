@@ -43,12 +43,14 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 ttft_micros: agent.map(|_| duration_micros / 3),
                 inter_token_micros: Some(21_000),
                 total_micros: duration_micros,
+                retried_micros: 0,
                 tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24 },
                 cost: Some(Usd(90_000)),
                 tries: 1,
                 lost_tries: 0,
                 error: agent.is_none().then(|| "no reply within 30 s".to_owned()),
                 error_kind: agent.is_none().then_some(ErrorKind::TimedOut),
+                of_trial: false,
             };
             let mut calls = vec![agent_call.clone()];
             if turn > 1 {

@@ -30,6 +30,7 @@ pub(super) struct Calls {
     calls: Counter<u64>,
     cost: Counter<f64>,
     wait: Histogram<f64>,
+    retried: Histogram<f64>,
     models: Values,
     endpoints: Values,
     /// By what calls say of themselves.
@@ -71,6 +72,7 @@ impl Calls {
             calls: counter(meter, &catalogue::CALLS),
             cost: money(meter, &catalogue::COST),
             wait: histogram(meter, &catalogue::LIMIT_WAIT),
+            retried: histogram(meter, &catalogue::RETRIED),
             models: Values::new(MODEL_LABEL),
             endpoints: Values::new(ENDPOINT),
             ready: RwLock::default(),
@@ -88,7 +90,11 @@ impl Calls {
         self.calls.add(1, &labels.counted);
         let [role, model, _] = &labels.counted;
         self.cost.add(call.cost.unwrap_or_default().dollars(), &[role.clone(), model.clone()]);
-        self.wait.record(seconds(call.wait_micros), &[self.endpoint(&call.endpoint)]);
+        let endpoint = [self.endpoint(&call.endpoint)];
+        self.wait.record(seconds(call.wait_micros), &endpoint);
+        if call.retried_micros > 0 {
+            self.retried.record(seconds(call.retried_micros), &endpoint);
+        }
     }
 
     /// A call that says nothing of tokens used an unknown number, not none.

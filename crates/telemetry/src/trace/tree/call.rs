@@ -17,9 +17,10 @@ use super::{
 };
 use crate::names;
 
-/// The latency alone: what was waited for stands before it, where there is an attribute for it.
+/// The latency alone, of the last try: what was waited for stands before it, where there is an attribute for it.
 pub(super) fn times(played: &Played<'_>, call: &Call) -> Times {
-    let before = call.wait_micros.saturating_add(call.connect_micros.unwrap_or(0));
+    let waited = call.wait_micros.saturating_add(call.connect_micros.unwrap_or(0));
+    let before = waited.saturating_add(call.retried_micros);
     let from = played.began_micros.saturating_add(call.started_micros).saturating_add(before);
     Times { from, to: from.saturating_add(call.total_micros) }
 }
@@ -28,7 +29,7 @@ pub(super) fn span(
     exported: &Exported,
     trace: u128,
     played: &Played<'_>,
-    turn: &Turn,
+    turn: Option<&Turn>,
     (index, call): (usize, &Call),
     common: &Common,
 ) -> Span {
@@ -55,10 +56,16 @@ pub(super) fn span(
     attributes.extend(call.ttft_micros.map(|micros| KeyValue::new(names::TIME_TO_FIRST_CHUNK, seconds(micros))));
     attributes.extend(call.connect_micros.map(|micros| KeyValue::new(names::CONNECT, seconds(micros))));
     attributes.extend(call.cost.map(|cost| KeyValue::new(names::COST, cost.dollars())));
+    if call.retried_micros > 0 {
+        attributes.push(KeyValue::new(names::RETRIED, seconds(call.retried_micros)));
+    }
     if call.lost_tries > 0 {
         attributes.push(KeyValue::new(names::LOST_TRIES, i64::from(call.lost_tries)));
     }
-    if exported.content && call.role == Role::Agent {
+    if exported.content
+        && call.role == Role::Agent
+        && let Some(turn) = turn
+    {
         attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
         if let Some(output) = content::output(turn, call.error.is_some(), texts) {
             attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
@@ -69,12 +76,14 @@ pub(super) fn span(
         attributes.push(KeyValue::new(names::ERROR_TYPE, error_type(Some(call))));
         status = Status::error(texts.short_text(error));
     }
-    let is_agents =
-        call.role == Role::Agent && turn.calls.iter().position(|one| one.role == Role::Agent) == Some(index);
+    let number = turn.map_or(0, |turn| turn.number);
+    let is_agents = turn.is_some_and(|turn| {
+        call.role == Role::Agent && turn.calls.iter().position(|one| one.role == Role::Agent) == Some(index)
+    });
     Span {
         trace,
-        id: if is_agents { ids::agent_span(trace, turn.number) } else { ids::call_span(trace, turn.number, index) },
-        parent: ids::turn_span(trace, turn.number),
+        id: if is_agents { ids::agent_span(trace, number) } else { ids::call_span(trace, number, index) },
+        parent: if call.of_trial { ids::trial_span(trace) } else { ids::turn_span(trace, number) },
         kind: SpanKind::Client,
         name: format!("{operation} {}", texts.known(asked)).into(),
         times: times(played, call),

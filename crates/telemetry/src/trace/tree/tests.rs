@@ -48,12 +48,14 @@ fn call(role: Role, endpoint: &str, started_micros: u64) -> Call {
         ttft_micros: None,
         inter_token_micros: None,
         total_micros: 1_000,
+        retried_micros: 0,
         tokens: Tokens { input: 12, output: 3 },
         cost: Some(Usd(2_000)),
         tries: 1,
         lost_tries: 0,
         error: None,
         error_kind: None,
+        of_trial: false,
     }
 }
 
@@ -146,7 +148,15 @@ fn shown(spans: &[SpanData], began_micros: u64) -> String {
 
 fn made(exported: &Exported, trial: &Trial, turns: &[Turn]) -> Vec<SpanData> {
     let (run, case) = (RunId::new("r1"), case());
-    let played = Played { run: &run, suite: "night", case: &case, began_micros: 1_700_000_000_000_000, trial, turns };
+    let played = Played {
+        run: &run,
+        suite: "night",
+        case: &case,
+        began_micros: 1_700_000_000_000_000,
+        trial,
+        turns,
+        calls: &[],
+    };
     let made = spans(exported, ids::trace(&run, trial.number, trial.epoch), &played);
     let made: Vec<_> = made.map(|span| span.data(&exported.scope)).collect();
     assert_eq!(made.len(), size(&played));
@@ -160,6 +170,7 @@ fn conversation() -> Vec<Turn> {
         ttft_micros: Some(300),
         tries: 2,
         lost_tries: 1,
+        retried_micros: 7_000,
         ..call(Role::Agent, "shop", 10_000)
     };
     let mut first = turn(1, vec![call(Role::UserSim, "user", 5_000), waited, call(Role::Judge, "judge", 20_000)]);
@@ -178,6 +189,7 @@ fn conversation() -> Vec<Turn> {
     };
     let mut second = turn(2, vec![failed]);
     (second.agent, second.speaker) = (None, Speaker::Scripted);
+    second.calls.push(Call { of_trial: true, ..call(Role::Judge, "judge", 50_000) });
     vec![first, second]
 }
 
@@ -224,6 +236,39 @@ fn nothing_played_is_a_trial_all_the_same() {
     let spans = made(&exported(false), &trial(Verdict::Skipped, Vec::new()), &[]);
     let names: Vec<&str> = spans.iter().map(|span| span.name.as_ref()).collect();
     assert_eq!(names, ["run night", "trial refund"]);
+}
+
+#[test]
+fn calls_without_a_turn_belong_to_the_trial() {
+    let (run, case, trial) = (RunId::new("r1"), case(), trial(Verdict::Error, Vec::new()));
+    let lost = [1, 2].map(|second| Call { of_trial: true, ..call(Role::UserSim, "peer", second * 1_000_000) });
+    let played =
+        Played { run: &run, suite: "night", case: &case, began_micros: 0, trial: &trial, turns: &[], calls: &lost };
+    let exported = exported(true);
+    let trace = ids::trace(&run, 3, 2);
+    let made: Vec<Span> = spans(&exported, trace, &played).collect();
+    assert_eq!(made.len(), size(&played));
+    let told: Vec<_> = made[2..].iter().map(|span| (&*span.name, span.parent)).collect();
+    assert_eq!(told, [("chat small-2026", ids::trial_span(trace)); 2]);
+    assert_ne!(made[2].id, made[3].id);
+    assert!(made[1].times.to >= made[3].times.to, "{:?}", made[1].times);
+}
+
+#[test]
+fn what_is_skipped_is_not_always_told() {
+    for (verdict, expected) in [
+        (Verdict::Pass, false),
+        (Verdict::Skipped, false),
+        (Verdict::Fail, true),
+        (Verdict::Error, true),
+        (Verdict::Inconclusive, true),
+        (Verdict::Cancelled, true),
+    ] {
+        let (run, case, trial) = (RunId::new("r1"), case(), trial(verdict, Vec::new()));
+        let played =
+            Played { run: &run, suite: "night", case: &case, began_micros: 0, trial: &trial, turns: &[], calls: &[] };
+        assert_eq!(played.is_always_told(), expected, "{verdict:?}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::names;
 pub(super) fn times(played: &Played<'_>, turn: &Turn) -> Times {
     let from = played.began_micros.saturating_add(turn.started_micros);
     let own = Times { from, to: from.saturating_add(turn.duration_micros) };
-    turn.calls.iter().fold(own, |times, one| times.with(call::times(played, one)))
+    turn.calls.iter().filter(|call| !call.of_trial).fold(own, |times, one| times.with(call::times(played, one)))
 }
 
 pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: &Turn, common: &Common) -> Span {
