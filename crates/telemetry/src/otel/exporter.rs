@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use opentelemetry_otlp::{
-    ExporterBuildError, Protocol, WithExportConfig,
-    tonic_types::transport::{Certificate, ClientTlsConfig, Identity},
-};
+use opentelemetry_otlp::Protocol;
 use opentelemetry_sdk::{
     Resource,
     error::OTelSdkResult,
@@ -15,7 +12,8 @@ use opentelemetry_sdk::{
 };
 
 use super::{
-    config::{Target, Tls},
+    config::Target,
+    connection::{grpc, http},
     queue::Queue,
     telemetry::Error,
     watch::Watch,
@@ -33,7 +31,7 @@ impl MetricExporter {
         let builder = opentelemetry_otlp::MetricExporter::builder().with_temporality(temporality);
         let inner = match target.protocol {
             Protocol::Grpc => grpc(builder.with_tonic(), target)?.build(),
-            _ => http(builder.with_http(), target)?.build(),
+            _ => http(builder.with_http(), target, &watch.cause)?.build(),
         };
         Ok(Self { inner: inner?, watch })
     }
@@ -86,7 +84,7 @@ impl SpanExporter {
         let builder = opentelemetry_otlp::SpanExporter::builder();
         let inner = match target.protocol {
             Protocol::Grpc => grpc(builder.with_tonic(), target)?.build(),
-            _ => http(builder.with_http(), target)?.build(),
+            _ => http(builder.with_http(), target, &watch.cause)?.build(),
         };
         Ok(Self { inner: inner?, watch, queue })
     }
@@ -111,7 +109,7 @@ impl LogExporter {
         let builder = opentelemetry_otlp::LogExporter::builder();
         let inner = match target.protocol {
             Protocol::Grpc => grpc(builder.with_tonic(), target)?.build(),
-            _ => http(builder.with_http(), target)?.build(),
+            _ => http(builder.with_http(), target, &watch.cause)?.build(),
         };
         Ok(Self { inner: inner?, watch, queue })
     }
@@ -129,67 +127,4 @@ impl opentelemetry_sdk::logs::LogExporter for LogExporter {
     fn set_resource(&mut self, resource: &Resource) {
         self.inner.set_resource(resource);
     }
-}
-
-impl From<ExporterBuildError> for Error {
-    fn from(error: ExporterBuildError) -> Self {
-        Self::Exporter(crate::redact(&error.to_string()).into_owned())
-    }
-}
-
-fn grpc<B>(builder: B, target: &Target) -> Result<B, Error>
-where
-    B: WithExportConfig + opentelemetry_otlp::WithTonicConfig,
-{
-    let mut builder = builder.with_endpoint(target.endpoint.as_str()).with_timeout(target.timeout);
-    if let Some(compression) = target.compression {
-        builder = builder.with_compression(compression);
-    }
-    if target.endpoint.starts_with("http://") {
-        return Ok(builder);
-    }
-    let Tls { certificate, client_certificate, client_key } = &target.tls;
-    let mut tls = ClientTlsConfig::new().with_enabled_roots();
-    if let Some(path) = certificate {
-        tls = tls.ca_certificate(Certificate::from_pem(read(path)?));
-    }
-    if let (Some(certificate), Some(key)) = (client_certificate, client_key) {
-        tls = tls.identity(Identity::from_pem(read(certificate)?, read(key)?));
-    }
-    Ok(builder.with_tls_config(tls))
-}
-
-fn http<B>(builder: B, target: &Target) -> Result<B, Error>
-where
-    B: WithExportConfig + opentelemetry_otlp::WithHttpConfig,
-{
-    let mut builder = builder
-        .with_endpoint(target.endpoint.as_str())
-        .with_timeout(target.timeout)
-        .with_protocol(target.protocol)
-        .with_http_client(client(target)?);
-    if let Some(compression) = target.compression {
-        builder = builder.with_compression(compression);
-    }
-    Ok(builder)
-}
-
-/// No proxy of the environment is asked, as nowhere in gabfest.
-fn client(target: &Target) -> Result<reqwest::Client, Error> {
-    let Tls { certificate, client_certificate, client_key } = &target.tls;
-    let mut client = reqwest::Client::builder().no_proxy().timeout(target.timeout);
-    if let Some(path) = certificate {
-        let certificates = reqwest::Certificate::from_pem_bundle(&read(path)?);
-        client = client.tls_certs_merge(certificates.map_err(|error| Error::Exporter(error.to_string()))?);
-    }
-    if let (Some(certificate), Some(key)) = (client_certificate, client_key) {
-        let pem = [read(key)?, b"\n".to_vec(), read(certificate)?].concat();
-        let identity = reqwest::Identity::from_pem(&pem);
-        client = client.identity(identity.map_err(|error| Error::Exporter(error.to_string()))?);
-    }
-    client.build().map_err(|error| Error::Exporter(error.to_string()))
-}
-
-fn read(path: &std::path::Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| Error::File { path: path.to_owned(), error })
 }

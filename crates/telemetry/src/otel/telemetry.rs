@@ -10,6 +10,7 @@ use crate::Traces;
 use super::{
     Config, Dropped, MetricExporter, Service,
     clean::CleanProvider,
+    connection::Cause,
     exporter::{LogExporter, SpanExporter},
     records::Records,
     resource::resource,
@@ -28,6 +29,10 @@ pub enum Error {
     Exporter(String),
     #[error("read {}: {error}", path.display())]
     File { path: PathBuf, error: std::io::Error },
+    #[error("read {}: expected certificates in PEM", path.display())]
+    NoCertificate { path: PathBuf },
+    #[error("read {} and {}: expected a certificate and its private key in PEM", certificate.display(), key.display())]
+    NoIdentity { certificate: PathBuf, key: PathBuf },
 }
 
 /// Ends by [`Telemetry::shutdown`], which sends what waits. Without one it is lost.
@@ -54,6 +59,7 @@ impl Telemetry {
             limit,
             runtime: Handle::current(),
             over: is_over.clone(),
+            cause: Cause::default(),
         };
         let resource = resource(config, service);
         let dropped = Arc::new(Dropped::default());

@@ -12,6 +12,8 @@ use std::{
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use tokio::{runtime::Handle, sync::watch};
 
+use super::connection::Cause;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Signal {
     Traces,
@@ -73,6 +75,8 @@ pub(super) struct Watch {
     pub(super) runtime: Handle,
     /// True when the process can wait no longer.
     pub(super) over: watch::Receiver<bool>,
+    /// Of the exporter's own connection.
+    pub(super) cause: Cause,
 }
 
 impl Watch {
@@ -96,8 +100,15 @@ impl Watch {
             _ = over.wait_for(|over| *over) => Err(OTelSdkError::InternalFailure("the process ends".to_owned())),
         };
         match &result {
-            Ok(()) => self.health.worked(self.signal),
-            Err(error) => self.health.failed(self.signal, &crate::redact(&error.to_string())),
+            Ok(()) => {
+                // That of a try which was repeated.
+                self.cause.take();
+                self.health.worked(self.signal);
+            }
+            Err(error) => {
+                let cause = self.cause.take().map(|cause| format!(": {cause}")).unwrap_or_default();
+                self.health.failed(self.signal, &crate::redact(&format!("{error}{cause}")));
+            }
         }
         result
     }

@@ -14,11 +14,11 @@ fn a_bad_collector_changes_no_verdict_and_costs_one_warning() {
     let plain = ended(&mut command(&place, SOME, "plain"));
     assert!(!plain.stderr.contains("telemetry"), "{}", plain.stderr);
     let expected = place.view("plain");
-    for (name, temper) in [
-        ("dead", None),
-        ("dying", Some(Temper::Dies(2))),
-        ("hanging", Some(Temper::Hangs)),
-        ("refusing", Some(Temper::Refuses)),
+    for (name, temper, told_why) in [
+        ("dead", None, "Connection refused"),
+        ("dying", Some(Temper::Dies(2)), "connection"),
+        ("hanging", Some(Temper::Hangs), ""),
+        ("refusing", Some(Temper::Refuses), "404"),
     ] {
         let receiver = temper.map(Receiver::start);
         let address = receiver.as_ref().map_or("http://127.0.0.1:9", |receiver| &receiver.address);
@@ -28,6 +28,7 @@ fn a_bad_collector_changes_no_verdict_and_costs_one_warning() {
         assert_eq!(ended.code, plain.code, "{name}: {}", ended.stderr);
         assert_eq!(place.view(name), expected, "{name}");
         assert_eq!(ended.stderr.matches("telemetry cannot be exported").count(), 1, "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains(told_why), "{name}: {}", ended.stderr);
         let lines = plain.stderr.lines().count() + 1;
         assert_eq!(ended.stderr.lines().count(), lines, "{name}: nothing but that: {}", ended.stderr);
         // As much again as usual for a machine that is busy; a try that somebody waited for would take longer.

@@ -49,7 +49,27 @@ fn a_collector_that_cannot_be_trusted_or_does_not_trust_us_is_told_nothing() {
             assert_eq!(place.view(&out), expected, "{out}");
             assert_eq!(ended.stderr.matches("telemetry cannot be exported").count(), 1, "{out}: {}", ended.stderr);
             assert_eq!(ended.stderr.lines().count(), plain.stderr.lines().count() + 1, "{out}: {}", ended.stderr);
+            assert!(name != "unknown" || ended.stderr.contains("UnknownIssuer"), "{out}: {}", ended.stderr);
             assert!(receiver.bytes().is_empty(), "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_holds_no_certificate_is_told_before_anything_is_played() {
+    let place = Place::new();
+    let empty = place.write("empty.pem", "there was one once");
+    for protocol in ["grpc", "http/protobuf"] {
+        for (client, expected) in [
+            (None, "empty.pem: expected certificates in PEM"),
+            (Some(&[empty.clone(), empty.clone()]), "empty.pem: expected a certificate and its private key in PEM"),
+        ] {
+            let authority = Authority::new("trusted").file(&place, "trusted.pem");
+            let trusted = if client.is_some() { &authority } else { &empty };
+            let mut command = short_command(&place, "out");
+            let ended = play(told(&mut command, "https://127.0.0.1:9", protocol), trusted, client);
+            assert_eq!(ended.code, 2, "{protocol}: {}", ended.stderr);
+            assert!(ended.stderr.contains(expected), "{protocol}: {}", ended.stderr);
         }
     }
 }
