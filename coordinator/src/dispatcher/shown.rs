@@ -57,7 +57,7 @@ impl<S: Store> Dispatcher<S> {
         });
     }
 
-    /// The last ended run of each suite, so that a restart takes no figures away.
+    /// The last run of each suite that was not stopped half way, so that a restart takes no figures away.
     pub(super) async fn show_runs_of_before(&mut self) -> Result<(), Error> {
         if !self.observers.metrics.is_on() {
             return Ok(());
@@ -65,7 +65,7 @@ impl<S: Store> Dispatcher<S> {
         let mut suites = BTreeSet::new();
         let mut rows = self.store.runs().await?;
         rows.retain(|row| {
-            let ended = row.state != RunState::Running && row.ended_at.is_some();
+            let ended = row.state == RunState::Finished && row.ended_at.is_some();
             ended && suites.len() < MOST_SUITES && suites.insert(row.name.clone())
         });
         let (store, observers) = (Arc::clone(&self.store), self.observers.clone());

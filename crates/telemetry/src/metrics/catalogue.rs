@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use record::Verdict;
+
 use crate::names;
 
 /// One metric.
@@ -25,7 +27,15 @@ pub enum Kind {
     Histogram(&'static [f64]),
 }
 
+/// Series that a metric has at most, a verdict not counted: each of them can have every verdict.
+pub(super) const MOST_SERIES: usize = 2_000;
+
 impl Metric {
+    /// Series that it has at most in one process.
+    pub(super) fn most_series(&self) -> usize {
+        if self.labels.contains(&VERDICT) { MOST_SERIES * Verdict::ALL.len() } else { MOST_SERIES }
+    }
+
     /// As Prometheus has it.
     #[must_use]
     pub fn prometheus_name(&self) -> String {
@@ -101,7 +111,7 @@ metrics! { WORKER:
         "Tokens of a call";
     CALLS = Kind::Counter, "gabfest.calls", "{call}", [ROLE, MODEL, OUTCOME],
         "Calls to agents and models; outcome is ok or error";
-    COST = Kind::Counter, "gabfest.cost.usd", "", [ROLE, MODEL],
+    COST = Kind::Counter, "gabfest.cost.usd", "{USD}", [ROLE, MODEL],
         "Money that calls cost, in US dollars, as far as prices are known";
     LIMIT_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.limit.wait", "s", [ENDPOINT],
         "How long calls waited for a permit of their endpoint's limit";
@@ -119,7 +129,7 @@ metrics! { WORKER:
     CONVERSATION_DURATION = Kind::Histogram(CONVERSATION_SECONDS), "gabfest.conversation.duration", "s",
         [SUITE, SCENARIO],
         "How long trials took from their first word to their verdict";
-    CONVERSATION_COST = Kind::Counter, "gabfest.conversation.cost.usd", "", [SUITE, SCENARIO, VERDICT],
+    CONVERSATION_COST = Kind::Counter, "gabfest.conversation.cost.usd", "{USD}", [SUITE, SCENARIO, VERDICT],
         "Money that trials cost which were played to their end, in US dollars";
     SLOTS_HERE = Kind::Gauge, "gabfest.worker.slots", "{slot}", [STATE],
         "Slots of this worker; state is busy or free";
@@ -162,7 +172,7 @@ metrics! { COORDINATOR:
         "Cases that passed at least once and failed at least once";
     RUN_DURATION = Kind::Gauge, "gabfest.run.duration", "s", [SUITE],
         "From the run's start to its end";
-    RUN_COST = Kind::Gauge, "gabfest.run.cost.usd", "", [SUITE],
+    RUN_COST = Kind::Gauge, "gabfest.run.cost.usd", "{USD}", [SUITE],
         "Money that the run cost, lost attempts included, in US dollars";
     RUN_TRIALS = Kind::Gauge, "gabfest.run.trials", "{trial}", [SUITE, VERDICT],
         "Trials of the run by verdict; those that never ended are in none";
@@ -186,6 +196,11 @@ metrics! { LATEST:
         [names::REQUEST_MODEL, names::ROLE], "Tokens that a call read";
     CALL_OUTPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.output_tokens", "{token}",
         [names::REQUEST_MODEL, names::ROLE], "Tokens that a call wrote";
+}
+
+/// All of them.
+pub(super) fn all() -> impl Iterator<Item = &'static Metric> {
+    [WORKER, COORDINATOR, EVERY_PROCESS, LATEST].into_iter().flatten()
 }
 
 /// The tables of the documentation.

@@ -1,6 +1,7 @@
 //! Values of labels: redacted, short, and few, however many a plan or an endpoint brings.
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     sync::{
         Arc, PoisonError, RwLock,
@@ -33,14 +34,13 @@ impl Values {
 
     /// The value that a series may have for this one.
     pub(super) fn get(&self, value: &str) -> Arc<str> {
-        let clean = redact(value);
-        let short = cut(&clean);
-        if let Some(known) = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(short) {
+        let short = clean(value);
+        if let Some(known) = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&*short) {
             return Arc::clone(known);
         }
         let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
         if seen.len() < MOST_VALUES {
-            let value: Arc<str> = short.into();
+            let value: Arc<str> = short.as_ref().into();
             seen.insert(Arc::clone(&value));
             return value;
         }
@@ -56,8 +56,16 @@ impl Values {
     }
 }
 
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST)]
+/// As a label may have it, were there room for all.
+pub(super) fn clean(value: &str) -> Cow<'_, str> {
+    let cut = |text: &str| text.floor_char_boundary(LONGEST);
+    match redact(value) {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[..cut(text)]),
+        Cow::Owned(mut text) => {
+            text.truncate(cut(&text));
+            Cow::Owned(text)
+        }
+    }
 }
 
 #[cfg(test)]

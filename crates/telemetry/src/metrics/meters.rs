@@ -1,7 +1,7 @@
 //! All metrics of a process, and where they go: a page for Prometheus, an exporter for OTLP, or both.
 
 use opentelemetry::{KeyValue, metrics::MeterProvider as _};
-use opentelemetry_sdk::metrics::{MeterProviderBuilder, PeriodicReader, SdkMeterProvider};
+use opentelemetry_sdk::metrics::{Instrument, MeterProviderBuilder, PeriodicReader, SdkMeterProvider, Stream};
 use prometheus::{Registry, TextEncoder};
 
 use super::{Coordinator, Worker, catalogue, catalogue::SIGNAL, instruments::counted};
@@ -56,7 +56,7 @@ impl Meters {
         conventions: Conventions,
         dropped: impl Fn() -> [u64; 2] + Send + Sync + 'static,
     ) -> Self {
-        let provider = builder.build();
+        let provider = builder.with_view(room).build();
         counted(&provider.meter(SCOPE), &catalogue::DROPPED, move |to| {
             for (signal, dropped) in ["spans", "logs"].into_iter().zip(dropped()) {
                 to.observe(dropped, &[KeyValue::new(SIGNAL, signal)]);
@@ -74,6 +74,13 @@ impl Meters {
     pub fn coordinator(&self) -> Coordinator {
         Coordinator::new(&self.provider.meter(SCOPE))
     }
+}
+
+/// As many series as the catalogue says. The library has a bound of its own, beyond which it drops the labels and tells
+/// nobody; what bounds ours are the labels themselves.
+fn room(instrument: &Instrument) -> Option<Stream> {
+    let metric = catalogue::all().find(|metric| metric.name == instrument.name())?;
+    Stream::builder().with_cardinality_limit(metric.most_series()).build().ok()
 }
 
 /// The page that Prometheus reads.

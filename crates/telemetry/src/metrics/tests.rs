@@ -2,7 +2,8 @@
 
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use record::{
-    Blame, Call, Failure, FailureKind, Role, Summary, Tokens, Trial, Turn, Usd, Verdict, call::ErrorKind, turn::Speaker,
+    Blame, Call, Failure, FailureKind, Role, Summary, Tokens, Trial, Turn, Usd, Verdict, call::ErrorKind,
+    summary::RunState, turn::Speaker,
 };
 use scenario::{CaseId, TrialId};
 use serde_json::json;
@@ -118,6 +119,31 @@ fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
     assert_eq!(retried, "gabfest_call_retried_seconds_sum{endpoint=\"lab\"} 0.5\n");
 }
 
+/// An embedding has no output, and a call that broke off told nothing: neither is an answer of no tokens.
+#[test]
+fn only_tokens_that_were_told_are_counted() {
+    for (conventions, input, output) in [
+        (
+            Conventions::Usual,
+            "gen_ai_client_token_usage_count{gabfest_role=\"scorer\",gen_ai_request_model=\"e\",gen_ai_token_type=\"input\"",
+            "gen_ai_token_type=\"output\"",
+        ),
+        (
+            Conventions::Latest,
+            "gen_ai_client_inference_operation_input_tokens_count{gabfest_role=\"scorer\",gen_ai_request_model=\"e\"",
+            "output_tokens",
+        ),
+    ] {
+        let (meters, page) = meters(conventions);
+        let place = meters.worker().place("nightly", "refund", None);
+        let embedded = Call { tokens: Tokens { input: 12, output: 0 }, ..call(Role::Scorer, "e", 1_000) };
+        place.turn(&turn(Speaker::Scripted, None, vec![embedded, failed(Role::Agent, None)]));
+        assert!(lines(&page, &[input]).ends_with("} 1\n"), "{}", page.text().unwrap());
+        let counted = lines(&page, &["gen_ai_client_token", "gen_ai_client_inference"]);
+        assert!(!counted.contains(output) && !counted.contains("\"agent\""), "{counted}");
+    }
+}
+
 #[test]
 fn turns_and_trials_are_counted_where_they_belong() {
     let (meters, page) = meters(Conventions::Usual);
@@ -223,9 +249,12 @@ fn a_coordinator_shows_its_fleet_its_queue_and_what_it_counted() {
          gabfest_trials_done{suite=\"nightly\"} 12\n\
          gabfest_trials_lent{suite=\"nightly\"} 8\n\
          gabfest_trials_planned{suite=\"nightly\"} 100\n\
+         gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"CANCELLED\"} 0\n\
          gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 1\n\
          gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
+         gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"INCONCLUSIVE\"} 0\n\
          gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 1\n\
+         gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"SKIPPED\"} 0\n\
          gabfest_workers 2\n"
     );
 }
@@ -296,7 +325,9 @@ fn an_ended_run_shows_the_figures_of_its_report_until_the_next_one_ends() {
          gabfest_run_trials{suite=\"nightly\",verdict=\"INCONCLUSIVE\"} 0\n\
          gabfest_run_trials{suite=\"nightly\",verdict=\"PASS\"} 7\n\
          gabfest_run_trials{suite=\"nightly\",verdict=\"SKIPPED\"} 0\n\
-         gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n"
+         gabfest_runs_total{status=\"aborted\",suite=\"nightly\"} 0\n\
+         gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n\
+         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 0\n"
     );
     // A scenario that is not played any more goes away, and a run of before changes nothing.
     coordinator.ended(&summary(&[("order", 2, 0)]), 100_000, 200_000);
@@ -307,8 +338,33 @@ fn an_ended_run_shows_the_figures_of_its_report_until_the_next_one_ends() {
         "gabfest_cases_failing{scenario=\"order\",suite=\"nightly\"} 0\n\
          gabfest_pass_rate{suite=\"nightly\"} 1\n\
          gabfest_pass_rate{scenario=\"order\",suite=\"nightly\"} 1\n\
+         gabfest_runs_total{status=\"aborted\",suite=\"nightly\"} 0\n\
          gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n\
          gabfest_runs_total{status=\"success\",suite=\"nightly\"} 1\n"
+    );
+}
+
+/// A night that somebody stopped after three trials says nothing about the agent.
+#[test]
+fn a_run_that_was_stopped_is_counted_and_changes_no_figure() {
+    let (meters, page) = meters(Conventions::Usual);
+    let coordinator = meters.coordinator();
+    coordinator.ended(&summary(&[("refund", 9, 1)]), 1_000, 61_000);
+    let names = ["gabfest_pass_rate", "gabfest_cases", "gabfest_run_"];
+    let whole = lines(&page, &names);
+    assert!(whole.contains("gabfest_pass_rate{suite=\"nightly\"} 0.9\n"), "{whole}");
+    for (state, ended_at) in [(RunState::Cancelled, 100_000), (RunState::Interrupted, 200_000)] {
+        let mut stopped = summary(&[("refund", 0, 3)]);
+        stopped.run.state = state;
+        coordinator.ended(&stopped, 90_000, ended_at);
+        coordinator.restored(&stopped, 90_000, ended_at);
+        assert_eq!(lines(&page, &names), whole, "{state:?}");
+    }
+    assert_eq!(
+        lines(&page, &["gabfest_runs_total"]),
+        "gabfest_runs_total{status=\"aborted\",suite=\"nightly\"} 2\n\
+         gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n\
+         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 0\n"
     );
 }
 
@@ -344,6 +400,87 @@ fn series_are_few_and_hold_no_key() {
     assert_eq!(calls.lines().count(), 201, "two hundred and the others");
     assert!(calls.contains("gabfest_calls_total{model=\"other\",outcome=\"ok\",role=\"agent\"} 800\n"), "{calls}");
     assert_eq!(lines(&page, &["gabfest_limit_wait_seconds_count"]).lines().count(), 201);
+}
+
+fn sum(lines: &str) -> f64 {
+    lines.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
+}
+
+/// The library's own bound would drop all labels of what lies beyond it, and say nothing.
+#[test]
+fn beyond_two_thousand_combinations_nothing_is_lost_and_suites_keep_their_name() {
+    let (meters, page) = meters(Conventions::Usual);
+    let (worker, coordinator) = (meters.worker(), meters.coordinator());
+    let (scenarios, personas, suites) = (190_u32, 12_u32, ["nightly", "hourly"]);
+    for suite in suites {
+        let names: Vec<String> = (0..scenarios).map(|number| format!("scenario {number}")).collect();
+        coordinator.suite(suite, names.iter().map(String::as_str));
+        for (scenario, persona) in (0..personas).flat_map(|persona| names.iter().map(move |name| (name, persona))) {
+            let place = worker.place(suite, scenario, Some(&format!("persona {persona}")));
+            place.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
+            for verdict in Verdict::ALL {
+                place.ended(&trial(verdict, None));
+                coordinator.counted(suite, scenario, &trial(verdict, None));
+            }
+        }
+        let cases: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 1)).collect();
+        let mut ended = summary(&cases);
+        ended.run.name = suite.to_owned();
+        coordinator.ended(&ended, 0, 1);
+    }
+    let text = page.text().unwrap();
+    assert!(!text.contains("otel_metric_overflow"), "labels are dropped");
+    let places = f64::from(2 * scenarios * personas);
+    for (counter, most, all) in [
+        ("gabfest_turns_total{", 2_000, places),
+        ("gabfest_turn_duration_seconds_count{", 2_000, places),
+        ("gabfest_turn_time_to_first_token_seconds_count{", 2_000, places),
+        ("gabfest_conversations_total{", 12_000, 6.0 * places),
+        ("gabfest_conversation_duration_seconds_count{", 2_000, 6.0 * places),
+        ("gabfest_verdicts_total{", 12_000, 6.0 * places),
+    ] {
+        let shown = lines(&page, &[counter]);
+        assert!((380..=most).contains(&shown.lines().count()), "{counter} {}", shown.lines().count());
+        assert_eq!(sum(&shown), all, "{counter}");
+        for suite in suites {
+            let of_suite: String =
+                shown.split_inclusive('\n').filter(|line| line.contains(&format!("suite=\"{suite}\""))).collect();
+            assert_eq!(sum(&of_suite), all / 2.0, "{counter} {suite}");
+        }
+    }
+    let turns = lines(&page, &["gabfest_turns_total{"]);
+    assert!(turns.contains("gabfest_turns_total{persona=\"persona 0\",scenario=\"scenario 0\",suite=\"nightly\"} 1\n"));
+    // There was no room any more for the personas of the second suite, but for its scenarios.
+    assert!(turns.contains("gabfest_turns_total{persona=\"other\",scenario=\"scenario 0\",suite=\"hourly\"} 12\n"));
+    // The coordinator has no personas, so it has room for every scenario.
+    assert_eq!(lines(&page, &["gabfest_verdicts_total{"]).lines().count(), 2 * 190 * 6);
+    assert_eq!(lines(&page, &["gabfest_pass_rate{"]).lines().count(), 2 * 190 + 2);
+}
+
+/// Months of nights whose scenarios change.
+#[test]
+fn a_coordinator_forgets_scenarios_that_nobody_plays_any_more() {
+    let (meters, page) = meters(Conventions::Usual);
+    let coordinator = meters.coordinator();
+    for night in 0..60 {
+        let names: Vec<String> = (0..40).map(|number| format!("scenario {}", night * 20 + number)).collect();
+        coordinator.suite("nightly", names.iter().map(String::as_str));
+        for name in &names {
+            coordinator.counted("nightly", name, &trial(Verdict::Pass, None));
+        }
+        let cases: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 0)).collect();
+        coordinator.ended(&summary(&cases), night * 1_000, night * 1_000 + 500);
+    }
+    let shown = lines(&page, &["gabfest_verdicts_total{"]);
+    assert_eq!(shown.lines().count(), 200 * 6);
+    assert!(!shown.contains("other") && !shown.contains("scenario 0\""), "{shown}");
+    for number in 1_180..1_220 {
+        let one =
+            format!("gabfest_verdicts_total{{scenario=\"scenario {number}\",suite=\"nightly\",verdict=\"PASS\"}}");
+        assert!(shown.contains(&one), "{one}");
+    }
+    assert_eq!(lines(&page, &["gabfest_pass_rate{"]).lines().count(), 41, "the latest night and its whole");
+    assert!(lines(&page, &["gabfest_runs_total{status=\"success\""]).ends_with(" 60\n"));
 }
 
 /// Nothing is on the page that the catalogue does not list, nothing is listed that is not there.

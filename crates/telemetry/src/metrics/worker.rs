@@ -16,15 +16,15 @@ use opentelemetry::{
 };
 use record::{Call, Role, Trial, Turn, turn::Speaker};
 
-use self::calls::Calls;
+use self::{calls::Calls, places::Places};
 use super::{
     catalogue::{self, PERSONA, SCENARIO, STATE, SUITE, VERDICT},
     instruments::{counter, gauge, histogram, money, seconds},
-    labels::Values,
 };
 use crate::names::Conventions;
 
 mod calls;
+mod places;
 
 /// What a worker observes with; off unless somebody wants to see it.
 #[derive(Debug, Clone, Default)]
@@ -42,9 +42,7 @@ struct Inner {
     conversations: Counter<u64>,
     conversation_duration: Histogram<f64>,
     conversation_cost: Counter<f64>,
-    suites: Values,
-    scenarios: Values,
-    personas: Values,
+    places: Places,
     now: Arc<Now>,
 }
 
@@ -84,9 +82,7 @@ impl Worker {
             conversations: counter(meter, &catalogue::CONVERSATIONS),
             conversation_duration: histogram(meter, &catalogue::CONVERSATION_DURATION),
             conversation_cost: money(meter, &catalogue::CONVERSATION_COST),
-            suites: Values::new(SUITE),
-            scenarios: Values::new(SCENARIO),
-            personas: Values::new(PERSONA),
+            places: Places::new(),
             now,
         })))
     }
@@ -95,11 +91,8 @@ impl Worker {
     #[must_use]
     pub fn place(&self, suite: &str, scenario: &str, persona: Option<&str>) -> Place {
         let Some(worker) = &self.0 else { return Place(None) };
-        let place = [
-            KeyValue::new(SUITE, worker.suites.get(suite)),
-            KeyValue::new(SCENARIO, worker.scenarios.get(scenario)),
-            KeyValue::new(PERSONA, worker.personas.get(persona.unwrap_or_default())),
-        ];
+        let [suite, scenario, persona] = worker.places.get(suite, scenario, persona.unwrap_or_default());
+        let place = [KeyValue::new(SUITE, suite), KeyValue::new(SCENARIO, scenario), KeyValue::new(PERSONA, persona)];
         Place(Some(Arc::new(Series { worker: Arc::clone(worker), place })))
     }
 

@@ -1,9 +1,6 @@
 //! The figures of the latest ended run of each suite: those of its report.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use opentelemetry::{
     KeyValue,
@@ -14,45 +11,58 @@ use record::{
     summary::{Rate, RunVerdict},
 };
 
-use super::{Now, lock};
+use super::{
+    Now, lock,
+    suites::{Suite, Suites},
+};
 use crate::metrics::{
     catalogue::{self, Metric, SCENARIO, SUITE, VERDICT},
     instruments::gauge,
-    labels::Values,
 };
 
 /// A run that has ended.
+#[derive(Debug)]
 pub(super) struct Ended {
     /// Unix milliseconds.
-    pub(super) ended_at: i64,
+    ended_at: i64,
     duration_seconds: f64,
     cost_usd: f64,
     pass_rate: Rate,
     trials: [(Verdict, u64); 6],
-    scenarios: BTreeMap<Arc<str>, Cases>,
 }
 
 /// The cases of one scenario.
-#[derive(Default)]
-struct Cases {
+#[derive(Debug, Default)]
+pub(super) struct Cases {
     pass: u64,
     judged: u64,
     failing: u64,
     flaky: u64,
 }
 
+/// From now on the suite shows this run, unless it shows a later one.
+pub(super) fn keep(suites: &mut Suites, summary: &Summary, started_at: i64, ended_at: i64) {
+    let name = &summary.run.name;
+    let suite = suites.suite(name);
+    if suite.ended.as_ref().is_some_and(|shown| shown.ended_at > ended_at) {
+        return;
+    }
+    suite.ended = Some(Ended::of(summary, started_at, ended_at));
+    suite.scenarios.values_mut().for_each(|scenario| scenario.cases = None);
+    for case in &summary.cases {
+        let Some(scenario) = suites.scenario(name, &case.scenario) else { continue };
+        let cases = scenario.cases.get_or_insert_default();
+        cases.pass += case.pass;
+        cases.judged += case.pass + case.fail;
+        cases.failing += u64::from(case.verdict == RunVerdict::Fail);
+        cases.flaky += u64::from(case.flaky);
+    }
+}
+
 impl Ended {
-    pub(super) fn of(summary: &Summary, started_at: i64, ended_at: i64, scenarios: &Values) -> Self {
+    fn of(summary: &Summary, started_at: i64, ended_at: i64) -> Self {
         let totals = &summary.summary;
         let trials = &totals.trials;
-        let mut by_scenario: BTreeMap<Arc<str>, Cases> = BTreeMap::new();
-        for case in &summary.cases {
-            let cases = by_scenario.entry(scenarios.get(&case.scenario)).or_default();
-            cases.pass += case.pass;
-            cases.judged += case.pass + case.fail;
-            cases.failing += u64::from(case.verdict == RunVerdict::Fail);
-            cases.flaky += u64::from(case.flaky);
-        }
         Self {
             ended_at,
             duration_seconds: ended_at.saturating_sub(started_at) as f64 / 1e3,
@@ -66,7 +76,6 @@ impl Ended {
                 (Verdict::Skipped, trials.skipped),
                 (Verdict::Cancelled, trials.cancelled),
             ],
-            scenarios: by_scenario,
         }
     }
 }
@@ -77,36 +86,36 @@ pub(super) fn show(meter: &Meter, now: &Arc<Mutex<Now>>) {
     of_suites(meter, now, &catalogue::RUN_DURATION, |run| Some(run.duration_seconds));
     of_suites(meter, now, &catalogue::RUN_COST, |run| Some(run.cost_usd));
     of_suites(meter, now, &catalogue::RUN_FINISHED, |run| Some(run.ended_at as f64 / 1e3));
-    every(meter, now, &catalogue::PASS_RATE, |suite, run, to| {
+    every(meter, now, &catalogue::PASS_RATE, |label, suite, run, to| {
         if let Some(rate) = run.pass_rate.estimate {
-            to.observe(rate, std::slice::from_ref(suite));
+            to.observe(rate, std::slice::from_ref(label));
         }
-        for (scenario, cases) in run.scenarios.iter().filter(|(_, cases)| cases.judged > 0) {
-            to.observe(cases.pass as f64 / cases.judged as f64, &[suite.clone(), scenario_label(scenario)]);
+        for (scenario, cases) in played(suite).filter(|(_, cases)| cases.judged > 0) {
+            to.observe(cases.pass as f64 / cases.judged as f64, &[label.clone(), scenario]);
         }
     });
     of_scenarios(meter, now, &catalogue::CASES_FAILING, |cases| cases.failing);
     of_scenarios(meter, now, &catalogue::CASES_FLAKY, |cases| cases.flaky);
-    every(meter, now, &catalogue::RUN_TRIALS, |suite, run, to| {
+    every(meter, now, &catalogue::RUN_TRIALS, |label, _, run, to| {
         for (verdict, trials) in &run.trials {
-            to.observe(*trials as f64, &[suite.clone(), KeyValue::new(VERDICT, verdict.name())]);
+            to.observe(*trials as f64, &[label.clone(), KeyValue::new(VERDICT, verdict.name())]);
         }
     });
 }
 
 /// A figure of each suite; a run of which nothing was judged has no rate.
 fn of_suites(meter: &Meter, now: &Arc<Mutex<Now>>, metric: &Metric, figure: fn(&Ended) -> Option<f64>) {
-    every(meter, now, metric, move |suite, run, to| {
+    every(meter, now, metric, move |label, _, run, to| {
         if let Some(figure) = figure(run) {
-            to.observe(figure, std::slice::from_ref(suite));
+            to.observe(figure, std::slice::from_ref(label));
         }
     });
 }
 
 fn of_scenarios(meter: &Meter, now: &Arc<Mutex<Now>>, metric: &Metric, figure: fn(&Cases) -> u64) {
-    every(meter, now, metric, move |suite, run, to| {
-        for (scenario, cases) in &run.scenarios {
-            to.observe(figure(cases) as f64, &[suite.clone(), scenario_label(scenario)]);
+    every(meter, now, metric, move |label, suite, _, to| {
+        for (scenario, cases) in played(suite) {
+            to.observe(figure(cases) as f64, &[label.clone(), scenario]);
         }
     });
 }
@@ -115,16 +124,20 @@ fn every(
     meter: &Meter,
     now: &Arc<Mutex<Now>>,
     metric: &Metric,
-    show: impl Fn(&KeyValue, &Ended, &dyn AsyncInstrument<f64>) + Send + Sync + 'static,
+    show: impl Fn(&KeyValue, &Suite, &Ended, &dyn AsyncInstrument<f64>) + Send + Sync + 'static,
 ) {
     let read = Arc::clone(now);
     gauge(meter, metric, move |to| {
-        for (suite, run) in &lock(&read).ended {
-            show(&KeyValue::new(SUITE, suite.clone()), run, to);
+        for (name, suite) in lock(&read).suites.iter() {
+            if let Some(run) = &suite.ended {
+                show(&KeyValue::new(SUITE, name.clone()), suite, run, to);
+            }
         }
     });
 }
 
-fn scenario_label(scenario: &Arc<str>) -> KeyValue {
-    KeyValue::new(SCENARIO, scenario.clone())
+/// The scenarios of the latest run that ended.
+fn played(suite: &Suite) -> impl Iterator<Item = (KeyValue, &Cases)> {
+    let label = |name: &Arc<str>| KeyValue::new(SCENARIO, name.clone());
+    suite.scenarios.iter().filter_map(move |(name, one)| Some((label(name), one.cases.as_ref()?)))
 }

@@ -97,25 +97,23 @@ impl Calls {
         }
     }
 
-    /// A call that says nothing of tokens used an unknown number, not none.
+    /// A call that says nothing of tokens used an unknown number, not none, and an embedding writes nothing.
     fn count_tokens(&self, call: &Call, labels: &Labels) {
         let used = [call.tokens.input, call.tokens.output];
-        if used == [0, 0] {
-            return;
-        }
         match &self.tokens {
             Tokens::Usual(histogram) => {
-                for (tokens, labels) in used.into_iter().zip(&labels.tokens) {
+                for (tokens, labels) in used.into_iter().zip(&labels.tokens).filter(|(tokens, _)| *tokens > 0) {
                     histogram.record(tokens as f64, labels);
                 }
             }
             Tokens::Latest { input, output, of_call } => {
                 let [_, model, role] = &labels.tokens[0];
                 let labels = [model.clone(), role.clone()];
-                input.add(used[0], &labels);
-                output.add(used[1], &labels);
-                for (tokens, histogram) in used.into_iter().zip(of_call) {
-                    histogram.record(tokens as f64, &labels);
+                for ((tokens, sum), histogram) in used.into_iter().zip([input, output]).zip(of_call) {
+                    if tokens > 0 {
+                        sum.add(tokens, &labels);
+                        histogram.record(tokens as f64, &labels);
+                    }
                 }
             }
         }

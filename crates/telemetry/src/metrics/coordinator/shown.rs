@@ -1,0 +1,85 @@
+//! What a coordinator shows when somebody looks: the fleet, the queues and what was counted.
+
+use std::sync::{Arc, Mutex};
+
+use opentelemetry::{
+    KeyValue,
+    metrics::{AsyncInstrument, Meter},
+};
+use record::Verdict;
+
+use super::{BLAMES, Now, Queue, STATUSES, lock, suites::Suite};
+use crate::metrics::{
+    catalogue::{self, BLAME, Metric, SCENARIO, STATE, STATUS, SUITE, VERDICT},
+    instruments::{counted, gauge},
+};
+
+pub(super) fn fleet(meter: &Meter, now: &Arc<Mutex<Now>>) {
+    let read = Arc::clone(now);
+    gauge(meter, &catalogue::WORKERS, move |to| to.observe(lock(&read).fleet.workers as f64, &[]));
+    let read = Arc::clone(now);
+    gauge(meter, &catalogue::SLOTS, move |to| {
+        let fleet = lock(&read).fleet;
+        to.observe(fleet.busy_slots as f64, &[KeyValue::new(STATE, "busy")]);
+        to.observe(fleet.free_slots as f64, &[KeyValue::new(STATE, "free")]);
+    });
+}
+
+type Figure = fn(&Queue) -> u64;
+
+pub(super) fn queues(meter: &Meter, now: &Arc<Mutex<Now>>) {
+    let figures: [(&Metric, Figure); 4] = [
+        (&catalogue::QUEUE_DEPTH, |queue| {
+            if queue.running { queue.planned.saturating_sub(queue.lent + queue.done) } else { 0 }
+        }),
+        (&catalogue::TRIALS_LENT, |queue| queue.lent),
+        (&catalogue::TRIALS_PLANNED, |queue| queue.planned),
+        (&catalogue::TRIALS_DONE, |queue| queue.done),
+    ];
+    for (metric, figure) in figures {
+        let read = Arc::clone(now);
+        gauge(meter, metric, move |to| {
+            for (name, suite) in lock(&read).suites.iter() {
+                if let Some(queue) = &suite.queue {
+                    to.observe(figure(queue) as f64, &[KeyValue::new(SUITE, name.clone())]);
+                }
+            }
+        });
+    }
+}
+
+/// A counter that begins with its first event hides it, since Prometheus sees no increase: all begin with the suite.
+pub(super) fn counters(meter: &Meter, now: &Arc<Mutex<Now>>) {
+    every(meter, now, &catalogue::RUNS, |label, suite, to| {
+        for (status, runs) in STATUSES.into_iter().zip(suite.ends) {
+            to.observe(runs, &[label.clone(), KeyValue::new(STATUS, status)]);
+        }
+    });
+    every(meter, now, &catalogue::ERRORS, |label, suite, to| {
+        for (blame, trials) in BLAMES.into_iter().zip(suite.errors) {
+            to.observe(trials, &[label.clone(), KeyValue::new(BLAME, blame.name())]);
+        }
+    });
+    every(meter, now, &catalogue::VERDICTS, |label, suite, to| {
+        for (name, scenario) in &suite.scenarios {
+            for (verdict, trials) in Verdict::ALL.into_iter().zip(scenario.verdicts) {
+                let verdict = KeyValue::new(VERDICT, verdict.name());
+                to.observe(trials, &[label.clone(), KeyValue::new(SCENARIO, name.clone()), verdict]);
+            }
+        }
+    });
+}
+
+fn every(
+    meter: &Meter,
+    now: &Arc<Mutex<Now>>,
+    metric: &Metric,
+    show: impl Fn(&KeyValue, &Suite, &dyn AsyncInstrument<u64>) + Send + Sync + 'static,
+) {
+    let read = Arc::clone(now);
+    counted(meter, metric, move |to| {
+        for (name, suite) in lock(&read).suites.iter() {
+            show(&KeyValue::new(SUITE, name.clone()), suite, to);
+        }
+    });
+}
