@@ -26,7 +26,7 @@ fn a_run_is_told_whole_by_every_protocol() {
             .env("OTEL_TRACES_SAMPLER", "always_on")
             .env("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "100")
             // Figures are sent more than once, and only the last ones count.
-            .env("OTEL_METRIC_EXPORT_INTERVAL", "300");
+            .env("OTEL_METRIC_EXPORT_INTERVAL", "1000");
         let ended = ended(&mut command);
         assert_eq!(ended.code, 1, "{out}: {}", ended.stderr);
         assert!(!ended.stderr.contains("telemetry"), "{out}: {}", ended.stderr);
