@@ -11,7 +11,7 @@ export function panelQueries() {
   return boards().flatMap(({ file, board }) => {
     const values = Object.fromEntries(board.templating.list.map(({ name, allValue, current }) => [name, allValue ?? current?.value]));
     return board.panels.flatMap(({ title, targets = [] }) =>
-      targets.map(({ refId, expr }) => ({ where: `${file}: "${title}" ${refId}`, expr: recent(filled(expr, values)) })),
+      targets.map(({ refId, expr }) => ({ where: `${file}: "${title}" ${refId}`, expr: recent(unpadded(filled(expr, values))) })),
     );
   });
 }
@@ -41,6 +41,11 @@ function boards() {
 function filled(expr, values) {
   const own = { __rate_interval: '1m', __range: '5m' };
   return expr.replace(/\$(__)?([a-z_]+)/g, (all) => own[all.slice(1)] ?? values[all.slice(1)] ?? all);
+}
+
+/** Without the 0 that a panel shows where there is nothing: with it, a query of anything at all would answer. */
+function unpadded(expr) {
+  return expr.replace(/ or (label_replace\()?vector\(0\).*$/, '');
 }
 
 function recent(expr) {
