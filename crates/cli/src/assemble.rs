@@ -52,7 +52,6 @@ pub(crate) async fn resources(
         telemetry::redact::register(secrecy::ExposeSecret::expose_secret(key));
     }
     for (name, agent) in std::iter::once(always_there).chain(defined) {
-        hide(&agent)?;
         let connected = agent::connect(&name, &agent, &surroundings)
             .with_context(|| format!("failed to set up agent {name:?}"))
             .map_err(usage)?;
@@ -161,22 +160,9 @@ pub(crate) fn slots(read: &Read, capacity: &Capacity) -> u32 {
 /// The variables of `--env-file` without those that the settings name as keys: programs of scenarios never get these.
 fn variables_of_programs(read: &Read) -> Vec<(String, String)> {
     let settings = &read.settings;
-    let keys = settings.endpoints.values().filter_map(|endpoint| endpoint.key.as_ref());
-    let keys = keys.chain(settings.hooks.values().filter_map(|hook| hook.key.as_ref())).map(ToString::to_string);
-    let headers = settings.endpoints.values().flat_map(|endpoint| endpoint.headers.values().cloned());
     let databases = settings.databases.values().map(|database| database.url.clone());
-    let agents = settings.agents.values().flat_map(agent::Settings::keys).map(|key| key.to_string());
-    let secret: BTreeSet<String> = keys.chain(headers).chain(databases).chain(agents).collect();
+    let secret: BTreeSet<String> = settings.keys().iter().map(ToString::to_string).chain(databases).collect();
     read.variables.iter().filter(|(name, _)| !secret.contains(&format!("env:{name}"))).cloned().collect()
-}
-
-/// Tells every sink of the keys that an agent of another kind than a chat model names.
-fn hide(agent: &agent::Settings) -> anyhow::Result<()> {
-    for place in agent.keys() {
-        let key = place.resolve().map_err(usage)?;
-        telemetry::redact::register(secrecy::ExposeSecret::expose_secret(&key));
-    }
-    Ok(())
 }
 
 struct Endpoints<'a> {
@@ -212,11 +198,6 @@ impl Endpoints<'_> {
         if let Some(endpoint) = self.opened.get(name) {
             return Ok(Arc::clone(endpoint));
         }
-        if let Some(key) = &settings.key {
-            let key =
-                key.resolve().with_context(|| format!("failed to find the key of endpoint {name:?}")).map_err(usage)?;
-            telemetry::redact::register(secrecy::ExposeSecret::expose_secret(&key));
-        }
         let endpoint = Endpoint::open(name, settings).context("failed to set up an endpoint").map_err(usage)?;
         let endpoint = Arc::new(endpoint);
         self.opened.insert(name.to_owned(), Arc::clone(&endpoint));
@@ -248,9 +229,7 @@ fn place(settings: &llm::endpoint::Settings) -> trace::Endpoint {
 /// What is said of a key that is not there, where that is why an endpoint could not be opened.
 fn missing_key(error: &anyhow::Error) -> Option<String> {
     let UsageError(error) = error.downcast_ref()?;
-    let own = || error.downcast_ref::<llm::key::Error>().filter(|error| error.is_absence());
-    let of_header = || error.downcast_ref::<llm::endpoint::Error>()?.missing_key();
-    own().or_else(of_header).map(ToString::to_string)
+    error.downcast_ref::<llm::endpoint::Error>()?.missing_key().map(ToString::to_string)
 }
 
 fn hooks(settings: &Settings) -> anyhow::Result<BTreeMap<String, worker::termination::hook::Hook>> {

@@ -116,6 +116,7 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
         settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     settings.check().with_context(|| format!("{} does not fit together", path.display())).map_err(usage)?;
+    settings.hide_keys();
     Ok(Read { settings, folder, variables, ..Read::default() })
 }
 
@@ -150,6 +151,24 @@ fn environment(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
 }
 
 impl Settings {
+    /// Tells every sink of all keys that are there, before telemetry starts and before a key is used. What is not
+    /// there is told of by whoever needs it.
+    fn hide_keys(&self) {
+        for place in self.keys() {
+            if let Ok(key) = place.resolve() {
+                telemetry::register(secrecy::ExposeSecret::expose_secret(&key));
+            }
+        }
+    }
+
+    /// Where the keys of all endpoints, agents and hooks are kept.
+    pub(crate) fn keys(&self) -> Vec<llm::key::KeyRef> {
+        let of_endpoints = self.endpoints.values().flat_map(llm::endpoint::Settings::keys);
+        let of_agents = self.agents.values().flat_map(agent::Settings::keys);
+        let of_hooks = self.hooks.values().filter_map(|hook| hook.key.clone());
+        of_endpoints.chain(of_agents).chain(of_hooks).collect()
+    }
+
     /// The names that plans may use for agents.
     pub(crate) fn default_agent(&self) -> String {
         self.roles.agent.clone().unwrap_or_else(|| MOCK.to_owned())

@@ -10,7 +10,7 @@ mod writer;
 use std::{
     borrow::Cow,
     fmt,
-    sync::{Arc, RwLock},
+    sync::{Arc, LazyLock, PoisonError, RwLock},
 };
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -23,35 +23,37 @@ pub const MARK: &str = "[redacted]";
 /// Shorter "secrets" are words of ordinary text: replacing them would spoil every page and protect nothing.
 pub const SHORTEST_SECRET: usize = 6;
 
-static KNOWN: RwLock<Option<Arc<Redactor>>> = RwLock::new(None);
+static KNOWN: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 
 /// Lets no sink show this secret from now on; false where it is too short to be told from ordinary text.
 pub fn register(secret: &str) -> bool {
-    let mut known = KNOWN.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mut secrets = known.as_ref().map(|redactor| redactor.secrets.clone()).unwrap_or_default();
-    if secrets.iter().any(|old| old == secret) {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if known.secrets.iter().any(|old| old == secret) {
         return true;
     }
     if secret.trim().len() < SHORTEST_SECRET {
         return false;
     }
+    let mut secrets = known.secrets.clone();
     secrets.push(secret.to_owned());
-    *known = Some(Arc::new(Redactor::new(secrets)));
+    *known = Arc::new(Redactor::new(secrets));
     true
+}
+
+/// What is registered now, for those who clean many texts at once.
+#[must_use]
+pub fn known() -> Arc<Redactor> {
+    Arc::clone(&KNOWN.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The text without registered secrets and without anything that has the shape of one.
 #[must_use]
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let known = KNOWN.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-    match known {
-        Some(redactor) => redactor.redact(text),
-        None => shapes::redact(text),
-    }
+    known().redact(text)
 }
 
 /// Finds a fixed set of secrets, and the shapes of others, in one pass each.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<String>,
     /// `None` where there is no secret to look for.
@@ -78,6 +80,10 @@ impl Redactor {
 
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        // Names and ids, mostly: there are as many of them in a record as there are longer texts.
+        if text.len() < SHORTEST_SECRET {
+            return Cow::Borrowed(text);
+        }
         let known = match &self.finder {
             Some(finder) if finder.is_match(text) => Cow::Owned(replace(finder, text)),
             _ => Cow::Borrowed(text),

@@ -48,14 +48,14 @@ impl Endpoints {
     }
 }
 
-/// Opens an endpoint; from now on nothing shows its key.
+/// Opens an endpoint; from now on nothing shows its keys.
 pub(super) fn opened(name: &str, settings: &endpoint::Settings) -> Result<Endpoint, Fault> {
     // Another provider may have been chosen by the program that is tested: that one is used then.
     let _ = rustls::crypto::ring::default_provider().install_default();
     if let Some(reason) = settings.mock.fault() {
         return Err(Fault { text: format!("the endpoint {name:?} cannot be used: mock.{reason}"), no_key: false });
     }
-    if let Some(place) = &settings.key {
+    for place in settings.keys() {
         let key = place
             .resolve()
             .map_err(|error| Fault { text: format!("the endpoint {name:?} has no key: {error}"), no_key: true })?;

@@ -76,6 +76,15 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Where its keys are kept, that of a header too.
+    #[must_use]
+    pub fn keys(&self) -> Vec<KeyRef> {
+        let of_headers = self.headers.values().filter_map(|value| KeyRef::parse(value).ok());
+        self.key.iter().cloned().chain(of_headers).collect()
+    }
+}
+
 impl Default for Retries {
     fn default() -> Self {
         Self { tries: 5, deadline_ms: 600_000 }

@@ -4,6 +4,7 @@ use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;
 
 use super::Config;
+use crate::redact;
 
 /// A process, as the binary's edge knows it.
 #[derive(Debug, Clone, Copy)]
@@ -15,18 +16,45 @@ pub struct Service<'a> {
     pub instance: &'a str,
 }
 
+/// The operator can write anything into a variable, a key too.
 pub(super) fn resource(config: &Config, service: Service<'_>) -> Resource {
-    let name = config.service_name.clone().unwrap_or_else(|| service.name.to_owned());
-    let written = config.attributes.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
+    let clean = |text: &str| redact(text).into_owned();
+    let name = config.service_name.as_deref().unwrap_or(service.name);
+    let written = config.attributes.iter().map(|(key, value)| KeyValue::new(clean(key), clean(value)));
     Resource::builder_empty()
         .with_attributes([
             KeyValue::new("telemetry.sdk.name", "opentelemetry"),
             KeyValue::new("telemetry.sdk.language", "rust"),
             KeyValue::new("service.version", service.version.to_owned()),
-            KeyValue::new("service.instance.id", service.instance.to_owned()),
+            KeyValue::new("service.instance.id", clean(service.instance)),
         ])
         // What the operator writes counts more than what we know.
         .with_attributes(written)
-        .with_attribute(KeyValue::new("service.name", name))
+        .with_attribute(KeyValue::new("service.name", clean(name)))
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_operator_writes_counts_most_but_for_keys() {
+        crate::register("resource/&\"key");
+        let attributes = [("team", "a"), ("service.version", "9"), ("note", "it is resource/&\"key")];
+        let attributes = attributes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        let config = Config { attributes, service_name: Some("resource/&\"key".to_owned()), ..Config::default() };
+        let service = Service { name: "gabfest", version: "1", instance: "host-7" };
+        let resource = resource(&config, service);
+        let value = |key: &'static str| resource.get(&key.into()).map(|value| value.to_string());
+        for (key, expected) in [
+            ("service.name", "[redacted]"),
+            ("service.version", "9"),
+            ("service.instance.id", "host-7"),
+            ("team", "a"),
+            ("note", "it is [redacted]"),
+        ] {
+            assert_eq!(value(key).as_deref(), Some(expected), "{key}");
+        }
+    }
 }

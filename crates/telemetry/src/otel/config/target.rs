@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use opentelemetry_otlp::{Compression, Protocol};
 
-use super::{Error, variables::Variables};
+use super::{
+    Error,
+    variables::{self, Variables},
+};
 
 /// Unless a variable says otherwise, as the specification has it.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -130,6 +133,11 @@ fn compression(variables: &Variables<'_>, name: &str) -> Result<Option<Option<Co
 
 /// A gRPC address may come without a scheme; `scheme` is then its own.
 fn address(name: &str, text: &str, protocol: Protocol, scheme: &str) -> Result<String, Error> {
+    if text.contains('@') {
+        let expected = "an address without a name and a password: those go into OTEL_EXPORTER_OTLP_HEADERS";
+        return Err(Error::Secret { variable: name.to_owned(), expected: expected.to_owned() });
+    }
+    hide_query(text);
     let whole = match text.split_once("://") {
         None if protocol == Protocol::Grpc => format!("{scheme}://{text}"),
         _ => text.to_owned(),
@@ -141,6 +149,17 @@ fn address(name: &str, text: &str, protocol: Protocol, scheme: &str) -> Result<S
     if fits { Ok(whole) } else { Err(Error::value(name, text, "an address such as http://localhost:4318")) }
 }
 
+/// Some collectors take a key in the address: whatever stands there is shown nowhere.
+fn hide_query(address: &str) {
+    let Some((_, query)) = address.split_once('?') else { return };
+    for value in query.split(['&', '#']).map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value)) {
+        crate::register(value);
+        crate::register(&variables::decode(value));
+    }
+}
+
+/// Before the query, where there is one.
 fn with_path(base: &str, signal: &str) -> String {
-    format!("{}/v1/{}", base.trim_end_matches('/'), signal.to_ascii_lowercase())
+    let (path, query) = base.find('?').map_or((base, ""), |at| base.split_at(at));
+    format!("{}/v1/{}{query}", path.trim_end_matches('/'), signal.to_ascii_lowercase())
 }

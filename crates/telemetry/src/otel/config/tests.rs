@@ -39,6 +39,11 @@ fn addresses_get_their_paths_and_schemes() {
         ),
         (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1/x/")], "http://c:1/x/v1/traces", Protocol::HttpBinary),
         (
+            vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1/x/?tenant=night-shift")],
+            "http://c:1/x/v1/traces?tenant=night-shift",
+            Protocol::HttpBinary,
+        ),
+        (
             vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1"), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://d:2/t")],
             "http://d:2/t",
             Protocol::HttpBinary,
@@ -153,4 +158,22 @@ fn where_it_goes_and_with_which_keys_must_be_right() {
     }
     let error = read(&[on, ("OTEL_EXPORTER_OTLP_HEADERS", "hunter3hunter3")]).unwrap_err().to_string();
     assert_eq!(error, "read OTEL_EXPORTER_OTLP_HEADERS: expected key=value,key=value");
+}
+
+#[test]
+fn what_an_address_holds_besides_a_place_is_shown_nowhere() {
+    for name in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] {
+        for address in ["http://me:hunter4hunter4@c:4318", "hunter4hunter4@c:4317", "htp://me:hunter4hunter4@c"] {
+            for protocol in ["grpc", "http/protobuf"] {
+                let error = read(&[(name, address), ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)]).unwrap_err();
+                let expected = "expected an address without a name and a password";
+                assert!(error.to_string().starts_with(&format!("read {name}: {expected}")), "{error}");
+                assert!(!format!("{error:?}").contains("hunter4"), "{error:?}");
+            }
+        }
+    }
+    let address = "htp://c:4318/?api-key=hunter5%2Fhunter5&token=hunter6hunter6#x";
+    let error = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", address)]).unwrap_err().to_string();
+    assert!(error.contains("htp://c:4318/?api-key=[redacted]&token=[redacted]"), "{error}");
+    assert_eq!(crate::redact("hunter5/hunter5 or hunter5%2Fhunter5"), "[redacted] or [redacted]");
 }

@@ -120,7 +120,7 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
 }
 
 /// What is not `%` and two hexadecimal digits stands for itself.
-fn decode(text: &str) -> String {
+pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
