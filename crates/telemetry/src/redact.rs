@@ -1,8 +1,10 @@
 //! Keys never leave the process: live secrets and whatever looks like one are replaced in every text that goes out.
 //!
 //! [`register`] is called where a key is resolved, [`redact`] where text leaves. Known secrets are found as they
-//! are and as JSON, URLs and base64 would carry them ([`variants`]); unknown ones by their shape ([`shapes`]).
+//! are and as JSON, URLs and base64 would carry them ([`variants`]); unknown ones by their shape ([`shapes`]). A text
+//! that was cut short before it came here may end in the beginning of a secret ([`cuts`]).
 
+mod cuts;
 mod shapes;
 mod variants;
 mod writer;
@@ -58,24 +60,25 @@ pub struct Redactor {
     secrets: Vec<String>,
     /// `None` where there is no secret to look for.
     finder: Option<AhoCorasick>,
+    /// What a text may be cut in the middle of.
+    whole: Vec<String>,
 }
 
 impl Redactor {
     /// Secrets shorter than [`SHORTEST_SECRET`] are left out.
     #[must_use]
     pub fn new(secrets: Vec<String>) -> Self {
-        let patterns: Vec<String> = secrets
-            .iter()
-            .filter(|secret| secret.trim().len() >= SHORTEST_SECRET)
-            .flat_map(|secret| variants::of(secret.trim()))
-            .collect();
+        let long: Vec<&str> =
+            secrets.iter().map(|secret| secret.trim()).filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
+        let patterns: Vec<String> = long.iter().flat_map(|secret| variants::of(secret)).collect();
+        let whole = long.iter().flat_map(|secret| variants::quoted(secret)).collect();
         let finder = if patterns.is_empty() {
             None
         } else {
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns);
             Some(built.expect("a few keys never exceed the automaton's two thousand million states"))
         };
-        Self { secrets, finder }
+        Self { secrets, finder, whole }
     }
 
     #[must_use]
@@ -88,10 +91,7 @@ impl Redactor {
             Some(finder) if finder.is_match(text) => Cow::Owned(replace(finder, text)),
             _ => Cow::Borrowed(text),
         };
-        match known {
-            Cow::Borrowed(text) => shapes::redact(text),
-            Cow::Owned(text) => Cow::Owned(shapes::redact(&text).into_owned()),
-        }
+        then(then(known, |text| cuts::redact(text, &self.whole)), shapes::redact)
     }
 }
 
@@ -99,6 +99,17 @@ impl Redactor {
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").field("secrets", &self.secrets.len()).finish_non_exhaustive()
+    }
+}
+
+/// Another look at a text, which is copied only if something is found.
+fn then<'a>(text: Cow<'a, str>, look: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+    match text {
+        Cow::Borrowed(text) => look(text),
+        Cow::Owned(text) => match look(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(clean) => Cow::Owned(clean),
+        },
     }
 }
 

@@ -16,6 +16,7 @@ mod process;
 mod qnamaker;
 mod reports;
 mod scores;
+mod secrets;
 mod skunit_log;
 mod telemetry;
 mod tools;

@@ -14,13 +14,37 @@ impl Secrets {
         Self(keys)
     }
 
-    /// A text with its keys struck out.
+    /// A text with its keys struck out, also where they stand in JSON.
     #[must_use]
     pub fn hide(&self, text: String) -> String {
-        self.0
-            .iter()
-            .map(ExposeSecret::expose_secret)
-            .filter(|key| !key.is_empty())
-            .fold(text, |text, key| if text.contains(key) { text.replace(key, HIDDEN) } else { text })
+        let keys = self.0.iter().map(ExposeSecret::expose_secret).filter(|key| !key.is_empty());
+        keys.fold(text, |text, key| {
+            let text = without(text, key);
+            if key.contains(|letter: char| matches!(letter, '"' | '\\' | '/') || letter.is_control()) {
+                let written = serde_json::Value::from(key).to_string();
+                let inside = &written[1..written.len() - 1];
+                return without(without(text, inside), &inside.replace('/', "\\/"));
+            }
+            text
+        })
+    }
+}
+
+fn without(text: String, key: &str) -> String {
+    if text.contains(key) { text.replace(key, HIDDEN) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_struck_out_as_it_is_and_as_json_has_it() {
+        let secrets =
+            Secrets::new(vec![SecretString::from("a/\"b\\"), SecretString::from(""), SecretString::from("plain")]);
+        for text in ["<a/\"b\\>", "<a/\\\"b\\\\>", "<a\\/\\\"b\\\\>", "<plain>"] {
+            assert_eq!(secrets.hide(text.to_owned()), "<[key]>");
+        }
+        assert_eq!(secrets.hide("nothing".to_owned()), "nothing");
     }
 }

@@ -20,6 +20,14 @@ pub(super) fn of(secret: &str) -> Vec<String> {
     all
 }
 
+/// As it is, and as it stands between quotes.
+pub(super) fn quoted(secret: &str) -> Vec<String> {
+    let mut all = vec![secret.to_owned(), json(secret), secret.escape_debug().to_string()];
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 fn dresses(secret: &str) -> Vec<String> {
     let quoted = json(secret);
     let debugged = secret.escape_debug().to_string();

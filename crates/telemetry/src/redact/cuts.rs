@@ -1,0 +1,57 @@
+//! Texts that were cut short before they came here: the cut may have gone through a secret, and what is left of it
+//! stands before the `…`.
+
+use std::borrow::Cow;
+
+use super::{MARK, SHORTEST_SECRET};
+
+/// What stands where something was left out.
+const CUT: char = '…';
+
+pub(super) fn redact<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
+    let mut clean = String::new();
+    let mut rest = 0;
+    for (at, _) in text.match_indices(CUT) {
+        let left = secrets.iter().filter_map(|secret| left_of(secret, &text[rest..at])).max();
+        if let Some(left) = left {
+            clean.push_str(&text[rest..at - left]);
+            clean.push_str(MARK);
+            rest = at;
+        }
+    }
+    if rest == 0 {
+        return Cow::Borrowed(text);
+    }
+    clean.push_str(&text[rest..]);
+    Cow::Owned(clean)
+}
+
+/// How many bytes of the secret's beginning, but not all of it, the text ends with: the most there are.
+fn left_of(secret: &str, text: &str) -> Option<usize> {
+    let most = secret.len().min(text.len() + 1);
+    let ends = (SHORTEST_SECRET..most).rev().filter(|end| secret.is_char_boundary(*end));
+    ends.into_iter().find(|end| text.ends_with(&secret[..*end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cut_left_of_a_secret_goes_too() {
+        let secrets = ["pa55/\"wörd\"".to_owned(), "pa55/\\\"wörd\\\"".to_owned(), "another-one".to_owned()];
+        for (text, clean) in [
+            ("it is pa55/\"w…", "it is [redacted]…"),
+            ("it is pa55/\"wörd…", "it is [redacted]…"),
+            ("\"it is pa55/\\\"wör…\"", "\"it is [redacted]…\""),
+            ("pa55/\"… and another-…, and", "[redacted]… and [redacted]…, and"),
+            ("another-…", "[redacted]…"),
+        ] {
+            assert_eq!(redact(text, &secrets), clean);
+        }
+        for text in ["", "…", "plain", "pa55/…", "a word…", "pa55/\"wör", "anothe", "ör…", "another-on e…"]
+        {
+            assert!(matches!(redact(text, &secrets), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+}
