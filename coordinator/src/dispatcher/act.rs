@@ -6,6 +6,7 @@ use bytes::Bytes;
 use record::{Failure, FailureKind, Trial, Verdict, call::Spend, summary::RunState};
 use scenario::RunId;
 use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
+use telemetry::trace::Played;
 use tokio::time::Instant;
 
 use super::{Dispatcher, active::Fleet, command::Order};
@@ -131,7 +132,17 @@ impl<S: Store> Dispatcher<S> {
         self.observers.metrics.committed(asked.elapsed());
         self.own = Some((session, sequence));
         if let Some(run) = self.runs.get_mut(&run).filter(|_| committed.counted.contains(&number)) {
-            commit.ended.iter().for_each(|ended| run.count(&ended.trial, &self.observers));
+            for EndedTrial { trial, .. } in &commit.ended {
+                run.count(trial, &self.observers);
+                if let Some(case) = run.plan.case(trial.case) {
+                    // No worker is left to tell of it.
+                    let began_micros = u64::try_from(at).unwrap_or(0).saturating_mul(1_000);
+                    let (id, suite) = (&commit.run, run.row.name.as_str());
+                    let (turns, calls) = (&[], &[]);
+                    let played = Played { run: id, suite, case: &case, began_micros, trial, turns, calls };
+                    self.observers.traces.unplayed(&played);
+                }
+            }
         }
         Ok(Some(Event::Ended { session, run, trials: committed.counted }))
     }

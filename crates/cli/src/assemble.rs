@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use llm::{endpoint::Endpoint, retry::Policy};
 use scenario::{Format, Plan};
-use telemetry::{Traces, trace};
+use telemetry::Traces;
 use worker::{
     Models, Resources,
     environment::{Execution, database, execution::Limits},
@@ -106,8 +106,8 @@ pub(crate) async fn resources(
         execution,
         tool_server: tool_server(settings, capacity)?,
         now_millis: clock::now_millis,
-        traces: observed.map_or_else(Traces::off, Observed::traces).with_endpoints(places),
-        metrics: observed.map(Observed::worker).unwrap_or_default(),
+        traces: observed.map_or_else(Traces::off, Observed::traces).with_endpoints(places.clone()),
+        metrics: observed.map(Observed::worker).unwrap_or_default().with_endpoints(places),
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
     })
 }
@@ -168,8 +168,8 @@ fn variables_of_programs(read: &Read) -> Vec<(String, String)> {
 struct Endpoints<'a> {
     settings: &'a Settings,
     opened: BTreeMap<String, Arc<Endpoint>>,
-    /// Where they are, for traces; agents are here under their own names.
-    places: BTreeMap<String, trace::Endpoint>,
+    /// Where they are, for traces and metrics; agents are here under their own names.
+    places: BTreeMap<String, telemetry::Endpoint>,
 }
 
 impl Endpoints<'_> {
@@ -213,11 +213,11 @@ impl Endpoints<'_> {
     }
 }
 
-fn place(settings: &llm::endpoint::Settings) -> trace::Endpoint {
+fn place(settings: &llm::endpoint::Settings) -> telemetry::Endpoint {
     let url: Option<http::Uri> = settings.url.as_deref().and_then(|url| url.parse().ok());
     let url = url.as_ref();
     let usual_port = |scheme: &str| if scheme == "https" { 443 } else { 80 };
-    trace::Endpoint {
+    telemetry::Endpoint {
         // The convention's word for whoever speaks OpenAI's protocol.
         provider: if settings.kind == llm::endpoint::Kind::Mock { MOCK } else { "openai" }.to_owned(),
         model: settings.model.clone(),

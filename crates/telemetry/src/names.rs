@@ -4,8 +4,6 @@
 //! *Development* and no release yet, so they are written here and not taken from a library that marks them as moved.
 //! `test.*`, `server.*`, `session.*` and `error.*` are those of semantic conventions 1.42.0.
 
-use record::Role;
-
 pub const OPERATION: &str = "gen_ai.operation.name";
 pub const PROVIDER: &str = "gen_ai.provider.name";
 pub const REQUEST_MODEL: &str = "gen_ai.request.model";
@@ -15,6 +13,7 @@ pub const ERROR_TYPE: &str = "error.type";
 /// On whose behalf a model is asked: no convention has a word for it.
 pub const ROLE: &str = "gabfest.role";
 
+pub const STREAM: &str = "gen_ai.request.stream";
 pub const RESPONSE_MODEL: &str = "gen_ai.response.model";
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
@@ -47,6 +46,8 @@ pub const CASE_STATUS: &str = "test.case.result.status";
 /// Ours, where no convention has a word. The role of a call is [`ROLE`].
 pub const RUN: &str = "gabfest.run";
 pub const TRIAL: &str = "gabfest.trial";
+/// The plan's name for it, which comes again in every run and which the agent is told.
+pub const TRIAL_ID: &str = "gabfest.trial.id";
 pub const EPOCH: &str = "gabfest.epoch";
 pub const SEED: &str = "gabfest.seed";
 pub const REPEAT: &str = "gabfest.repeat";
@@ -103,26 +104,6 @@ impl Conventions {
     pub fn read(listed: Option<&str>) -> Self {
         let latest = listed.is_some_and(|listed| listed.split(',').any(|word| word.trim() == LATEST));
         if latest { Self::Latest } else { Self::Usual }
-    }
-}
-
-/// The `gen_ai.operation.name` of a call.
-#[must_use]
-pub fn operation(role: Role) -> &'static str {
-    match role {
-        Role::Agent => "invoke_agent",
-        Role::UserSim | Role::Judge => "chat",
-        Role::Scorer => "embeddings",
-    }
-}
-
-/// The `gen_ai.provider.name` of a call. gabfest asks models as OpenAI's API is asked, which the conventions call
-/// `openai`, whoever answers; an agent may be anything.
-#[must_use]
-pub fn provider(role: Role) -> &'static str {
-    match role {
-        Role::Agent => "_OTHER",
-        Role::UserSim | Role::Judge | Role::Scorer => "openai",
     }
 }
 

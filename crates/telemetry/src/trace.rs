@@ -16,5 +16,5 @@ mod tree;
 
 pub use ids::Head;
 pub use run::EndedRun;
-pub use traces::{Endpoint, Traces};
+pub use traces::Traces;
 pub use tree::Played;

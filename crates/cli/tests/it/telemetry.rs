@@ -7,4 +7,5 @@ mod playing;
 mod receiver;
 mod secrets;
 mod tls;
+mod told;
 mod whole;

@@ -101,16 +101,16 @@ macro_rules! metrics {
 
 metrics! { WORKER:
     CALL_DURATION = Kind::Histogram(CALL_SECONDS), "gen_ai.client.operation.duration", "s",
-        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::ROLE, names::ERROR_TYPE],
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE, names::ERROR_TYPE],
         "How long calls took, without the wait for a permit; failed ones have error_type";
     FIRST_CHUNK = Kind::Histogram(CALL_SECONDS), "gen_ai.client.operation.time_to_first_chunk", "s",
-        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::ROLE],
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE],
         "Time to the first content of streamed answers";
     TOKEN_USAGE = Kind::Histogram(TOKENS), "gen_ai.client.token.usage", "{token}",
-        [names::TOKEN_TYPE, names::REQUEST_MODEL, names::ROLE],
+        [names::OPERATION, names::PROVIDER, names::TOKEN_TYPE, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE],
         "Tokens of a call";
     CALLS = Kind::Counter, "gabfest.calls", "{call}", [ROLE, MODEL, OUTCOME],
-        "Calls to agents and models; outcome is ok or error";
+        "Calls to agents and models, by the model that was asked; outcome is ok or error";
     COST = Kind::Counter, "gabfest.cost.usd", "{USD}", [ROLE, MODEL],
         "Money that calls cost, in US dollars, as far as prices are known";
     LIMIT_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.limit.wait", "s", [ENDPOINT],
@@ -189,13 +189,13 @@ metrics! { EVERY_PROCESS:
 
 metrics! { LATEST:
     INPUT_TOKENS = Kind::Counter, "gen_ai.client.inference.usage.input_tokens", "{token}",
-        [names::REQUEST_MODEL, names::ROLE], "Tokens that models read";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that models read";
     OUTPUT_TOKENS = Kind::Counter, "gen_ai.client.inference.usage.output_tokens", "{token}",
-        [names::REQUEST_MODEL, names::ROLE], "Tokens that models wrote";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that models wrote";
     CALL_INPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.input_tokens", "{token}",
-        [names::REQUEST_MODEL, names::ROLE], "Tokens that a call read";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that a call read";
     CALL_OUTPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.output_tokens", "{token}",
-        [names::REQUEST_MODEL, names::ROLE], "Tokens that a call wrote";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that a call wrote";
 }
 
 /// All of them.

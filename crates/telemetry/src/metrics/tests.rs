@@ -1,5 +1,7 @@
 //! Records in, Prometheus' text out.
 
+use std::collections::BTreeMap;
+
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use record::{
     Blame, Call, Failure, FailureKind, Role, Summary, Tokens, Trial, Turn, Usd, Verdict, call::ErrorKind,
@@ -8,13 +10,19 @@ use record::{
 use scenario::{CaseId, TrialId};
 use serde_json::json;
 
-use super::{Fleet, Meters, Page, Queue, catalogue};
-use crate::names::Conventions;
+use super::{Fleet, Meters, Page, Queue, Worker, catalogue};
+use crate::{asked::Endpoint, names::Conventions};
 
 fn meters(conventions: Conventions) -> (Meters, Page) {
     let page = Page::default();
     let builder = page.reads(SdkMeterProvider::builder()).unwrap();
     (Meters::new(builder, conventions, || [3, 0]), page)
+}
+
+/// A worker that knows the endpoint of [`call`].
+fn lab(meters: &Meters) -> Worker {
+    let lab = Endpoint { provider: "openai".to_owned(), ..Endpoint::default() };
+    meters.worker().with_endpoints(BTreeMap::from([("lab".to_owned(), lab)]))
 }
 
 /// The lines of the page that begin with one of these, without comments.
@@ -82,7 +90,7 @@ fn trial(verdict: Verdict, blame: Option<Blame>) -> Trial {
 #[test]
 fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
     let (meters, page) = meters(Conventions::Usual);
-    let place = meters.worker().place("nightly", "refund", Some("calm"));
+    let place = lab(&meters).place("nightly", "refund", Some("calm"));
     let user = call(Role::UserSim, "small", 300_000);
     place.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000), user]));
     let lost = vec![failed(Role::Agent, Some(ErrorKind::TimedOut)), failed(Role::Judge, None)];
@@ -97,19 +105,19 @@ fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
          gabfest_cost_usd_total{model=\"m\",role=\"agent\"} 0.002\n\
          gabfest_cost_usd_total{model=\"m\",role=\"judge\"} 0\n\
          gabfest_cost_usd_total{model=\"small\",role=\"user_sim\"} 0.002\n\
-         gen_ai_client_token_usage_sum{gabfest_role=\"agent\",gen_ai_request_model=\"m\",gen_ai_token_type=\"input\"} 100\n\
-         gen_ai_client_token_usage_sum{gabfest_role=\"agent\",gen_ai_request_model=\"m\",gen_ai_token_type=\"output\"} 7\n\
-         gen_ai_client_token_usage_sum{gabfest_role=\"user_sim\",gen_ai_request_model=\"small\",gen_ai_token_type=\"input\"} 100\n\
-         gen_ai_client_token_usage_sum{gabfest_role=\"user_sim\",gen_ai_request_model=\"small\",gen_ai_token_type=\"output\"} 7\n"
+         gen_ai_client_token_usage_sum{gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\",gen_ai_response_model=\"m\",gen_ai_token_type=\"input\"} 100\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\",gen_ai_response_model=\"m\",gen_ai_token_type=\"output\"} 7\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"user_sim\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"small\",gen_ai_response_model=\"small\",gen_ai_token_type=\"input\"} 100\n\
+         gen_ai_client_token_usage_sum{gabfest_role=\"user_sim\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"small\",gen_ai_response_model=\"small\",gen_ai_token_type=\"output\"} 7\n"
     );
     let shown = lines(&page, &["gen_ai_client_operation_duration_seconds_sum", "gabfest_limit_wait_seconds_sum"]);
     assert_eq!(
         shown,
         "gabfest_limit_wait_seconds_sum{endpoint=\"lab\"} 0.08\n\
-         gen_ai_client_operation_duration_seconds_sum{gabfest_role=\"agent\",gen_ai_operation_name=\"invoke_agent\",gen_ai_provider_name=\"_OTHER\",gen_ai_request_model=\"m\"} 0.09\n\
-         gen_ai_client_operation_duration_seconds_sum{gabfest_role=\"user_sim\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"small\"} 0.3\n\
+         gen_ai_client_operation_duration_seconds_sum{gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\",gen_ai_response_model=\"m\"} 0.09\n\
          gen_ai_client_operation_duration_seconds_sum{error_type=\"other\",gabfest_role=\"judge\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\"} 1\n\
-         gen_ai_client_operation_duration_seconds_sum{error_type=\"timed_out\",gabfest_role=\"agent\",gen_ai_operation_name=\"invoke_agent\",gen_ai_provider_name=\"_OTHER\",gen_ai_request_model=\"m\"} 1\n"
+         gen_ai_client_operation_duration_seconds_sum{error_type=\"timed_out\",gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\"} 1\n\
+         gen_ai_client_operation_duration_seconds_sum{gabfest_role=\"user_sim\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"small\",gen_ai_response_model=\"small\"} 0.3\n"
     );
     let first = lines(&page, &["gen_ai_client_operation_time_to_first_chunk_seconds_count"]);
     assert_eq!(first.lines().count(), 2, "{first}");
@@ -125,12 +133,12 @@ fn only_tokens_that_were_told_are_counted() {
     for (conventions, input, output) in [
         (
             Conventions::Usual,
-            "gen_ai_client_token_usage_count{gabfest_role=\"scorer\",gen_ai_request_model=\"e\",gen_ai_token_type=\"input\"",
+            "gen_ai_client_token_usage_count{gabfest_role=\"scorer\",gen_ai_operation_name=\"embeddings\",gen_ai_provider_name=\"_OTHER\",gen_ai_request_model=\"e\",gen_ai_response_model=\"e\",gen_ai_token_type=\"input\"",
             "gen_ai_token_type=\"output\"",
         ),
         (
             Conventions::Latest,
-            "gen_ai_client_inference_operation_input_tokens_count{gabfest_role=\"scorer\",gen_ai_request_model=\"e\"",
+            "gen_ai_client_inference_operation_input_tokens_count{gabfest_role=\"scorer\",gen_ai_operation_name=\"embeddings\",gen_ai_provider_name=\"_OTHER\",gen_ai_request_model=\"e\",gen_ai_response_model=\"e\"",
             "output_tokens",
         ),
     ] {
@@ -193,15 +201,15 @@ fn turns_and_trials_are_counted_where_they_belong() {
 #[test]
 fn the_newest_names_come_in_the_place_of_the_usual_ones() {
     let (meters, page) = meters(Conventions::Latest);
-    let place = meters.worker().place("s", "a", None);
+    let place = lab(&meters).place("s", "a", None);
     place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
     assert_eq!(lines(&page, &["gen_ai_client_token_usage"]), "");
     let names = ["gen_ai_client_inference_usage", "gen_ai_client_inference_operation_output_tokens_sum"];
     assert_eq!(
         lines(&page, &names),
-        "gen_ai_client_inference_operation_output_tokens_sum{gabfest_role=\"agent\",gen_ai_request_model=\"m\"} 7\n\
-         gen_ai_client_inference_usage_input_tokens_total{gabfest_role=\"agent\",gen_ai_request_model=\"m\"} 100\n\
-         gen_ai_client_inference_usage_output_tokens_total{gabfest_role=\"agent\",gen_ai_request_model=\"m\"} 7\n"
+        "gen_ai_client_inference_operation_output_tokens_sum{gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\",gen_ai_response_model=\"m\"} 7\n\
+         gen_ai_client_inference_usage_input_tokens_total{gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\",gen_ai_response_model=\"m\"} 100\n\
+         gen_ai_client_inference_usage_output_tokens_total{gabfest_role=\"agent\",gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"openai\",gen_ai_request_model=\"m\",gen_ai_response_model=\"m\"} 7\n"
     );
 }
 

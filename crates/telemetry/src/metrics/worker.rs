@@ -3,6 +3,7 @@
 //! Every attempt counts, also one that is lost later: a worker cannot know which attempt wins.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc,
@@ -21,7 +22,7 @@ use super::{
     catalogue::{self, PERSONA, SCENARIO, STATE, SUITE, VERDICT},
     instruments::{counter, gauge, histogram, money, seconds},
 };
-use crate::names::Conventions;
+use crate::{asked::Endpoint, names::Conventions};
 
 mod calls;
 mod places;
@@ -85,6 +86,15 @@ impl Worker {
             places: Places::new(),
             now,
         })))
+    }
+
+    /// Tells where the endpoints and agents of the settings are, so that calls have the labels that their spans have.
+    #[must_use]
+    pub fn with_endpoints(self, endpoints: BTreeMap<String, Endpoint>) -> Self {
+        if let Some(worker) = &self.0 {
+            worker.calls.are_at(endpoints);
+        }
+        self
     }
 
     /// Where the turns of one trial are counted.

@@ -46,11 +46,12 @@ impl Queue {
     }
 
     /// How many of these may wait: all or none, unless there are more than there ever is room for. What may not is
-    /// counted as dropped.
-    pub(super) fn admits(&self, count: usize) -> usize {
+    /// counted as dropped. The last quarter is for what is urgent.
+    pub(super) fn admits(&self, count: usize, urgent: bool) -> usize {
+        let most = if urgent { self.most } else { self.most - self.most / 4 };
         let admitted = |waiting: usize| {
-            let room = self.most.saturating_sub(waiting);
-            if count > self.most || count <= room { count.min(room) } else { 0 }
+            let room = most.saturating_sub(waiting);
+            if count > most || count <= room { count.min(room) } else { 0 }
         };
         let before = self
             .waiting
@@ -79,10 +80,25 @@ mod tests {
     fn a_trace_waits_whole_or_not_at_all() {
         let dropped = Dropped::default();
         let queue = dropped.queue_of_spans(10);
-        assert_eq!([queue.admits(6), queue.admits(5), queue.admits(4), queue.admits(1)], [6, 0, 4, 0]);
+        let urgent = |count| queue.admits(count, true);
+        assert_eq!([urgent(6), urgent(5), urgent(4), urgent(1)], [6, 0, 4, 0]);
         assert_eq!(dropped.spans(), 6);
         queue.leave(10);
-        assert_eq!([queue.admits(3), queue.admits(25)], [3, 7], "longer than the whole queue: its beginning");
+        assert_eq!([urgent(3), urgent(25)], [3, 7], "longer than the whole queue: its beginning");
         assert_eq!(dropped.spans(), 24);
+    }
+
+    #[test]
+    fn there_is_room_for_failures_when_there_is_none_for_the_rest() {
+        let dropped = Dropped::default();
+        let queue = dropped.queue_of_spans(8);
+        let rows =
+            [(4, false, 4), (3, false, 0), (2, false, 2), (1, false, 0), (3, true, 0), (2, true, 2), (1, true, 0)];
+        for (count, urgent, expected) in rows {
+            assert_eq!(queue.admits(count, urgent), expected, "{count} {urgent}");
+        }
+        assert_eq!(dropped.spans(), 3 + 1 + 3 + 1);
+        queue.leave(8);
+        assert_eq!(queue.admits(25, false), 6, "its beginning, and no more than the others have");
     }
 }

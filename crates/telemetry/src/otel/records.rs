@@ -30,7 +30,7 @@ impl Records {
 
 impl LogProcessor for Records {
     fn emit(&self, record: &mut SdkLogRecord, scope: &InstrumentationScope) {
-        if self.queue.admits(1) == 1 {
+        if self.queue.admits(1, true) == 1 {
             self.processor.emit(record, scope);
         }
     }

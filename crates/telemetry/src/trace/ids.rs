@@ -30,6 +30,12 @@ pub fn run_span(run: &RunId) -> u64 {
     seed_of(&[b"run span", run.as_str().as_bytes()]).max(1)
 }
 
+/// Of a run that stopped and may go on: another one each time, so that its last end keeps [`run_span`] for itself.
+#[must_use]
+pub fn stop_span(run: &RunId, ended_at: i64) -> u64 {
+    seed_of(&[b"stop span", run.as_str().as_bytes(), &ended_at.to_le_bytes()]).max(1)
+}
+
 /// What stands for the run at the root of an attempt's trace. Not [`run_span`]: some backends take an id but once,
 /// whatever trace it is in.
 #[must_use]

@@ -9,6 +9,8 @@ use record::{
     summary::{RunState, RunVerdict},
 };
 
+use scenario::RunId;
+
 use super::{
     ids,
     span::{Span, Times, integer},
@@ -54,7 +56,7 @@ pub(super) fn span(ended: &EndedRun<'_>, texts: &Texts) -> Span {
     }
     Span {
         trace: ids::run_trace(&run.id),
-        id: ids::run_span(&run.id),
+        id: id(&run.id, run.state, ended.ended_at),
         parent: 0,
         kind: SpanKind::Internal,
         name: format!("run {}", texts.short_text(&run.name)).into(),
@@ -66,6 +68,28 @@ pub(super) fn span(ended: &EndedRun<'_>, texts: &Texts) -> Span {
     }
 }
 
+/// A run that was interrupted may be resumed and end again. Trials link to the end that is the last one.
+fn id(run: &RunId, state: RunState, ended_at: i64) -> u64 {
+    match state {
+        RunState::Finished | RunState::Cancelled => ids::run_span(run),
+        RunState::Running | RunState::Interrupted => ids::stop_span(run, ended_at),
+    }
+}
+
 fn micros(unix_millis: i64) -> u64 {
     u64::try_from(unix_millis).unwrap_or(0).saturating_mul(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_resumed_ends_twice_under_two_ids() {
+        let run = RunId::new("r");
+        let ends = [(RunState::Interrupted, 1), (RunState::Interrupted, 2), (RunState::Finished, 3)];
+        let [first, second, last] = ends.map(|(state, ended_at)| id(&run, state, ended_at));
+        assert!(first != second && second != last && first != last);
+        assert_eq!([id(&run, RunState::Cancelled, 4), last], [ids::run_span(&run); 2]);
+    }
 }

@@ -8,7 +8,8 @@ use std::{
 
 use opentelemetry::{KeyValue, StringValue};
 
-/// Names that are remembered: those of a plan and of the settings. Beyond it each is looked at anew.
+/// Names that are remembered: those of a plan and of the settings. Beyond it, and where one is longer than
+/// [`MOST_SHORT_BYTES`], each is looked at anew.
 const MOST_NAMES: usize = 4_096;
 /// Of a name, a reason or a message.
 const MOST_SHORT_BYTES: usize = 1_024;
@@ -35,7 +36,7 @@ impl Texts {
         }
         let clean: Arc<str> = self.short_text(text).into();
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
-        if names.len() < MOST_NAMES {
+        if names.len() < MOST_NAMES && text.len() <= MOST_SHORT_BYTES {
             names.insert(text.into(), Arc::clone(&clean));
         }
         clean.into()
@@ -94,5 +95,8 @@ mod tests {
             assert_eq!(texts.known(&number.to_string()).as_str(), number.to_string());
         }
         assert_eq!(texts.names.read().unwrap().len(), MOST_NAMES);
+        let texts = Texts::new(100);
+        assert!(texts.known(&"x".repeat(MOST_SHORT_BYTES + 1)).as_str().ends_with('…'));
+        assert!(texts.names.read().unwrap().is_empty(), "whoever answers chooses the length of a model's name");
     }
 }

@@ -13,21 +13,13 @@ use super::{
     texts::Texts,
     tree::{self, Played},
 };
-use crate::otel::{
-    Config, Spans,
-    clean::{CleanLogger, CleanProvider},
+use crate::{
+    asked::Endpoint,
+    otel::{
+        Config, Spans,
+        clean::{CleanLogger, CleanProvider},
+    },
 };
-
-/// A model's or agent's address, as its operator wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Endpoint {
-    /// `openai`, or what else the conventions call whoever answers.
-    pub provider: String,
-    /// The model that is asked for, where one is named.
-    pub model: Option<String>,
-    pub address: Option<String>,
-    pub port: Option<u16>,
-}
 
 /// A cheap handle.
 #[derive(Debug, Clone, Default)]
@@ -116,7 +108,7 @@ impl Traces {
     pub fn run(&self, ended: &EndedRun<'_>) {
         let Some(exported) = &self.exported else { return };
         if let Some(spans) = &exported.spans {
-            spans.export(1, std::iter::once_with(|| run::span(ended, &exported.texts).data(&exported.scope)));
+            spans.export(1, true, std::iter::once_with(|| run::span(ended, &exported.texts).data(&exported.scope)));
         }
     }
 }
@@ -125,7 +117,7 @@ impl Exported {
     fn tell(&self, trace: u128, played: &Played<'_>) {
         if let Some(spans) = &self.spans {
             let made = tree::spans(self, trace, played).map(|span| span.data(&self.scope));
-            spans.export(tree::size(played), made);
+            spans.export(tree::size(played), played.is_always_told(), made);
         }
         if let Some(logger) = &self.logger {
             for judgment in &played.trial.judgments {

@@ -60,9 +60,9 @@ impl Played<'_> {
         own.fold(whole, |times, call| times.with(call::times(self, call)))
     }
 
-    /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan.
-    fn session(&self) -> String {
-        format!("{}/{}", self.run, self.trial.trial_id)
+    /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan, and in each attempt.
+    fn conversation(&self) -> String {
+        format!("{}/{}/{}", self.run, self.trial.trial_id, self.trial.epoch)
     }
 }
 
@@ -104,21 +104,16 @@ pub(super) fn spans<'a>(
 /// What all spans of an attempt say.
 #[derive(Debug, Clone)]
 struct Common {
-    session: StringValue,
     conversation: StringValue,
 }
 
 impl Common {
     fn new(texts: &Texts, played: &Played<'_>) -> Self {
-        let shared = |text: String| StringValue::from(Arc::<str>::from(text));
-        Self {
-            session: shared(texts.short_text(&played.session())),
-            conversation: shared(played.trial.trial_id.as_str().to_owned()),
-        }
+        Self { conversation: Arc::<str>::from(texts.short_text(&played.conversation())).into() }
     }
 
     fn session(&self) -> KeyValue {
-        KeyValue::new(names::SESSION, self.session.clone())
+        KeyValue::new(names::SESSION, self.conversation.clone())
     }
 
     fn conversation(&self) -> KeyValue {
@@ -162,6 +157,7 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &Common) -> Sp
         common.session(),
         texts.name(names::RUN, played.run.as_str()),
         KeyValue::new(names::TRIAL, integer(trial.number)),
+        texts.short(names::TRIAL_ID, trial.trial_id.as_str()),
         KeyValue::new(names::EPOCH, i64::from(trial.epoch)),
         KeyValue::new(names::REPEAT, i64::from(trial.repeat)),
         // As text: a seed has more bits than an integer of OTLP.

@@ -1,8 +1,8 @@
 //! Calls to agents and models: how long, how many tokens, how much money, and how long the wait for a permit was.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
 use opentelemetry::{
@@ -12,6 +12,7 @@ use opentelemetry::{
 use record::{Call, Role, call::ErrorKind};
 
 use crate::{
+    asked::{Asked, Endpoint, asked},
     metrics::{
         catalogue::{self, ENDPOINT, MODEL_LABEL, OUTCOME, ROLE},
         instruments::{counter, histogram, money, seconds},
@@ -22,6 +23,8 @@ use crate::{
 
 /// Labels that are kept ready; what comes after so many different calls is made anew each time.
 const MOST_KEPT: usize = 4 * MOST_VALUES;
+/// Of a name by which labels are kept: whoever answers chooses the length of a model's.
+const LONGEST_KEPT: usize = 1_024;
 
 pub(super) struct Calls {
     duration: Histogram<f64>,
@@ -33,12 +36,16 @@ pub(super) struct Calls {
     retried: Histogram<f64>,
     models: Values,
     endpoints: Values,
+    /// Where endpoints and agents are, by name.
+    places: OnceLock<BTreeMap<String, Endpoint>>,
     /// By what calls say of themselves.
-    ready: RwLock<HashMap<Kind, HashMap<String, Arc<Labels>>>>,
+    ready: RwLock<HashMap<Kind, ByEndpoint>>,
     ready_endpoints: RwLock<HashMap<String, KeyValue>>,
 }
 
 type Kind = (Role, Option<ErrorKind>);
+/// And by model.
+type ByEndpoint = HashMap<String, HashMap<String, Arc<Labels>>>;
 
 enum Tokens {
     Usual(Histogram<f64>),
@@ -47,11 +54,10 @@ enum Tokens {
 
 /// The labels of all series that one kind of call counts in.
 struct Labels {
-    /// `error.type` is the last, if there is one.
     operation: Vec<KeyValue>,
     counted: [KeyValue; 3],
-    /// Of input and of output.
-    tokens: [[KeyValue; 3]; 2],
+    /// What all tokens of the call have in common; of input and of output, their type is the last.
+    tokens: [Vec<KeyValue>; 2],
 }
 
 impl Calls {
@@ -75,9 +81,15 @@ impl Calls {
             retried: histogram(meter, &catalogue::RETRIED),
             models: Values::new(MODEL_LABEL),
             endpoints: Values::new(ENDPOINT),
+            places: OnceLock::new(),
             ready: RwLock::default(),
             ready_endpoints: RwLock::default(),
         }
+    }
+
+    /// Tells where the endpoints and agents of the settings are; only the first time counts.
+    pub(super) fn are_at(&self, places: BTreeMap<String, Endpoint>) {
+        let _ = self.places.set(places);
     }
 
     pub(super) fn ended(&self, call: &Call) {
@@ -107,12 +119,11 @@ impl Calls {
                 }
             }
             Tokens::Latest { input, output, of_call } => {
-                let [_, model, role] = &labels.tokens[0];
-                let labels = [model.clone(), role.clone()];
+                let [(_, labels), _] = labels.tokens.each_ref().map(|all| all.split_last().expect("their type"));
                 for ((tokens, sum), histogram) in used.into_iter().zip([input, output]).zip(of_call) {
                     if tokens > 0 {
-                        sum.add(tokens, &labels);
-                        histogram.record(tokens as f64, &labels);
+                        sum.add(tokens, labels);
+                        histogram.record(tokens as f64, labels);
                     }
                 }
             }
@@ -124,39 +135,42 @@ impl Calls {
         let kind = (call.role, error);
         {
             let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(labels) = ready.get(&kind).and_then(|models| models.get(&call.model)) {
+            let models = ready.get(&kind).and_then(|endpoints| endpoints.get(&call.endpoint));
+            if let Some(labels) = models.and_then(|models| models.get(&call.model)) {
                 return Arc::clone(labels);
             }
         }
-        let labels = Arc::new(self.make(kind, &call.model));
+        let labels = Arc::new(self.make(call, error));
+        if call.endpoint.len().max(call.model.len()) > LONGEST_KEPT {
+            return labels;
+        }
         let mut ready = self.ready.write().unwrap_or_else(PoisonError::into_inner);
-        let models = ready.entry(kind).or_default();
+        let models = ready.entry(kind).or_default().entry(call.endpoint.clone()).or_default();
         if models.len() < MOST_KEPT {
             models.insert(call.model.clone(), Arc::clone(&labels));
         }
         labels
     }
 
-    fn make(&self, (role, error): Kind, model: &str) -> Labels {
+    fn make(&self, call: &Call, error: Option<ErrorKind>) -> Labels {
+        let nowhere = BTreeMap::new();
+        let Asked { operation, provider, model, answered, .. } = asked(self.places.get().unwrap_or(&nowhere), call);
         let model = self.models.get(model);
-        let mut operation = vec![
-            KeyValue::new(names::OPERATION, names::operation(role)),
-            KeyValue::new(names::PROVIDER, names::provider(role)),
-            KeyValue::new(names::REQUEST_MODEL, model.clone()),
-            KeyValue::new(names::ROLE, role.name()),
+        let role = call.role.name();
+        let mut common = vec![
+            KeyValue::new(names::OPERATION, operation),
+            KeyValue::new(names::PROVIDER, provider.to_owned()),
+            KeyValue::new(names::REQUEST_MODEL, Arc::clone(&model)),
+            KeyValue::new(names::ROLE, role),
         ];
-        operation.extend(error.map(|kind| KeyValue::new(names::ERROR_TYPE, kind.name())));
+        common.extend(answered.map(|answered| KeyValue::new(names::RESPONSE_MODEL, self.models.get(answered))));
+        let with = |more: Option<KeyValue>| common.iter().cloned().chain(more).collect();
         let outcome = if error.is_some() { "error" } else { "ok" };
-        let tokens = ["input", "output"].map(|direction| {
-            [
-                KeyValue::new(names::TOKEN_TYPE, direction),
-                KeyValue::new(names::REQUEST_MODEL, model.clone()),
-                KeyValue::new(names::ROLE, role.name()),
-            ]
-        });
-        let counted =
-            [KeyValue::new(ROLE, role.name()), KeyValue::new(MODEL_LABEL, model), KeyValue::new(OUTCOME, outcome)];
-        Labels { operation, counted, tokens }
+        Labels {
+            operation: with(error.map(|kind| KeyValue::new(names::ERROR_TYPE, kind.name()))),
+            tokens: ["input", "output"].map(|direction| with(Some(KeyValue::new(names::TOKEN_TYPE, direction)))),
+            counted: [KeyValue::new(ROLE, role), KeyValue::new(MODEL_LABEL, model), KeyValue::new(OUTCOME, outcome)],
+        }
     }
 
     fn endpoint(&self, name: &str) -> KeyValue {
@@ -168,7 +182,7 @@ impl Calls {
         }
         let label = KeyValue::new(ENDPOINT, self.endpoints.get(name));
         let mut ready = self.ready_endpoints.write().unwrap_or_else(PoisonError::into_inner);
-        if ready.len() < MOST_KEPT {
+        if ready.len() < MOST_KEPT && name.len() <= LONGEST_KEPT {
             ready.insert(name.to_owned(), label.clone());
         }
         label

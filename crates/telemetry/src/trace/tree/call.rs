@@ -11,11 +11,14 @@ use super::{
         content, ids,
         span::{Span, Times, integer, seconds},
         texts::Texts,
-        traces::{Endpoint, Exported},
+        traces::Exported,
     },
     Common, Played,
 };
-use crate::names;
+use crate::{
+    asked::{Asked, Endpoint, UNKNOWN, asked, provider},
+    names,
+};
 
 /// The latency alone, of the last try: what was waited for stands before it, where there is an attribute for it.
 pub(super) fn times(played: &Played<'_>, call: &Call) -> Times {
@@ -34,13 +37,10 @@ pub(super) fn span(
     common: &Common,
 ) -> Span {
     let texts = &exported.texts;
-    let place = exported.endpoints.get(&call.endpoint);
-    let asked = place.and_then(|place| place.model.as_deref()).unwrap_or(&call.model);
-    let operation = operation(call.role);
+    let Asked { operation, model, answered, endpoint, .. } = asked(&exported.endpoints, call);
     let mut attributes = vec![
         KeyValue::new(names::OPERATION, operation),
-        texts.name(names::REQUEST_MODEL, asked),
-        texts.name(names::RESPONSE_MODEL, &call.model),
+        texts.name(names::REQUEST_MODEL, model),
         common.conversation(),
         common.session(),
         KeyValue::new(names::ROLE, call.role.name()),
@@ -48,12 +48,16 @@ pub(super) fn span(
         KeyValue::new(names::WAIT, seconds(call.wait_micros)),
         KeyValue::new(names::TRIES, i64::from(call.tries)),
     ];
-    attributes.extend(self::place(place, texts));
+    attributes.extend(answered.map(|model| texts.name(names::RESPONSE_MODEL, model)));
+    attributes.extend(place(endpoint, texts));
     if call.tokens.input > 0 || call.tokens.output > 0 {
         attributes.push(KeyValue::new(names::INPUT_TOKENS, integer(call.tokens.input)));
         attributes.push(KeyValue::new(names::OUTPUT_TOKENS, integer(call.tokens.output)));
     }
-    attributes.extend(call.ttft_micros.map(|micros| KeyValue::new(names::TIME_TO_FIRST_CHUNK, seconds(micros))));
+    if let Some(first) = call.ttft_micros {
+        attributes.push(KeyValue::new(names::STREAM, true));
+        attributes.push(KeyValue::new(names::TIME_TO_FIRST_CHUNK, seconds(first)));
+    }
     attributes.extend(call.connect_micros.map(|micros| KeyValue::new(names::CONNECT, seconds(micros))));
     attributes.extend(call.cost.map(|cost| KeyValue::new(names::COST, cost.dollars())));
     if call.retried_micros > 0 {
@@ -85,7 +89,7 @@ pub(super) fn span(
         id: if is_agents { ids::agent_span(trace, number) } else { ids::call_span(trace, number, index) },
         parent: if call.of_trial { ids::trial_span(trace) } else { ids::turn_span(trace, number) },
         kind: SpanKind::Client,
-        name: format!("{operation} {}", texts.known(asked)).into(),
+        name: format!("{operation} {}", texts.known(model)).into(),
         times: times(played, call),
         attributes,
         events: Vec::new(),
@@ -95,9 +99,9 @@ pub(super) fn span(
 }
 
 /// Who is asked, and where.
-pub(super) fn place(place: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue> {
-    let Some(place) = place else { return vec![KeyValue::new(names::PROVIDER, UNKNOWN)] };
-    let mut attributes = vec![texts.name(names::PROVIDER, &place.provider)];
+pub(super) fn place(endpoint: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue> {
+    let mut attributes = vec![texts.name(names::PROVIDER, provider(endpoint))];
+    let Some(place) = endpoint else { return attributes };
     attributes.extend(place.address.as_deref().map(|address| texts.name(names::SERVER_ADDRESS, address)));
     attributes.extend(place.port.map(|port| KeyValue::new(names::SERVER_PORT, i64::from(port))));
     attributes
@@ -106,16 +110,4 @@ pub(super) fn place(place: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue> {
 /// Of a low number of kinds, as the conventions want it.
 pub(super) fn error_type(call: Option<&Call>) -> &'static str {
     call.and_then(|call| call.error_kind).map_or(UNKNOWN, ErrorKind::name)
-}
-
-/// What the conventions say where no word of theirs fits.
-const UNKNOWN: &str = "_OTHER";
-
-/// An agent is asked as a chat model is, within the turn that invokes it.
-fn operation(role: Role) -> &'static str {
-    match role {
-        Role::Agent | Role::UserSim | Role::Judge => "chat",
-        // Embeddings, mostly; records do not say which measure it was.
-        Role::Scorer => "embeddings",
-    }
 }

@@ -10,7 +10,10 @@ use record::{
 use scenario::{CaseId, TrialId};
 
 use super::*;
-use crate::trace::{Endpoint, texts::Texts, traces::Exported};
+use crate::{
+    asked::Endpoint,
+    trace::{texts::Texts, traces::Exported},
+};
 
 const KEY: &str = "sk-abcdefghijklmnopqrstuvwxyz";
 

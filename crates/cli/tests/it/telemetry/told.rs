@@ -1,0 +1,143 @@
+//! What those who are asked are told of the trace that they are in, and what becomes of trials that nobody played.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, BufReader, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+};
+
+use super::receiver::{Receiver, Temper, attribute};
+use crate::process::Place;
+
+const TALK: &str = "
+name: talk
+description: a conversation
+run:
+  - name: talk
+    input: hello
+    conversation:
+      max_turns: 2
+      user_simulator: { persona: a traveller, objective: learn the weather }
+      turn_evaluations: [{ type: llm_judge, prompt: Is it polite?, expected: 'yes' }]
+      final_evaluations: [{ type: llm_judge, prompt: Is it right?, expected: 'yes' }]
+judgment: { strategy: all_pass }
+";
+/// What an agent and a user may say, and what a judge must.
+const ANSWER: &str =
+    r#"{"choices":[{"message":{"content":"{\"judgment\":\"yes\",\"confidence\":1.0,\"reasoning\":\"it is\"}"}}]}"#;
+
+/// The role and the `traceparent` of each request.
+type Told = Arc<Mutex<Vec<(String, String)>>>;
+
+/// Answers everybody as long as it is asked on behalf of others than `silent_for`.
+fn model(silent_for: &'static str) -> (String, Told) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    let told = Told::default();
+    let kept = Arc::clone(&told);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            answer(stream.unwrap(), silent_for, &kept);
+        }
+    });
+    (address, told)
+}
+
+/// One request, after which the connection is closed.
+fn answer(mut stream: TcpStream, silent_for: &str, kept: &Told) {
+    let (mut role, mut parent, mut length) = (String::new(), String::new(), 0);
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        let Some((name, value)) = line.trim().split_once(": ") else {
+            if line.trim().is_empty() { break } else { continue }
+        };
+        match name.to_lowercase().as_str() {
+            "x-gabfest-role" => value.clone_into(&mut role),
+            "traceparent" => value.clone_into(&mut parent),
+            "content-length" => length = value.parse().unwrap(),
+            _ => {}
+        }
+    }
+    std::io::Read::read_exact(&mut reader, &mut vec![0; length]).unwrap();
+    let (status, body) = if role == silent_for { ("403 Forbidden", "no") } else { ("200 OK", ANSWER) };
+    kept.lock().unwrap().push((role, parent));
+    let head = "content-type: application/json\r\nconnection: close";
+    let _ = write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+}
+
+#[test]
+fn whoever_is_asked_is_told_of_a_span_that_is_exported() {
+    for (silent_for, asked) in [("nobody", 2 + 1 + 2 + 1), ("user_sim", 1 + 1 + 1)] {
+        for (sampler, collector) in [("always_on", true), ("always_off", true), ("always_on", false)] {
+            let place = Place::new();
+            let (address, told) = model(silent_for);
+            let receiver = Receiver::start(Temper::Takes);
+            place.write("talk.scenario.yaml", TALK);
+            let settings = format!(
+                "endpoints: {{ all: {{ url: '{address}', model: large }} }}\nagents: {{ all: {{ endpoint: all }} }}\nroles: {{ judge: all, user_sim: all }}\n"
+            );
+            place.write("gabfest.yaml", &settings);
+            let mut command =
+                place.gabfest(&["run", "talk.scenario.yaml", "--agent", "all", "--out", "out", "--quiet"]);
+            command.env("OTEL_TRACES_SAMPLER", sampler);
+            if collector {
+                command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.address);
+                command.env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
+            }
+            let output = command.output().unwrap();
+            assert!(output.status.code().is_some_and(|code| code != 2), "{output:?}");
+            let spans = receiver.spans();
+            let ids: BTreeSet<(&str, &str, Option<String>)> = spans
+                .iter()
+                .map(|span| {
+                    (
+                        span["traceId"].as_str().unwrap(),
+                        span["spanId"].as_str().unwrap(),
+                        attribute(span, "gabfest.role"),
+                    )
+                })
+                .collect();
+            let told = told.lock().unwrap();
+            assert_eq!(told.len(), asked, "{told:?}");
+            // A trial that fails is exported although nobody was told so.
+            let exported = collector && (sampler == "always_on" || silent_for == "user_sim");
+            for (role, parent) in told.iter() {
+                let [_, trace, span, flags] = parent.split('-').collect::<Vec<_>>().try_into().unwrap();
+                assert_eq!(flags, if collector && sampler == "always_on" { "01" } else { "00" }, "{role} {parent}");
+                // An agent is told of its own call, others of what they are asked about.
+                let role = (role == "agent").then(|| role.clone());
+                assert_eq!(ids.contains(&(trace, span, role)), exported, "{parent} {ids:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn trials_that_a_missing_judge_skips_are_traced_by_the_sampler() {
+    for (sampler, expected) in [("always_on", 1), ("always_off", 0)] {
+        let place = Place::new();
+        let receiver = Receiver::start(Temper::Takes);
+        place.write("talk.scenario.yaml", TALK);
+        let settings = "endpoints: { paid: { url: 'http://127.0.0.1:9/v1', key: 'env:GABFEST_TEST_UNSET_KEY' } }\nroles: { judge: paid }\n";
+        place.write("gabfest.yaml", settings);
+        let output = place
+            .gabfest(&["run", "talk.scenario.yaml", "--out", "out", "--quiet"])
+            .env("OTEL_TRACES_SAMPLER", sampler)
+            .env("OTEL_EXPORTER_OTLP_ENDPOINT", &receiver.address)
+            .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let spans = receiver.spans();
+        let verdicts: Vec<String> = spans.iter().filter_map(|span| attribute(span, "gabfest.verdict")).collect();
+        assert_eq!(verdicts, vec!["SKIPPED"; expected], "{sampler}");
+        let metrics = receiver.entries("/v1/metrics", ["resourceMetrics", "scopeMetrics", "metrics"]);
+        let counted = metrics.iter().any(|(_, metric)| metric["name"] == "gabfest.conversations");
+        assert!(counted, "a trial that nobody played is counted with the others");
+    }
+}
