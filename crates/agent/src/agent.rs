@@ -38,6 +38,11 @@ pub trait Agent: Send + Sync + fmt::Debug {
         None
     }
 
+    /// What its calls that are not answered may cost, in nano-dollars; 0 where its endpoint counts them.
+    fn unsettled_nanos(&self) -> i64 {
+        0
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
 }
 

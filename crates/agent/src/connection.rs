@@ -81,6 +81,10 @@ impl Agent for Connected {
         self.connection.unready()
     }
 
+    fn unsettled_nanos(&self) -> i64 {
+        self.layers.unsettled_nanos()
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {
         if let Some(reason) = self.unready() {
             return Err(Error::before(FailureKind::Misconfigured, reason));

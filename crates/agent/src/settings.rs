@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 use llm::{
     endpoint::{Layers, Retries},
     key::KeyRef,
-    limit,
+    limit, price,
 };
 use schemars::JsonSchema;
 use secrecy::SecretString;
@@ -67,6 +67,9 @@ pub struct Settings {
     /// Of calls that cannot have reached it, or that it throttled.
     #[serde(default)]
     pub retries: Option<Retries>,
+    /// What it costs, in US dollars; a chat model has the price of its endpoint.
+    #[serde(default)]
+    pub price: Option<Price>,
     /// Whether it is told with every call where it may call its tools, which the scenario's mocks answer. Without it:
     /// agents behind `http`, `eliza`, `subprocess` and `websocket` are, and chat models are not.
     #[serde(default)]
@@ -97,6 +100,21 @@ pub struct Settings {
     /// A project of custom question answering, QnA Maker's successor.
     #[serde(default, rename = "custom-question-answering")]
     pub custom_question_answering: Option<custom_question_answering::Settings>,
+}
+
+/// What an agent costs that is no chat model, in US dollars. What is not written costs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Price {
+    /// For each message that it answers.
+    #[schemars(range(min = 0.0))]
+    pub per_call: f64,
+    /// For the tokens that it says it has read.
+    #[schemars(range(min = 0.0))]
+    pub input_per_million: f64,
+    /// For the tokens that it says it has written.
+    #[schemars(range(min = 0.0))]
+    pub output_per_million: f64,
 }
 
 /// Which chat model answers. Agents of other kinds have a section of their own: `http`, …
@@ -166,6 +184,7 @@ impl Settings {
             ("limits", self.limits != limit::Settings::default()),
             ("timeout_ms", self.timeout_ms.is_some()),
             ("retries", self.retries.is_some()),
+            ("price", self.price.is_some()),
         ];
         if let (Some(_), Some(who)) = (self.tool_addresses, self.without_tools(&sections)) {
             return Some(("tool_addresses", format!("is for agents that could call tools, and {who} never does")));
@@ -183,6 +202,9 @@ impl Settings {
                 }
                 if self.timeout_ms == Some(0) {
                     return Some(("timeout_ms", "is 0, in which nothing can be answered".to_owned()));
+                }
+                if self.price.is_some_and(|price| !price::Price::from(price).is_valid()) {
+                    return Some(("price", "is not an amount of money".to_owned()));
                 }
                 let misplaced = model.into_iter().find(|(_, written)| *written);
                 misplaced.map(|(key, _)| (key, format!("is for chat models, and `{section}` makes this agent none")))
@@ -242,7 +264,14 @@ impl Settings {
     fn layers(&self) -> Layers {
         let usual = if self.interactive.is_some() { TIMEOUT_OF_PEOPLE_MS } else { USUAL_TIMEOUT_MS };
         let timeout = Duration::from_millis(self.timeout_ms.unwrap_or(usual));
-        Layers::new(&self.limits, timeout, self.retries.unwrap_or_default())
+        let price = self.price.map(price::Price::from);
+        Layers::new(&self.limits, timeout, self.retries.unwrap_or_default()).priced(price)
+    }
+}
+
+impl From<Price> for price::Price {
+    fn from(Price { per_call, input_per_million, output_per_million }: Price) -> Self {
+        Self { per_call, input_per_million, output_per_million }
     }
 }
 

@@ -98,6 +98,7 @@ pub(crate) async fn resources(
     })?;
     let (opened, places) = (endpoints.opened, endpoints.places);
     let opened: Vec<Arc<Endpoint>> = opened.into_values().collect();
+    let connected: Vec<_> = agents.values().cloned().collect();
     Ok(Resources {
         agents,
         models,
@@ -108,7 +109,10 @@ pub(crate) async fn resources(
         now_millis: clock::now_millis,
         traces: observed.map_or_else(Traces::off, Observed::traces).with_endpoints(places.clone()),
         metrics: observed.map(Observed::worker).unwrap_or_default().with_endpoints(places),
-        unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
+        unsettled: Box::new(move || {
+            let endpoints: i64 = opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum();
+            connected.iter().map(|agent| agent.unsettled_nanos()).sum::<i64>() + endpoints
+        }),
     })
 }
 

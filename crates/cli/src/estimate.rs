@@ -66,7 +66,12 @@ fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings,
 
 fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
     let agent = plan.agents.first().map_or(MOCK, String::as_str);
-    let agent = settings.agents.get(agent).and_then(|agent| agent.endpoint.as_deref()).unwrap_or(agent);
+    let written = settings.agents.get(agent);
+    let own_price = written.and_then(|agent| agent.price).map(llm::price::Price::from);
+    let agent = match written {
+        Some(agent) if agent.endpoint.is_none() && agent.kind == agent::settings::Kind::Mock => MOCK,
+        written => written.and_then(|agent| agent.endpoint.as_deref()).unwrap_or(agent),
+    };
     let user_sim = settings.roles.user_sim.as_deref().unwrap_or(MOCK);
     let judge = settings.roles.judge.as_deref().unwrap_or(MOCK);
     let (mut low, mut high, mut unpriced) = (0.0, 0.0, Vec::new());
@@ -77,12 +82,13 @@ fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
     ] {
         let is_mock =
             settings.endpoints.get(endpoint).map_or(endpoint == MOCK, |found| found.kind == llm::endpoint::Kind::Mock);
-        match settings.endpoints.get(endpoint).and_then(|endpoint| endpoint.price) {
+        let own = own_price.filter(|_| role == "agent");
+        match own.or_else(|| settings.endpoints.get(endpoint).and_then(|endpoint| endpoint.price)) {
             Some(price) => {
                 let cost = |used: Use| {
-                    (used.input_tokens as f64 * price.input_per_million
-                        + used.output_tokens as f64 * price.output_per_million)
-                        / 1e6
+                    let tokens = used.input_tokens as f64 * price.input_per_million
+                        + used.output_tokens as f64 * price.output_per_million;
+                    tokens / 1e6 + used.calls as f64 * price.per_call
                 };
                 low += cost(typical);
                 high += cost(upper);

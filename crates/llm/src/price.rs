@@ -11,9 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Model, Reply, Request, Usage, estimate};
 
-/// In US dollars for a million tokens.
+/// In US dollars: for a million tokens, and for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
+    /// What each call costs besides its tokens; nothing where it is not written.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub per_call: f64,
     #[schemars(range(min = 0.0))]
     pub input_per_million: f64,
     #[schemars(range(min = 0.0))]
@@ -49,21 +53,41 @@ impl Drop for InFlight<'_> {
 }
 
 impl Price {
+    pub const FREE: Self = Self { per_call: 0.0, input_per_million: 0.0, output_per_million: 0.0 };
+
     /// Whether it is an amount of money: a negative price would make a budget grow.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        [self.input_per_million, self.output_per_million].iter().all(|price| price.is_finite() && *price >= 0.0)
+        [self.per_call, self.input_per_million, self.output_per_million]
+            .iter()
+            .all(|price| price.is_finite() && *price >= 0.0)
     }
 
     fn is_free(&self) -> bool {
-        self.input_per_million == 0.0 && self.output_per_million == 0.0
+        self.per_call == 0.0 && !self.counts_tokens()
     }
 
-    /// In nano-dollars.
+    fn counts_tokens(&self) -> bool {
+        self.input_per_million > 0.0 || self.output_per_million > 0.0
+    }
+
+    /// Of one call, in nano-dollars.
     #[must_use]
     pub fn nanos(&self, usage: &Usage) -> i64 {
-        cost(usage.input_tokens, self.input_per_million)
+        self.call_nanos()
+            .saturating_add(cost(usage.input_tokens, self.input_per_million))
             .saturating_add(cost(usage.output_tokens, self.output_per_million))
+    }
+
+    /// Of a call that was answered, in nano-dollars; `None` where tokens cost something and nobody says how many
+    /// there were.
+    fn of_answer(&self, usage: &Usage) -> Option<i64> {
+        let unknown = self.counts_tokens() && *usage == Usage::default();
+        (!unknown).then(|| self.nanos(usage))
+    }
+
+    fn call_nanos(&self) -> i64 {
+        (self.per_call * 1e9).round() as i64
     }
 
     /// The most that this request can cost, in nano-dollars: what a budget sets aside while it is in flight.
@@ -82,7 +106,13 @@ impl Price {
 impl<M: Model> Priced<M> {
     #[must_use]
     pub fn new(inner: M, price: Option<Price>) -> Self {
-        Self { inner, price, in_flight: Arc::default() }
+        Self::sharing(inner, price, Arc::default())
+    }
+
+    /// One of several that count what is in flight together.
+    #[must_use]
+    pub fn sharing(inner: M, price: Option<Price>, in_flight: Arc<AtomicI64>) -> Self {
+        Self { inner, price, in_flight }
     }
 
     /// What the calls that are not answered may cost at most, in nano-dollars: a handle that outlives this layer.
@@ -105,11 +135,12 @@ impl<M: Model> Model for Priced<M> {
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         // What is free need not be counted, which takes a look at every message.
         let price = self.price.filter(|price| !price.is_free());
-        let worst = price.and_then(|price| price.worst_case_nanos(request)).unwrap_or(0);
+        // What is not bounded counts as what is known of it.
+        let worst = price.map_or(0, |price| price.worst_case_nanos(request).unwrap_or(price.call_nanos()));
         let in_flight = InFlight::new(&self.in_flight, worst);
         let mut reply = self.inner.ask(request).await?;
         drop(in_flight);
-        reply.cost_nanos = self.price.map(|price| price.nanos(&reply.usage));
+        reply.cost_nanos = self.price.and_then(|price| price.of_answer(&reply.usage));
         Ok(reply)
     }
 }
@@ -124,15 +155,34 @@ mod tests {
     use super::*;
     use crate::Message;
 
-    const PRICE: Price = Price { input_per_million: 0.15, output_per_million: 0.6 };
+    const PRICE: Price = Price { per_call: 0.0, input_per_million: 0.15, output_per_million: 0.6 };
 
     #[test]
     fn tokens_cost_what_the_price_list_says() {
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 500_000, estimated: false };
         assert_eq!(PRICE.nanos(&usage), 150_000_000 + 300_000_000);
         assert_eq!(PRICE.nanos(&Usage::default()), 0);
+        let each = Price { per_call: 0.002, ..PRICE };
+        assert_eq!(each.nanos(&usage), 452_000_000);
         let absurd = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, estimated: false };
         assert_eq!(PRICE.nanos(&absurd), i64::MAX);
+    }
+
+    #[test]
+    fn tokens_that_nobody_counted_have_no_known_cost() {
+        let (said, unsaid) = (Usage { input_tokens: 1, ..Usage::default() }, Usage::default());
+        let by_call = Price { per_call: 0.5, ..Price::FREE };
+        let rows = [
+            (PRICE, said, Some(150)),
+            (PRICE, unsaid, None),
+            (Price { per_call: 0.5, ..PRICE }, unsaid, None),
+            (by_call, unsaid, Some(500_000_000)),
+            (by_call, said, Some(500_000_000)),
+            (Price::FREE, unsaid, Some(0)),
+        ];
+        for (price, usage, expected) in rows {
+            assert_eq!(price.of_answer(&usage), expected, "{price:?} {usage:?}");
+        }
     }
 
     #[test]
@@ -150,7 +200,9 @@ mod tests {
         for (input_per_million, valid) in
             [(0.0, true), (3.0, true), (-1.0, false), (f64::NAN, false), (f64::INFINITY, false)]
         {
-            assert_eq!(Price { input_per_million, output_per_million: 1.0 }.is_valid(), valid, "{input_per_million}");
+            let [one, other] = [Price { input_per_million, ..PRICE }, Price { per_call: input_per_million, ..PRICE }]
+                .map(|p| p.is_valid());
+            assert_eq!((one, other), (valid, valid), "{input_per_million}");
         }
     }
 }

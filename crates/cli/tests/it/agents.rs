@@ -129,3 +129,68 @@ fn a_person_who_is_not_there_ends_a_run_before_it_begins() {
         }
     }
 }
+
+/// Says hello and how many tokens that took, or fails.
+fn answer(status: &str) -> String {
+    let body = r#"{"text":"hello","in":100,"out":7}"#;
+    let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}", body.len());
+    format!("{head}\r\nconnection: close\r\n\r\n{body}")
+}
+
+#[test]
+fn an_agent_that_is_no_chat_model_costs_what_its_price_says() {
+    let (well, badly) = (agent(answer("200 OK")), agent(answer("500 Internal Server Error")));
+    let said = "text: $.text, input_tokens: $.in, output_tokens: $.out";
+    // Three calls each: url, where in the reply things stand, price, dollars in all, whether these are all.
+    let rows = [
+        (&well, said, "", 0.0, false),
+        (&well, said, "price: {}", 0.0, true),
+        (&well, said, "price: { per_call: 0.25 }", 0.75, true),
+        (&well, said, "price: { per_call: 0.25, input_per_million: 1000, output_per_million: 10000 }", 1.26, true),
+        (&well, "text: $.text", "price: { per_call: 0.25 }", 0.75, true),
+        (&well, "text: $.text", "price: { per_call: 0.25, input_per_million: 1000 }", 0.0, false),
+        (&badly, said, "price: { per_call: 0.25 }", 0.0, false),
+    ];
+    for (url, reply, price, dollars, complete) in rows {
+        let place = Place::new();
+        place.write("ask.scenario.yaml", ASK);
+        let http = format!("http: {{ url: '{url}', reply: {{ {reply} }} }}");
+        let written = if price.is_empty() { http } else { format!("{http}, {price}") };
+        place.write("gabfest.yaml", &format!("agents: {{ paid: {{ {written} }} }}\n"));
+        let args = ["run", "ask.scenario.yaml", "--agent", "paid", "--out", "out", "--repeats", "3"];
+        let ended = place.run(&args);
+        let report = place.json("out/report.json");
+        let cost = &report["summary"]["cost"];
+        assert!((cost["total_usd"].as_f64().unwrap() - dollars).abs() < 1e-9, "{written}: {cost}");
+        assert_eq!(cost["complete"], complete, "{written}: {cost}");
+        assert_eq!(ended.stdout.contains("incomplete"), !complete, "{written}: {}", ended.stdout);
+        assert_eq!(report["summary"]["llm_calls"]["agent"], 3, "{written}");
+    }
+}
+
+#[test]
+fn a_price_stands_where_it_is_looked_for() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    let rows = [
+        ("{ kind: mock, price: { per_call: 1 } }", "belongs to the endpoint of an agent that is a chat model"),
+        ("{ http: { url: 'http://127.0.0.1:9' }, price: { per_call: -1 } }", "is not an amount of money"),
+        ("{ http: { url: 'http://127.0.0.1:9' }, price: { per_cal: 1 } }", "did you mean `per_call`"),
+    ];
+    for (written, says) in rows {
+        place.write("gabfest.yaml", &format!("agents: {{ paid: {written} }}\n"));
+        let ended = place.run(&["run", "ask.scenario.yaml", "--agent", "paid", "--strict", "--out", "out"]);
+        assert_eq!(ended.code, 2, "{written}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(says), "{written}: {}", ended.stderr);
+    }
+    let estimated = |written: &str| {
+        place.write("gabfest.yaml", &format!("agents: {{ paid: {written} }}\n"));
+        let ended = place.run(&["run", "ask.scenario.yaml", "--agent", "paid", "--dry-run", "--repeats", "4"]);
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        ended.stdout.lines().find(|line| line.starts_with("money")).unwrap().to_owned()
+    };
+    let priced = estimated("{ http: { url: 'http://127.0.0.1:9' }, price: { per_call: 0.5 } }");
+    assert_eq!(priced, "money  $2.00 to $2.00");
+    let unpriced = estimated("{ http: { url: 'http://127.0.0.1:9' } }");
+    assert_eq!(unpriced, "money  nothing, and what is not priced: agent");
+}

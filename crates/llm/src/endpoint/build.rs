@@ -88,7 +88,7 @@ impl Endpoint {
             }
             Kind::Mock => {
                 // The mock costs nothing, which is known, unless the settings play at a price.
-                let price = settings.price.unwrap_or(Price { input_per_million: 0.0, output_per_million: 0.0 });
+                let price = settings.price.unwrap_or(Price::FREE);
                 let mock = Mock::new(name, settings.mock.clone());
                 let priced = Priced::new(TimeLimit::new(mock, limit), Some(price));
                 let in_flight = priced.in_flight();
@@ -106,8 +106,8 @@ impl Endpoint {
         Arc::new(Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy))
     }
 
-    /// What its calls that are not answered may cost at most, in nano-dollars; calls without `max_tokens` are
-    /// not bounded and count as nothing.
+    /// What its calls that are not answered may cost at most, in nano-dollars; of calls without `max_tokens` the
+    /// tokens are not bounded and count as nothing.
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)

@@ -1,10 +1,18 @@
-//! The layers round an agent that is no endpoint of chat completions: limits, a time limit for each try, retries.
+//! The layers round an agent that is no endpoint of chat completions: limits, a time limit for each try, retries, and
+//! what a call costs.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use crate::{
     Model,
     limit::{self, Limit, Limited},
+    price::{Price, Priced},
     retry::{Policy, Retry},
     time_limit::TimeLimit,
 };
@@ -17,6 +25,8 @@ pub struct Layers {
     limit: Arc<Limit>,
     timeout: Duration,
     policy: Policy,
+    price: Option<Price>,
+    in_flight: Arc<AtomicI64>,
 }
 
 impl Layers {
@@ -24,12 +34,32 @@ impl Layers {
     #[must_use]
     pub fn new(limits: &limit::Settings, timeout: Duration, retries: Retries) -> Self {
         let policy = Policy::agent().bounded(retries.tries, Duration::from_millis(retries.deadline_ms));
-        Self { limit: Limit::new(limits), timeout, policy }
+        Self { limit: Limit::new(limits), timeout, policy, price: None, in_flight: Arc::default() }
+    }
+
+    /// With this price on every reply; without one a reply costs what the connection says of it.
+    #[must_use]
+    pub fn priced(self, price: Option<Price>) -> Self {
+        Self { price, ..self }
+    }
+
+    /// What the calls that are not answered may cost, in nano-dollars; their tokens are not bounded and count as
+    /// nothing.
+    #[must_use]
+    pub fn unsettled_nanos(&self) -> i64 {
+        self.in_flight.load(Ordering::Relaxed)
     }
 
     /// Puts them round `inner`. It is tried again only where nothing can have reached it, or where it throttles.
     pub fn round(&self, inner: impl Model + 'static) -> Arc<dyn Model> {
-        let limited = Limited::new(TimeLimit::new(inner, self.timeout), Arc::clone(&self.limit));
-        Arc::new(Retry::new(limited, self.policy))
+        let timed = TimeLimit::new(inner, self.timeout);
+        let limit = Arc::clone(&self.limit);
+        match self.price {
+            Some(_) => {
+                let priced = Priced::sharing(timed, self.price, Arc::clone(&self.in_flight));
+                Arc::new(Retry::new(Limited::new(priced, limit), self.policy))
+            }
+            None => Arc::new(Retry::new(Limited::new(timed, limit), self.policy)),
+        }
     }
 }

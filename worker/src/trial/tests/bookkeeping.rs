@@ -126,7 +126,7 @@ fn mock() -> Arc<Resources> {
             error_rate: 0.02,
             ..mock::Behaviour::default()
         },
-        price: Some(llm::price::Price { input_per_million: 1.0, output_per_million: 2.0 }),
+        price: Some(llm::price::Price { per_call: 0.0, input_per_million: 1.0, output_per_million: 2.0 }),
         ..llm::endpoint::Settings::default()
     };
     let endpoint = Endpoint::open("mock", &settings).unwrap();
