@@ -37,6 +37,9 @@ use text::{is_stdin, real, shown, text_beside};
 /// Folders deeper than this are not looked into; links to folders never are.
 const MAX_FOLDERS: usize = 64;
 
+/// Of every run. Beside it, `report.qna` and its like are what came of other files.
+const OF_A_RUN: &str = "trials.jsonl";
+
 /// What was found in the files.
 #[derive(Debug, Default)]
 pub struct Reading {
@@ -194,7 +197,7 @@ impl Reader {
             }
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                if depth < MAX_FOLDERS {
+                if depth < MAX_FOLDERS && !path.join(OF_A_RUN).is_file() {
                     held |= self.walk(&path, depth + 1);
                 }
             } else if path.is_file()

@@ -32,6 +32,8 @@ fn a_folder_is_read_with_all_that_is_in_it_and_nothing_else() {
     put(folder.path(), ".x.scenario.yaml", "broken: [");
     put(folder.path(), "gabfest.yaml", "broken: [");
     put(folder.path(), "README.md", "broken: [");
+    put(folder.path(), "gabfest-runs/1/trials.jsonl", "");
+    put(folder.path(), "gabfest-runs/1/report.qna.tsv", "Line\tKbId\tQuery\n");
     let reading = read::read(&[folder.path().to_path_buf(), folder.path().join("b.scenario.yaml")]);
     assert_eq!(findings(&reading), Vec::<String>::new());
     let paths: Vec<&str> =
