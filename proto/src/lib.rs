@@ -3,11 +3,13 @@
 //! `gabfest.proto` beside this crate's sources is the contract; `cargo xtask proto` makes [`v1`] from it.
 
 mod names;
+mod reason;
 pub mod segment;
 pub mod trial;
 pub mod turn;
 
 pub use names::Error;
+pub use reason::reason;
 
 /// Generated from `gabfest/v1/gabfest.proto`.
 #[expect(

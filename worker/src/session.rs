@@ -137,7 +137,7 @@ async fn join(
             | tonic::Code::DeadlineExceeded => {}
             _ => return Err(Error::Refused(refused.message().to_owned())),
         }
-        last = refused.message().to_owned();
+        last = proto::reason(&refused);
         tokio::select! {
             () = drain.cancelled() => return Ok(None),
             () = sleep(RECONNECT) => {}

@@ -11,7 +11,12 @@ use scenario::{Format, Plan, RunId};
 use tokio::time::Instant;
 use tonic::{Status, Streaming, transport::Channel};
 
-use crate::{exit::Exit, progress::Progress, signals::Interrupts, stdout};
+use crate::{
+    exit::{Exit, usage},
+    progress::Progress,
+    signals::Interrupts,
+    stdout,
+};
 
 /// How long a coordinator may be away while somebody follows a run of it: an upgrade, a new pod.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -49,8 +54,7 @@ pub(crate) async fn watch(
     interrupts: &Interrupts,
     on_interrupt: OnInterrupt<'_>,
 ) -> anyhow::Result<Option<v1::Progress>> {
-    let mut updates =
-        updates(client, run).await.map_err(|status| anyhow!("the run cannot be followed: {}", status.message()))?;
+    let mut updates = updates(client, run).await.map_err(|status| refused("the run cannot be followed", &status))?;
     let mut shown = Progress::new(quiet);
     let mut asked = 0_u32;
     loop {
@@ -128,7 +132,8 @@ async fn wait_for(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Prog
 }
 
 fn reason(status: Option<&Status>) -> String {
-    status.map(Status::message).filter(|text| !text.is_empty()).unwrap_or("the connection was closed").to_owned()
+    let said = status.map(proto::reason).filter(|text| !text.is_empty());
+    said.unwrap_or_else(|| "the connection was closed".to_owned())
 }
 
 /// Asks for the numbers and every trial, writes the run's files, and prints the summary.
@@ -177,7 +182,7 @@ pub(crate) async fn trials_from(
     mut take: impl FnMut(&Trial, &[Turn]) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
     let request = v1::ExportRequest { run: run.as_str().to_owned(), first };
-    let unreadable = |status: tonic::Status| anyhow!("the trials cannot be read: {}", status.message());
+    let unreadable = |status: Status| refused("the trials cannot be read", &status);
     let mut trials = client.runs.export(request).await.map_err(unreadable)?.into_inner();
     while let Some(exported) = trials.next().await {
         let exported = exported.map_err(unreadable)?;
@@ -207,9 +212,15 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<
         .runs
         .get_summary(v1::GetSummaryRequest { run: run.as_str().to_owned() })
         .await
-        .map_err(|status| anyhow!("the numbers of the run cannot be read: {}", status.message()))?
+        .map_err(|status| refused("the numbers of the run cannot be read", &status))?
         .into_inner();
     serde_json::from_slice(&reply.summary).context("failed to read the numbers of the run")
+}
+
+/// What a coordinator refused. A run that it does not know is the caller's mistake.
+fn refused(what: &str, status: &Status) -> anyhow::Error {
+    let error = anyhow!("{what}: {}", status.message());
+    if status.code() == tonic::Code::NotFound { usage(error) } else { error }
 }
 
 /// The summary as a person reads it.

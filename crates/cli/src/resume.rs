@@ -23,7 +23,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = follow::client(remote::connect(address).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone())).await?;
-        say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
+        say(args.quiet, &goes_on(&reply));
         return Ok(Exit::Held);
     }
     let folder = RunFolder::find(&args.run)?;
@@ -43,7 +43,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
         assemble::open_tool_server(&resources).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
         let reply = ask(embedded.client(), &run).await?;
-        say(args.quiet, &format!("run {} goes on: {} of {} trials are done", reply.run, reply.done, reply.planned));
+        say(args.quiet, &goes_on(&reply));
         let hurry = embedded.hurry();
         let interrupt = OnInterrupt::StopTheRun(&hurry);
         let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
@@ -52,6 +52,12 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let exit = played.await;
     observed.end().await;
     exit
+}
+
+fn goes_on(reply: &v1::ResumeReply) -> String {
+    let v1::ResumeReply { run, planned, done } = reply;
+    let what = if done == planned { "has nothing left to play" } else { "goes on" };
+    format!("run {run} {what}: {done} of {planned} trials are done")
 }
 
 async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::ResumeReply> {

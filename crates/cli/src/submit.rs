@@ -65,7 +65,12 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
         .await
         .map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
     let state = reply.into_inner().state();
-    stdout::line(&format!("{} {}", args.run, word(state)))?;
+    let said = match state {
+        // It takes no more; it ends with what is being played.
+        v1::RunState::Running if args.drain => "is being drained",
+        other => word(other),
+    };
+    stdout::line(&format!("{} {said}", args.run))?;
     Ok(Exit::Held)
 }
 

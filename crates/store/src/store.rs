@@ -102,7 +102,8 @@ pub enum Error {
     /// The disk is full or may not be written.
     #[error("the store cannot be written: {0}")]
     Unwritable(String),
-    #[error("the store was made by another version of gabfest: {0}")]
+    /// Its schema is not this program's: which file, and what to do.
+    #[error("{0}")]
     Version(String),
     #[error("the store failed: {0}")]
     Failed(String),

@@ -90,7 +90,13 @@ fn a_run_can_be_listed_cancelled_and_resumed_on_a_coordinator() {
     let _worker = place.start(&["worker", "--coordinator", &address]);
     let watched = place.run(&["watch", "a", "--coordinator", &address, "--quiet", "--out", "out"]);
     assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
-    assert_eq!(place.run(&["cancel", "nothing", "--coordinator", &address]).code, 2);
+    let again = place.run(&["resume", "a", "--coordinator", &address]);
+    assert!(again.stderr.contains("run a has nothing left to play"), "{}", again.stderr);
+    for command in ["cancel", "resume", "watch", "report"] {
+        let unknown = place.run(&[command, "nothing", "--coordinator", &address]);
+        assert_eq!(unknown.code, 2, "{command}: {}", unknown.stderr);
+        assert!(unknown.stderr.contains("run nothing is unknown"), "{command}: {}", unknown.stderr);
+    }
 }
 
 #[test]
@@ -127,5 +133,6 @@ fn a_coordinator_that_does_not_answer_is_a_clear_error() {
     let worker = place.run(&["worker", "--coordinator", "http://127.0.0.1:9", "--patience", "1"]);
     assert_eq!(worker.code, 3);
     assert!(worker.stderr.contains("reach the coordinator"), "{}", worker.stderr);
+    assert!(worker.stderr.contains("refused"), "it says why: {}", worker.stderr);
     assert_eq!(place.run(&["coordinator", "--listen", "0.0.0.0:0"]).code, 2, "open to the world only when asked for");
 }

@@ -73,7 +73,7 @@ async fn whose(connection: &mut SqliteConnection) -> Result<(), Error> {
     let tables: i64 = query_scalar("select count(*) from sqlite_schema").fetch_one(connection).await?;
     match (application, tables) {
         (APPLICATION_ID, _) | (0, 0) => Ok(()),
-        _ => Err(Error::Version("it belongs to another program".to_owned())),
+        _ => Err(Error::Version("belongs to another program".to_owned())),
     }
 }
 
@@ -81,7 +81,7 @@ fn named(path: &Path, error: Error) -> Error {
     let name = path.display();
     match error {
         Error::Unwritable(reason) => Error::Unwritable(format!("{name}: {reason}")),
-        Error::Version(reason) => Error::Version(format!("{name}: {reason}")),
+        Error::Version(reason) => Error::Version(format!("{name} {reason}")),
         Error::Failed(reason) => Error::Failed(format!("{name}: {reason}")),
         other => other,
     }

@@ -25,6 +25,15 @@ impl From<sqlx::Error> for Error {
 pub(super) fn of_migration(error: MigrateError) -> Error {
     match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-        other => Error::Version(other.to_string()),
+        MigrateError::VersionMissing(_) | MigrateError::VersionTooOld(..) => {
+            Error::Version("was made by a newer gabfest: use that one, or restore a backup of this version".to_owned())
+        }
+        MigrateError::VersionMismatch(_) => {
+            Error::Version("was made by a gabfest of another line: use that one, or another folder".to_owned())
+        }
+        MigrateError::Dirty(_) => {
+            Error::Version("was left half changed by an upgrade that broke off: restore a backup".to_owned())
+        }
+        other => Error::Version(format!("cannot be brought to this version: {other}")),
     }
 }

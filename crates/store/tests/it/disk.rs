@@ -43,20 +43,21 @@ async fn a_store_is_open_once() {
 #[tokio::test]
 async fn another_version_is_refused() {
     let rows = [
-        ("a later schema", "update _sqlx_migrations set version = 99"),
-        ("a changed schema", "update _sqlx_migrations set checksum = x'00'"),
-        ("half a migration", "update _sqlx_migrations set success = false"),
-        ("somebody else's", "pragma application_id = 7"),
+        ("update _sqlx_migrations set version = 99", "was made by a newer gabfest: use that one, or restore a backup"),
+        ("insert into _sqlx_migrations values (2, 'later', '', true, x'00', 1)", "was made by a newer gabfest"),
+        ("update _sqlx_migrations set checksum = x'00'", "was made by a gabfest of another line"),
+        ("update _sqlx_migrations set success = false", "was left half changed by an upgrade"),
+        ("pragma application_id = 7", "belongs to another program"),
     ];
-    for (why, change) in rows {
+    for (change, says) in rows {
         let (_folder, path) = place();
         Sqlite::open(&path).await.unwrap().close().await.unwrap();
         let mut connection = raw(&path).await;
         sqlx::query(change).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
         let refusal = Sqlite::open(&path).await.unwrap_err();
-        let named = refusal.to_string().contains(&path.display().to_string());
-        assert!(matches!(refusal, Error::Version(_)) && named, "{why}: {refusal}");
+        let named = refusal.to_string().starts_with(&format!("{} {says}", path.display()));
+        assert!(matches!(refusal, Error::Version(_)) && named, "{change}: {refusal}");
     }
 }
 

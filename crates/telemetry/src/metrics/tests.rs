@@ -180,9 +180,13 @@ fn turns_and_trials_are_counted_where_they_belong() {
     assert_eq!(
         lines(&page, &names),
         "gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 0.002\n\
+         gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
          gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 0.002\n\
          gabfest_conversation_duration_seconds_sum{scenario=\"refund\",suite=\"nightly\"} 8\n\
          gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 1\n\
+         gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
+         gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 0\n\
+         gabfest_conversations_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
          gabfest_conversations_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 1\n\
          gabfest_telemetry_dropped_total{signal=\"logs\"} 0\n\
          gabfest_telemetry_dropped_total{signal=\"spans\"} 3\n\

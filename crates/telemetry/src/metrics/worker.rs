@@ -15,7 +15,7 @@ use opentelemetry::{
     KeyValue,
     metrics::{Counter, Histogram, Meter},
 };
-use record::{Call, Role, Trial, Turn, turn::Speaker};
+use record::{Call, Role, Trial, Turn, Verdict, turn::Speaker};
 
 use self::{calls::Calls, places::Places};
 use super::{
@@ -103,7 +103,9 @@ impl Worker {
         let Some(worker) = &self.0 else { return Place(None) };
         let [suite, scenario, persona] = worker.places.get(suite, scenario, persona.unwrap_or_default());
         let place = [KeyValue::new(SUITE, suite), KeyValue::new(SCENARIO, scenario), KeyValue::new(PERSONA, persona)];
-        Place(Some(Arc::new(Series { worker: Arc::clone(worker), place })))
+        let series = Series { worker: Arc::clone(worker), place };
+        series.begin();
+        Place(Some(Arc::new(series)))
     }
 
     /// Trials that are being played, of how many that can be.
@@ -132,6 +134,21 @@ impl Worker {
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.0.as_ref().is_some_and(|worker| worker.now.connected.load(Ordering::Relaxed))
+    }
+}
+
+impl Series {
+    /// The counters of the place are there from its first trial on: whoever reads them now and then would miss what a
+    /// counter had counted when it was first seen.
+    fn begin(&self) {
+        let Self { worker, place } = self;
+        let [suite, scenario, persona] = place;
+        worker.turns.add(0, place);
+        for verdict in [Verdict::Pass, Verdict::Fail] {
+            let verdict = KeyValue::new(VERDICT, verdict.name());
+            worker.conversations.add(0, &[suite.clone(), scenario.clone(), persona.clone(), verdict.clone()]);
+            worker.conversation_cost.add(0.0, &[suite.clone(), scenario.clone(), verdict]);
+        }
     }
 }
 

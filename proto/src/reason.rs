@@ -1,0 +1,51 @@
+//! Why a coordinator or a worker could not be reached, in the words of whoever knows.
+
+use std::error::Error as _;
+
+use tonic::Status;
+
+/// How tonic shows a layer of its own, which says nothing.
+const LAYER: &str = "transport error";
+
+/// What a status says, and its causes as far as they say more: "tcp connect error" alone does not tell a wrong name from
+/// a port that nobody listens on.
+#[must_use]
+pub fn reason(status: &Status) -> String {
+    let mut text = status.message().to_owned();
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !said.is_empty() && said != LAYER && !text.contains(&said) {
+            text = if text.is_empty() { said } else { format!("{text}: {said}") };
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Around(&'static str, #[source] io::Error);
+
+    #[test]
+    fn causes_are_told_once() {
+        for (says, outer, expected) in [
+            ("", "tcp connect error", "tcp connect error: nobody listens"),
+            ("tcp connect error", "tcp connect error", "tcp connect error: nobody listens"),
+            ("tcp connect error", "transport error", "tcp connect error: nobody listens"),
+            ("tcp connect error: nobody listens", "tcp connect error", "tcp connect error: nobody listens"),
+        ] {
+            let mut status = Status::unavailable(says);
+            let cause = Around(outer, io::Error::new(io::ErrorKind::ConnectionRefused, "nobody listens"));
+            status.set_source(std::sync::Arc::new(cause));
+            assert_eq!(reason(&status), expected);
+        }
+        assert_eq!(reason(&Status::unavailable("away")), "away");
+    }
+}
