@@ -5,36 +5,41 @@ use std::{collections::BTreeMap, io::IsTerminal as _};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use scenario::{Diagnostic, diagnostic::Severity};
 
+use crate::stderr;
+
 /// At most this many are shown in full; the rest is counted.
 const SHOWN: usize = 100;
 
 /// Prints them with the lines that they are about, errors last, where a terminal ends.
-#[expect(clippy::print_stderr, reason = "diagnostics are what this file prints")]
 pub(crate) fn print(diagnostics: &[Diagnostic]) {
     let mut sources = BTreeMap::new();
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by(|a, b| (a.severity, &a.path, a.line, a.column).cmp(&(b.severity, &b.path, b.line, b.column)));
     for diagnostic in sorted.iter().take(SHOWN) {
-        let source =
-            sources.entry(diagnostic.path.clone()).or_insert_with(|| std::fs::read_to_string(&diagnostic.path).ok());
-        eprintln!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal()));
+        let source = sources.entry(diagnostic.path.clone()).or_insert_with(|| source(diagnostic));
+        stderr::say(&format!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal())));
     }
     if sorted.len() > SHOWN {
-        eprintln!("… and {} more", sorted.len() - SHOWN);
+        stderr::say(&format!("… and {} more", sorted.len() - SHOWN));
     }
+}
+
+/// The text that a finding is about, where it has a line to show. What is too large to be a scenario is not read.
+fn source(diagnostic: &Diagnostic) -> Option<String> {
+    const MOST_BYTES: u64 = 64 << 20;
+    let is_shown = std::fs::metadata(&diagnostic.path).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
+    (diagnostic.line > 0 && is_shown).then(|| std::fs::read_to_string(&diagnostic.path).ok()).flatten()
 }
 
 /// A line that explains and asks for nothing.
-#[expect(clippy::print_stderr, reason = "diagnostics are what this file prints")]
 pub(crate) fn note(text: &str) {
-    eprintln!("note: {}", visible(text));
+    stderr::say(&format!("note: {}", visible(text)));
 }
 
 /// What somebody should not overlook; lines of its own are kept.
-#[expect(clippy::print_stderr, reason = "diagnostics are what this file prints")]
 pub(crate) fn warn(text: &str) {
     for line in format!("warning: {}", telemetry::redact(text)).lines() {
-        eprintln!("{}", visible(line));
+        stderr::say(&visible(line));
     }
 }
 
@@ -47,7 +52,6 @@ pub(crate) fn count(diagnostics: &[Diagnostic]) -> String {
 }
 
 /// Prints an error, what caused it, and hints on lines of their own.
-#[expect(clippy::print_stderr, reason = "errors are what this file prints")]
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut text = String::from("error: ");
     let mut seen = Vec::new();
@@ -63,7 +67,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         seen.push(message);
     }
     for line in telemetry::redact(&text).lines() {
-        eprintln!("{}", visible(line));
+        stderr::say(&visible(line));
     }
 }
 

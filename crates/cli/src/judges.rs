@@ -1,4 +1,4 @@
-//! Judges that nobody can ask, because a key is not there: said loudly before anything is played.
+//! Judges that nobody can ask, because a key is not there, and judges that only pretend: said before anything is played.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,53 @@ use record::FailureKind;
 use scenario::{Asks, Plan};
 use worker::Models;
 
-use crate::{diagnostics, exit::usage, stdout::plural};
+use crate::{
+    diagnostics,
+    exit::usage,
+    settings::{MOCK, Settings},
+    stdout::plural,
+};
 
 /// Cases of a plan that are looked at; of more, as many at even distances.
 const LOOKED_AT: u64 = 10_000;
 const HINT: &str = "put the key there, or name another endpoint in `roles.judge`, `models` or `scores`";
+
+/// Warns where the built-in mock plays the judge or the user for an agent that is real: what it finds is worth nothing.
+pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
+    if plan.agents.iter().all(|name| is_mock_agent(settings, name)) {
+        return;
+    }
+    let all = plan.case_count();
+    let distance = usize::try_from(all.div_ceil(LOOKED_AT).max(1)).unwrap_or(usize::MAX);
+    let cases = (0..all).step_by(distance).filter_map(|number| plan.case(number));
+    let asks: Vec<Asks> =
+        cases.filter_map(|case| plan.scenario(&case).ok()).map(|scenario| Asks::of(&scenario)).collect();
+    let judged = asks.iter().filter(|asks| asks.judges.contains(&None)).count();
+    if judged > 0 && is_mock(settings, settings.roles.judge.as_deref()) {
+        diagnostics::warn(
+            "the judge is the built-in mock, and the agent is not: it says yes to what it does not read, so its verdicts mean nothing\n  hint: name an endpoint in `roles.judge` of gabfest.yaml",
+        );
+    }
+    let played = asks.iter().filter(|asks| !asks.simulators.is_empty()).count();
+    if played > 0 && is_mock(settings, settings.roles.user_sim.as_deref()) {
+        diagnostics::warn(
+            "the user is played by the built-in mock, and the agent is not a mock: its questions are simple and always alike\n  hint: name an endpoint in `roles.user_sim` of gabfest.yaml",
+        );
+    }
+}
+
+fn is_mock(settings: &Settings, endpoint: Option<&str>) -> bool {
+    let name = endpoint.unwrap_or(MOCK);
+    settings.endpoints.get(name).map_or(name == MOCK, |endpoint| endpoint.kind == llm::endpoint::Kind::Mock)
+}
+
+fn is_mock_agent(settings: &Settings, name: &str) -> bool {
+    let Some(agent) = settings.agents.get(name) else { return name == MOCK };
+    match &agent.endpoint {
+        Some(endpoint) => is_mock(settings, Some(endpoint)),
+        None => agent.kind == agent::settings::Kind::Mock,
+    }
+}
 
 /// Warns of the cases of a plan that will be skipped.
 ///

@@ -31,6 +31,7 @@ mod scores;
 mod serve;
 mod settings;
 mod signals;
+mod stderr;
 mod stdout;
 mod submit;
 mod validate;

@@ -12,7 +12,7 @@ use telemetry::{
 };
 use tokio::net::TcpListener;
 
-use crate::exit::usage;
+use crate::{exit::usage, stderr::say};
 
 /// Started with a role, ended with it.
 pub(crate) struct Observed {
@@ -97,9 +97,4 @@ pub(crate) fn instance() -> String {
         host => host,
     };
     format!("{host}-{}", std::process::id())
-}
-
-#[expect(clippy::print_stderr, reason = "where the page is must be known also without log lines")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

@@ -6,6 +6,8 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 use proto::v1;
 use tokio::time::Instant;
 
+use crate::stderr::say;
+
 /// Between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
@@ -131,11 +133,6 @@ fn figures(progress: &v1::Progress, draining: bool) -> String {
         text.push_str(&format!("  {} attempts lost", progress.lost_attempts));
     }
     text
-}
-
-#[expect(clippy::print_stderr, reason = "progress is what this file prints")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::{
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
+    stderr,
 };
 
 pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
@@ -39,6 +40,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
+        judges::announce_pretence(&plan, &read.settings);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
@@ -70,9 +72,8 @@ async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::Res
     Ok(reply.into_inner())
 }
 
-#[expect(clippy::print_stderr, reason = "a message to the person who waits")]
 fn say(quiet: bool, text: &str) {
     if !quiet {
-        eprintln!("{text}");
+        stderr::say(text);
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
+    stderr::say,
 };
 
 pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
@@ -34,6 +35,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
+        judges::announce_pretence(&plan, &read.settings);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources).await?;
         let run = clock::new_run_id();
@@ -94,9 +96,4 @@ pub(crate) async fn finish(
         say(&format!("the run was interrupted; go on with `gabfest resume {}`", folder.path.display()));
     }
     Ok(exit)
-}
-
-#[expect(clippy::print_stderr, reason = "a message to the person who waits")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

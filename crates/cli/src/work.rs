@@ -12,6 +12,7 @@ use crate::{
     observed::{self, Observed},
     remote, settings,
     signals::Interrupts,
+    stderr::say,
 };
 
 pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
@@ -44,9 +45,4 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     observed.end().await;
     worked.context("failed to work")?;
     Ok(Exit::Held)
-}
-
-#[expect(clippy::print_stderr, reason = "messages of a role that runs for long")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

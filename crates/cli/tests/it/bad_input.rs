@@ -218,3 +218,18 @@ fn a_scenario_without_a_check_and_a_tag_that_nobody_has_are_told() {
     }
     assert_eq!(place.run(&["run", "a.scenario.yaml", "--dry-run", "--strict", "--tag", "smoke,smokd"]).code, 2);
 }
+
+/// A full disk or a closed pipe behind stderr costs words and nothing else.
+#[test]
+fn nobody_has_to_listen_to_stderr() {
+    let place = Place::new();
+    place.write("good.scenario.yaml", GOOD);
+    place.write("bad.scenario.yaml", &GOOD.replace("all_pass", "al_pass"));
+    let deaf = || std::process::Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let checked = place.gabfest(&["check", "bad.scenario.yaml"]).stderr(deaf()).output().unwrap();
+    assert_eq!(checked.status.code(), Some(2));
+    let arguments = ["run", "good.scenario.yaml", "--agent", "http://127.0.0.1:9/v1", "--out", "out", "-vv"];
+    let played = place.gabfest(&arguments).stderr(deaf()).output().unwrap();
+    assert_eq!(played.status.code(), Some(1), "the agent is not there");
+    assert_eq!(place.json("out/report.json")["summary"]["trials"]["planned"], 1);
+}

@@ -232,3 +232,18 @@ fn the_mock_judge_says_yes_unless_it_is_told_otherwise() {
     let told = run("told.yaml");
     assert_eq!(told.code, 0, "{}{}", told.stdout, told.stderr);
 }
+
+/// A green run of a real agent that the mock judged would be the worst of all answers.
+#[test]
+fn a_judge_that_only_pretends_is_told_of() {
+    let place = Place::new();
+    place.write("judged.scenario.yaml", JUDGED);
+    place.write("plain.scenario.yaml", PLAIN);
+    let warns = |name: &str, file: &str, agent: &str| {
+        let ended = place.run(&["run", file, "--agent", agent, "--out", name]);
+        ended.stderr.contains("the judge is the built-in mock, and the agent is not")
+    };
+    assert!(warns("judged", "judged.scenario.yaml", "http://127.0.0.1:9/v1"));
+    assert!(!warns("plain", "plain.scenario.yaml", "http://127.0.0.1:9/v1"), "nobody is asked for an opinion");
+    assert!(!warns("mock", "judged.scenario.yaml", "mock"));
+}

@@ -1,11 +1,11 @@
 //! What the agent says back: the user's own words from the other side, and what was said before.
 
-use super::{chance::Key, feeling::Feeling, words};
+use super::{chance::Key, feeling::Feeling, measure::is_rude, words};
 
 /// Says back what the user said, so that they see it was heard: all of it at first, later the main points.
 pub(crate) fn take_up(last: &str, later: bool) -> Option<String> {
     const LIMIT: usize = 400;
-    let all = words::sentences(last).filter(|sentence| !is_greeting(sentence));
+    let all = words::sentences(last).filter(|sentence| !is_greeting(sentence) && !is_rude(sentence));
     let mut points: Vec<(usize, &str)> = all.map(|sentence| (weight(sentence), sentence)).collect();
     if later {
         let heaviest = points.iter().copied().max_by_key(|(weight, _)| *weight);
@@ -46,7 +46,9 @@ fn heard(sentence: &str) -> Option<String> {
 pub(crate) fn recollection(last: &str, earlier: &[&str], key: Key) -> Option<String> {
     const MOST: usize = 4;
     let first = earlier.first()?;
-    let matter = words::sentences(first).max_by_key(|sentence| words::salient(sentence, 24).len())?;
+    let matter = words::sentences(first)
+        .filter(|sentence| !is_rude(sentence))
+        .max_by_key(|sentence| words::salient(sentence, 24).len())?;
     let core = without_greeting(matter).trim_end_matches(['.', '!', '?', ',', ' ']);
     let mut memory = String::new();
     if words::salient(core, 2).len() == 2 {

@@ -114,6 +114,11 @@ struct Rudeness {
     sexual: u32,
 }
 
+/// Whether a text has a word that nobody repeats.
+pub(super) fn is_rude(text: &str) -> bool {
+    rudeness(text).count() > 0
+}
+
 fn rudeness(text: &str) -> Rudeness {
     const INSULTS: [&str; 9] =
         ["idiot", "stupid", "moron", "dumb", "fool", "loser", "pathetic", "worthless", "imbecile"];
@@ -139,12 +144,15 @@ fn rudeness(text: &str) -> Rudeness {
 }
 
 impl Rudeness {
+    fn count(&self) -> u32 {
+        self.insults + self.hate + self.threats + self.obscene + self.sexual
+    }
+
     /// By the names of Detoxify's labels.
     fn toxicity(&self, name: &str) -> f64 {
-        let all = self.insults + self.hate + self.threats + self.obscene + self.sexual;
         probability(match name {
-            "toxicity" => all,
-            "severe_toxicity" => all.saturating_sub(2),
+            "toxicity" => self.count(),
+            "severe_toxicity" => self.count().saturating_sub(2),
             "obscene" => self.obscene,
             "identity_attack" => self.hate,
             "insult" => self.insults,
