@@ -165,6 +165,8 @@ fn a_fleet_shows_the_figures_of_its_report_and_what_it_lost() {
         || coordinator.read().sum("gabfest_run_trials", &[]) == figure("/trials/planned"),
         "the figures of the second run",
     );
+    // The worker tells with its next beat that it has nothing left to do.
+    wait_for(|| coordinator.read().sum("gabfest_slots", &["state=\"free\""]) == 4.0, "free slots");
     let page = coordinator.read();
     let after = survivor.read();
     let played = |name: &str, labels: &[&str]| after.sum(name, labels) - before.sum(name, labels);
@@ -201,7 +203,6 @@ fn a_fleet_shows_the_figures_of_its_report_and_what_it_lost() {
     close(page.sum("gabfest_verdicts_total", &[suite]), counted, "verdicts of both runs");
     close(page.sum("gabfest_runs_total", &[suite]), 2.0, "runs");
     close(page.sum("gabfest_workers", &[]), 1.0, "workers");
-    close(page.sum("gabfest_slots", &["state=\"free\""]), 4.0, "free slots");
     close(after.sum("gabfest_worker_slots", &[]), 4.0, "slots");
     close(after.sum("gabfest_worker_unacknowledged", &[]), 0.0, "unacknowledged");
     assert!(page.sum("gabfest_store_commit_duration_seconds_count", &[]) > 0.0);

@@ -23,11 +23,8 @@ fn a_collector_behind_tls_is_known_by_its_authority() {
             let ended = play(told(&mut command, &receiver.address, protocol), &trusted, asks.then_some(&client));
             assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{protocol} {asks}");
             let (spans, records) = (receiver.spans().len(), receiver.records().len());
-            let figures = receiver.points("gabfest.conversations").len();
-            assert!(
-                spans == 20 * 4 + 1 && records >= 20 && figures == 1,
-                "{protocol} {asks}: {spans} {records} {figures}"
-            );
+            let figures = !receiver.points("gabfest.conversations").is_empty();
+            assert!(spans == 20 * 4 + 1 && records >= 20 && figures, "{protocol} {asks}: {spans} {records} {figures}");
         }
     }
 }
