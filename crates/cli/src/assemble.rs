@@ -73,6 +73,7 @@ pub(crate) async fn resources(
         agents.insert(name.clone(), agent::build(&name, &agent, model));
     }
     for address in addresses {
+        hide_credentials(address);
         let endpoint = llm::endpoint::Settings { url: Some(address.clone()), ..Default::default() };
         let model = endpoints.open_as(address, &endpoint)?.model(Policy::agent());
         agents.insert(address.clone(), agent::build(address, &agent::Settings::default(), model));
@@ -255,4 +256,16 @@ fn databases(settings: &Settings) -> anyhow::Result<BTreeMap<String, String>> {
             Ok((name.clone(), address))
         })
         .collect()
+}
+
+/// An address with a password in it is refused, in words that do not show it.
+fn hide_credentials(address: &str) {
+    let behind_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
+    if let Some((credentials, _)) = authority.rsplit_once('@') {
+        telemetry::redact::register(credentials);
+        for part in credentials.split(':') {
+            telemetry::redact::register(part);
+        }
+    }
 }

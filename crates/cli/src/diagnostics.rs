@@ -106,6 +106,8 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
         return renderer.render(&[group]);
     };
     let (from, to) = span(&text, diagnostic.column as usize);
+    let text = if diagnostic.message.contains(llm::key::NEVER_WRITTEN) { masked(&text, from, to) } else { text };
+    let (from, to) = span(&text, diagnostic.column as usize);
     let snippet = Snippet::source(text.as_str())
         .line_start(line)
         .path(diagnostic.path.as_str())
@@ -115,6 +117,11 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
         group = group.element(Level::HELP.message(help.as_str()));
     }
     renderer.render(&[group])
+}
+
+/// The line with a mark for what may be a key, which nobody else should read in a log.
+fn masked(text: &str, from: usize, to: usize) -> String {
+    format!("{}{}{}", &text[..from], telemetry::redact::MARK, &text[to..])
 }
 
 /// The bytes to underline: from the column to the end of the word or scalar, or the whole line.

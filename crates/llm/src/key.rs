@@ -17,10 +17,13 @@ pub enum KeyRef {
     File(PathBuf),
 }
 
+/// What every error says that finds a key where its place should stand: who prints it hides what was found.
+pub const NEVER_WRITTEN: &str = "a key is never written in the file";
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Says nothing of what was written: it may be the key itself.
-    #[error("a key is never written in the file: name the place where it is kept, env:NAME or file:PATH")]
+    #[error("{NEVER_WRITTEN}: name the place where it is kept, env:NAME or file:PATH")]
     NotAReference,
     #[error("the variable {0} is not set")]
     Unset(String),

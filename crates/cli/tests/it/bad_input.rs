@@ -233,3 +233,24 @@ fn nobody_has_to_listen_to_stderr() {
     assert_eq!(played.status.code(), Some(1), "the agent is not there");
     assert_eq!(place.json("out/report.json")["summary"]["trials"]["planned"], 1);
 }
+
+#[test]
+fn a_key_that_was_written_by_mistake_is_not_said_again() {
+    let place = Place::new();
+    place.write("good.scenario.yaml", GOOD);
+    for key in ["Tr0ub4dor/3", "env:Tr0ub4dor-3", "'Tr0ub4dor 3'"] {
+        place.write("gabfest.yaml", &format!("endpoints:\n  e: {{ url: 'http://127.0.0.1:9/v1', key: {key} }}\n"));
+        let ended = place.run(&["check", "good.scenario.yaml"]);
+        assert_eq!(ended.code, 2, "{key}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains("gabfest.yaml:2:") && ended.stderr.contains("key: [redacted]"),
+            "{}",
+            ended.stderr
+        );
+        assert!(!ended.stderr.contains("Tr0ub4dor"), "{}", ended.stderr);
+    }
+    place.write("gabfest.yaml", "{}");
+    let ended = place.run(&["run", "good.scenario.yaml", "--agent", "http://bob:Tr0ub4dor@127.0.0.1:9/v1"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("a password in it") && !ended.stderr.contains("Tr0ub4dor"), "{}", ended.stderr);
+}
