@@ -7,7 +7,7 @@ use std::{
 
 use opentelemetry::{
     KeyValue,
-    metrics::{Counter, Histogram, Meter},
+    metrics::{BoundCounter, BoundHistogram, Counter, Histogram, Meter},
 };
 use record::{Call, Role, call::ErrorKind};
 
@@ -40,7 +40,7 @@ pub(super) struct Calls {
     places: OnceLock<BTreeMap<String, Endpoint>>,
     /// By what calls say of themselves.
     ready: RwLock<HashMap<Kind, ByEndpoint>>,
-    ready_endpoints: RwLock<HashMap<String, KeyValue>>,
+    ready_endpoints: RwLock<HashMap<String, Arc<Waits>>>,
 }
 
 type Kind = (Role, Option<ErrorKind>);
@@ -52,12 +52,24 @@ enum Tokens {
     Latest { input: Counter<u64>, output: Counter<u64>, of_call: [Histogram<f64>; 2] },
 }
 
-/// The labels of all series that one kind of call counts in.
+/// The labels of all series that one kind of call counts in, and these series: each is looked for once, with the first
+/// figure that it gets.
 struct Labels {
     operation: Vec<KeyValue>,
     counted: [KeyValue; 3],
     /// What all tokens of the call have in common; of input and of output, their type is the last.
     tokens: [Vec<KeyValue>; 2],
+    duration: OnceLock<BoundHistogram<f64>>,
+    first_chunk: OnceLock<BoundHistogram<f64>>,
+    calls: OnceLock<BoundCounter<u64>>,
+    cost: OnceLock<BoundCounter<f64>>,
+    of_tokens: [OnceLock<BoundHistogram<f64>>; 2],
+}
+
+/// What is waited for at one endpoint.
+struct Waits {
+    label: [KeyValue; 1],
+    wait: OnceLock<BoundHistogram<f64>>,
 }
 
 impl Calls {
@@ -94,18 +106,21 @@ impl Calls {
 
     pub(super) fn ended(&self, call: &Call) {
         let labels = self.labels(call);
-        self.duration.record(seconds(call.total_micros), &labels.operation);
+        let duration = labels.duration.get_or_init(|| self.duration.bind(&labels.operation));
+        duration.record(seconds(call.total_micros));
         if let (Some(first), None) = (call.ttft_micros, &call.error) {
-            self.first_chunk.record(seconds(first), &labels.operation);
+            let first_chunk = labels.first_chunk.get_or_init(|| self.first_chunk.bind(&labels.operation));
+            first_chunk.record(seconds(first));
         }
         self.count_tokens(call, &labels);
-        self.calls.add(1, &labels.counted);
+        labels.calls.get_or_init(|| self.calls.bind(&labels.counted)).add(1);
         let [role, model, _] = &labels.counted;
-        self.cost.add(call.cost.unwrap_or_default().dollars(), &[role.clone(), model.clone()]);
-        let endpoint = [self.endpoint(&call.endpoint)];
-        self.wait.record(seconds(call.wait_micros), &endpoint);
+        let cost = labels.cost.get_or_init(|| self.cost.bind(&[role.clone(), model.clone()]));
+        cost.add(call.cost.unwrap_or_default().dollars());
+        let waits = self.waits(&call.endpoint);
+        waits.wait.get_or_init(|| self.wait.bind(&waits.label)).record(seconds(call.wait_micros));
         if call.retried_micros > 0 {
-            self.retried.record(seconds(call.retried_micros), &endpoint);
+            self.retried.record(seconds(call.retried_micros), &waits.label);
         }
     }
 
@@ -114,8 +129,10 @@ impl Calls {
         let used = [call.tokens.input, call.tokens.output];
         match &self.tokens {
             Tokens::Usual(histogram) => {
-                for (tokens, labels) in used.into_iter().zip(&labels.tokens).filter(|(tokens, _)| *tokens > 0) {
-                    histogram.record(tokens as f64, labels);
+                for ((tokens, bound), labels) in used.into_iter().zip(&labels.of_tokens).zip(&labels.tokens) {
+                    if tokens > 0 {
+                        bound.get_or_init(|| histogram.bind(labels)).record(tokens as f64);
+                    }
                 }
             }
             Tokens::Latest { input, output, of_call } => {
@@ -170,21 +187,27 @@ impl Calls {
             operation: with(error.map(|kind| KeyValue::new(names::ERROR_TYPE, kind.name()))),
             tokens: ["input", "output"].map(|direction| with(Some(KeyValue::new(names::TOKEN_TYPE, direction)))),
             counted: [KeyValue::new(ROLE, role), KeyValue::new(MODEL_LABEL, model), KeyValue::new(OUTCOME, outcome)],
+            duration: OnceLock::new(),
+            first_chunk: OnceLock::new(),
+            calls: OnceLock::new(),
+            cost: OnceLock::new(),
+            of_tokens: Default::default(),
         }
     }
 
-    fn endpoint(&self, name: &str) -> KeyValue {
+    fn waits(&self, endpoint: &str) -> Arc<Waits> {
         {
             let ready = self.ready_endpoints.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(label) = ready.get(name) {
-                return label.clone();
+            if let Some(waits) = ready.get(endpoint) {
+                return Arc::clone(waits);
             }
         }
-        let label = KeyValue::new(ENDPOINT, self.endpoints.get(name));
+        let label = [KeyValue::new(ENDPOINT, self.endpoints.get(endpoint))];
+        let waits = Arc::new(Waits { label, wait: OnceLock::new() });
         let mut ready = self.ready_endpoints.write().unwrap_or_else(PoisonError::into_inner);
-        if ready.len() < MOST_KEPT && name.len() <= LONGEST_KEPT {
-            ready.insert(name.to_owned(), label.clone());
+        if ready.len() < MOST_KEPT && endpoint.len() <= LONGEST_KEPT {
+            ready.insert(endpoint.to_owned(), Arc::clone(&waits));
         }
-        label
+        waits
     }
 }
