@@ -4,6 +4,8 @@
 mod architecture;
 mod proto;
 mod simulate;
+#[cfg(test)]
+mod test_script;
 
 use clap::{Parser, Subcommand};
 
