@@ -14,7 +14,7 @@ use record::{
 use scenario::{Case, Plan, plan::Group};
 use statistics::{
     gate::{self, CaseResult, Required},
-    interval, repeats,
+    repeats, success,
 };
 use store::{Recovered, RunRow};
 
@@ -22,13 +22,13 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     let planned = planned_by_case(plan);
     let mut results = Vec::with_capacity(planned.len());
     let mut cases = Vec::with_capacity(planned.len());
-    let mut weighted = Weighted::default();
+    let mut scenarios: BTreeMap<usize, (f64, Counts)> = BTreeMap::new();
     for (case, planned) in planned {
         let Some(group) = plan.groups.get(case.group) else { continue };
         let counts = tally.cases.get(&case.number).copied().unwrap_or_default();
         let required_pass_rate = group.required_pass_rate;
         let result = CaseResult { name: name_of(&case, plan.agents.len()), planned, counts, required_pass_rate };
-        weighted.add(group.weight, &counts);
+        scenarios.entry(case.group).or_insert((group.weight, Counts::default())).1.merge(&counts);
         cases.push(case_summary(case, group, &result, row.state));
         results.push(result);
     }
@@ -47,7 +47,8 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         gabfest_version: row.version.clone(),
         state: row.state,
     };
-    let summary = Totals { flaky_cases, weighted_pass_rate: weighted.mean(), ..totals(row, tally, spend, recovered) };
+    let weighted_success_rate = success::weighted(scenarios.values().map(|(weight, counts)| (*weight, counts)));
+    let summary = Totals { flaky_cases, weighted_success_rate, ..totals(row, tally, spend, recovered) };
     Summary { schema_version: SCHEMA_VERSION, run, verdict, gates, summary, cases }
 }
 
@@ -65,6 +66,7 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         fail: total.fail,
         inconclusive: total.inconclusive,
         error: total.error,
+        agent_errors: total.agent_errors,
         skipped: total.skipped,
         cancelled: total.cancelled + cancelled,
         not_started: planned.saturating_sub(total.ended() + cancelled),
@@ -74,8 +76,10 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         completed_rate: if planned == 0 { 0.0 } else { total.judged() as f64 / planned as f64 },
         conversations: tally.conversations,
         turns: tally.turns,
-        pass_rate: interval(total.pass, total.judged()),
-        weighted_pass_rate: None,
+        success_rate: success::success_rate(&total),
+        success_bounds: success::bounds(&total, planned),
+        judged_pass_rate: success::judged_pass_rate(&total),
+        weighted_success_rate: None,
         flaky_cases: 0,
         latency: Latencies {
             turn: tally.turn_latency.quantiles(),
@@ -134,11 +138,14 @@ fn case_summary(case: Case, group: &Group, result: &CaseResult, state: RunState)
         fail: counts.fail,
         inconclusive: counts.inconclusive,
         error: counts.error,
+        agent_errors: counts.agent_errors,
         skipped: counts.skipped,
         cancelled: counts.cancelled + cancelled_with(state, result.planned, counts),
-        pass_rate: interval(counts.pass, counts.judged()),
+        success_rate: success::success_rate(counts),
+        success_bounds: success::bounds(counts, result.planned),
+        judged_pass_rate: success::judged_pass_rate(counts),
         flaky: repeats::is_flaky(counts),
-        pass_hat_k: repeats::pass_hat_k(counts.pass, counts.judged()),
+        pass_hat_k: repeats::pass_hat_k(counts),
         verdict: result.verdict(),
     }
 }
@@ -159,26 +166,6 @@ fn name_of(case: &Case, agents: usize) -> String {
     let agent = (agents > 1).then_some(&case.agent);
     let rest = [case.combination.as_ref(), case.persona.as_ref(), agent];
     rest.into_iter().flatten().fold(case.scenario.clone(), |name, part| format!("{name} / {part}"))
-}
-
-/// The mean of pass rates by weight.
-#[derive(Debug, Default)]
-struct Weighted {
-    sum: f64,
-    weights: f64,
-}
-
-impl Weighted {
-    fn add(&mut self, weight: f64, counts: &Counts) {
-        if counts.judged() > 0 {
-            self.sum += weight * counts.pass as f64 / counts.judged() as f64;
-            self.weights += weight;
-        }
-    }
-
-    fn mean(&self) -> Option<f64> {
-        (self.weights > 0.0).then(|| self.sum / self.weights)
-    }
 }
 
 fn rfc3339(unix_millis: i64) -> String {
@@ -246,8 +233,8 @@ mod tests {
         assert_eq!(summary.gates[1].reason, "none of 8 trials was played");
         assert_eq!((summary.run.started_at.as_str(), summary.run.ended_at), ("1970-01-01T00:00:01.000Z", None));
         let totals = summary.summary;
-        assert_eq!((totals.trials.not_started, totals.completed_rate, totals.weighted_pass_rate), (8, 0.0, None));
-        assert_eq!((totals.pass_rate.estimate, totals.attempts.total), (None, 0));
+        assert_eq!((totals.trials.not_started, totals.completed_rate, totals.weighted_success_rate), (8, 0.0, None));
+        assert_eq!((totals.success_rate.estimate, totals.attempts.total), (None, 0));
         assert!(totals.cost.complete && totals.tokens.len() == Role::ALL.len());
         assert_eq!(summary.cases.iter().map(|case| case.trials).sum::<u64>(), 8);
     }
@@ -283,8 +270,8 @@ mod tests {
         assert!(summary.gates[0].reason.contains(&failed), "{}", summary.gates[0].reason);
         assert_eq!(summary.gates[1].verdict, RunVerdict::Pass, "one of sixteen may be missing");
         assert_eq!(summary.verdict, RunVerdict::Fail);
-        // (1 + 1/2 + 1/4 + 1) / 4
-        assert!((summary.summary.weighted_pass_rate.unwrap() - 0.6875).abs() < 1e-12);
+        // One scenario: its 10 passes of 15 trials.
+        assert_eq!(summary.summary.weighted_success_rate, Some(10.0 / 15.0));
         assert_eq!(summary.summary.flaky_cases, 2);
     }
 

@@ -55,7 +55,7 @@ async fn one_worker_plays_a_run_to_its_summary() {
     assert_eq!((totals.tokens["agent"].input, totals.tokens["judge"].input, totals.llm_calls["agent"]), (36, 0, 12));
     assert!((totals.cost.total_usd - 12e-6).abs() < 1e-12 && totals.cost.complete);
     // s0 passed 2 of 3 with weight 1, s1 passed 3 of 3 with weight 2.
-    assert!((totals.weighted_pass_rate.unwrap() - (2.0 / 3.0 + 2.0) / 3.0).abs() < 1e-12);
+    assert!((totals.weighted_success_rate.unwrap() - (2.0 / 3.0 + 2.0) / 3.0).abs() < 1e-12);
     let cases: Vec<_> =
         summary.cases.iter().map(|case| (case.scenario.as_str(), case.pass, case.flaky, case.verdict)).collect();
     assert_eq!(cases, [("s0", 2, true, RunVerdict::Fail), ("s1", 3, false, RunVerdict::Pass)]);

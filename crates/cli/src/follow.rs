@@ -214,7 +214,7 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<
         .await
         .map_err(|status| refused("the numbers of the run cannot be read", &status))?
         .into_inner();
-    serde_json::from_slice(&reply.summary).context("failed to read the numbers of the run")
+    statistics::stored::read(&reply.summary).context("failed to read the numbers of the run")
 }
 
 /// What a coordinator refused. A run that it does not know is the caller's mistake.

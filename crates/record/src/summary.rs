@@ -8,10 +8,10 @@ use scenario::{CaseId, Digest, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles};
+use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles, tally::Counts};
 
 /// Bumped when a field changes its meaning or goes away; new fields do not bump it.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "gabfest report")]
@@ -92,9 +92,15 @@ pub struct Totals {
     /// Conversations held with a simulated user, in winning attempts.
     pub conversations: u64,
     pub turns: u64,
-    pub pass_rate: Rate,
-    /// The mean of the cases' pass rates, weighted by their scenarios' weights; `null` where no case was judged.
-    pub weighted_pass_rate: Option<f64>,
+    /// pass / (pass + fail + errors of the agent): the rate that gates, cases, metrics and pages use.
+    pub success_rate: Rate,
+    /// What the success rate of all planned trials can be at least and at most.
+    pub success_bounds: Bounds,
+    /// pass / (pass + fail).
+    pub judged_pass_rate: Rate,
+    /// The mean of the scenarios' success rates by their weights, one weight a scenario; `null` where no trial says
+    /// something about the agent.
+    pub weighted_success_rate: Option<f64>,
     pub flaky_cases: u64,
     pub latency: Latencies,
     /// By role, winning attempts and lost ones.
@@ -118,6 +124,8 @@ pub struct Trials {
     pub fail: u64,
     pub inconclusive: u64,
     pub error: u64,
+    /// Those of `error` that are the agent's fault.
+    pub agent_errors: u64,
     pub skipped: u64,
     pub cancelled: u64,
     pub not_started: u64,
@@ -133,6 +141,17 @@ pub struct Rate {
     /// `wilson 95%`.
     pub method: String,
     pub n: u64,
+}
+
+/// Bounds that hold whatever the missing trials would have said (Manski bounds).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// pass / planned: every missing trial would have failed.
+    pub low: f64,
+    /// (pass + missing) / planned: every missing trial would have passed.
+    pub high: f64,
+    /// Planned trials that say nothing about the agent, or have not ended.
+    pub missing: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -199,12 +218,35 @@ pub struct CaseSummary {
     pub fail: u64,
     pub inconclusive: u64,
     pub error: u64,
+    /// Those of `error` that are the agent's fault.
+    pub agent_errors: u64,
     pub skipped: u64,
     pub cancelled: u64,
-    pub pass_rate: Rate,
-    /// Passed at least once, and at least once failed or was broken off by the agent.
+    /// pass / (pass + fail + errors of the agent).
+    pub success_rate: Rate,
+    pub success_bounds: Bounds,
+    /// pass / (pass + fail).
+    pub judged_pass_rate: Rate,
+    /// Passed at least once, and at least once failed or ended with an error of the agent.
     pub flaky: bool,
-    /// Unbiased estimates that k trials in a row all pass, k = 1 to the number of judged trials (at most 10).
+    /// Unbiased estimates that k trials in a row all pass, for k = 1 to the number of trials in the success rate
+    /// (at most 10).
     pub pass_hat_k: Vec<f64>,
     pub verdict: RunVerdict,
+}
+
+impl Trials {
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let Self { pass, fail, inconclusive, error, agent_errors, skipped, cancelled, .. } = *self;
+        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors }
+    }
+}
+
+impl CaseSummary {
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let Self { pass, fail, inconclusive, error, agent_errors, skipped, cancelled, .. } = *self;
+        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors }
+    }
 }

@@ -73,16 +73,28 @@ impl Counts {
         self.pass + self.fail
     }
 
-    /// What gates count against the agent: FAIL, and ERROR with blame agent.
+    /// The agent's failures: FAIL, and ERROR with blame agent.
     #[must_use]
     pub fn held_against_agent(&self) -> u64 {
         self.fail + self.agent_errors
     }
 
-    /// What says nothing about the agent.
+    /// Trials that say something about the agent: PASS, FAIL, and ERROR with blame agent. The success rate divides by them.
+    #[must_use]
+    pub fn conclusive(&self) -> u64 {
+        self.pass + self.held_against_agent()
+    }
+
+    /// Trials that ended and say nothing about the agent.
     #[must_use]
     pub fn unjudged(&self) -> u64 {
-        self.ended() - self.judged() - self.agent_errors
+        self.ended().saturating_sub(self.conclusive())
+    }
+
+    /// Trials of so many planned ones that say nothing about the agent, or have not ended.
+    #[must_use]
+    pub fn missing(&self, planned: u64) -> u64 {
+        planned.saturating_sub(self.conclusive())
     }
 }
 

@@ -2,7 +2,8 @@
 
 use record::{
     Usd,
-    summary::{Latencies, Rate},
+    summary::{Latencies, Rate, Totals},
+    tally::Counts,
 };
 
 /// `83.3%`; whole percents without a decimal.
@@ -27,6 +28,33 @@ pub(crate) fn interval(rate: &Rate) -> String {
     let low = (rate.low * 100.0 + 1e-9).floor().max(0.0);
     let high = (rate.high * 100.0 - 1e-9).ceil().min(100.0);
     format!("{low:.0}–{high:.0}%")
+}
+
+/// `4/5`: passed of the trials in the success rate.
+pub(crate) fn passed(counts: &Counts) -> String {
+    format!("{}/{}", count(counts.pass), count(counts.conclusive()))
+}
+
+/// Where errors of the agent make the two rates differ: `judged pass rate 88.9% (16 of 18), without 2 errors of the agent`.
+pub(crate) fn judged_pass_rate(totals: &Totals) -> Option<String> {
+    let counts = totals.trials.counts();
+    (counts.agent_errors > 0).then(|| {
+        format!(
+            "judged pass rate {} ({} of {}), without {} of the agent",
+            estimate(&totals.judged_pass_rate),
+            count(counts.pass),
+            count(counts.judged()),
+            plural(counts.agent_errors, "error", "errors")
+        )
+    })
+}
+
+/// What the success rate can be once the missing trials are known: `66.7–83.3% of all 24 planned trials, 4 of them missing`.
+pub(crate) fn bounds(totals: &Totals) -> Option<String> {
+    let bounds = &totals.success_bounds;
+    let (low, high) = (percent(bounds.low), percent(bounds.high));
+    let planned = plural(totals.trials.planned, "planned trial", "planned trials");
+    (bounds.missing > 0).then(|| format!("between {low} and {high} of {planned}, {} missing", count(bounds.missing)))
 }
 
 /// `812 ms`, `1.84 s`, `2 min 5 s`.

@@ -51,12 +51,12 @@ fn heading(page: &mut String, summary: &Summary) {
         page.push_str(&format!("> **{note}**\n\n"));
     }
     page.push_str(&format!(
-        "**{} of {} judged trials passed** ({}, {} interval {}); {} of {} planned trials completed ({}); {}.\n",
+        "**{} of {} passed** (success rate {}, {} interval {}); {} of {} planned trials completed ({}); {}.\n",
         count(trials.pass),
-        count(trials.pass + trials.fail),
-        figures::estimate(&totals.pass_rate),
-        escape(&totals.pass_rate.method),
-        figures::interval(&totals.pass_rate),
+        figures::plural(trials.counts().conclusive(), "trial", "trials"),
+        figures::estimate(&totals.success_rate),
+        escape(&totals.success_rate.method),
+        figures::interval(&totals.success_rate),
         count(trials.pass + trials.fail),
         count(trials.planned),
         percent(totals.completed_rate),
@@ -75,6 +75,12 @@ fn heading(page: &mut String, summary: &Summary) {
     .collect();
     if !rest.is_empty() {
         page.push_str(&format!("Not judged: {}.\n", rest.join(", ")));
+    }
+    if let Some(bounds) = figures::bounds(totals) {
+        page.push_str(&format!("Bounds: the success rate is {bounds}.\n"));
+    }
+    if let Some(judged) = figures::judged_pass_rate(totals) {
+        page.push_str(&format!("Beside it: {judged}.\n"));
     }
     page.push('\n');
 }
@@ -123,18 +129,18 @@ fn matrix(page: &mut String, summary: &Summary) {
             figures::plural(left_out as u64, "more scenario", "more scenarios")
         ));
     }
-    page.push_str("\nPassed of judged trials; 〰️ marks flaky cases, `!` trials without a verdict.\n\n");
+    page.push_str("\nSuccess rate, passed of passed, failed and errors of the agent; 〰️ marks flaky cases, `!` trials without a verdict.\n\n");
 }
 
 fn cell_text(cell: &Cell) -> String {
     let mut text = match cell.rate().estimate {
-        Some(share) => format!("{} ({}/{})", percent(share), count(cell.pass), count(cell.judged())),
+        Some(share) => format!("{} ({})", percent(share), cell.passed()),
         None => "–".to_owned(),
     };
     if cell.flaky_cases > 0 {
         text.push_str(" 〰️");
     }
-    let without_verdict = cell.inconclusive + cell.error + cell.skipped;
+    let without_verdict = cell.counts.inconclusive + cell.counts.error + cell.counts.skipped;
     if without_verdict > 0 {
         text.push_str(&format!(" {}!", count(without_verdict)));
     }

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use record::summary::{CaseSummary, Rate};
+use record::{
+    summary::{CaseSummary, Rate},
+    tally::Counts,
+};
 
-use crate::cases::persona;
+use statistics::success::success_rate;
+
+use crate::{cases::persona, figures};
 
 #[derive(Debug)]
 pub(crate) struct Matrix {
@@ -30,11 +35,7 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     pub(crate) cases: u64,
     pub(crate) trials: u64,
-    pub(crate) pass: u64,
-    pub(crate) fail: u64,
-    pub(crate) inconclusive: u64,
-    pub(crate) error: u64,
-    pub(crate) skipped: u64,
+    pub(crate) counts: Counts,
     pub(crate) flaky_cases: u64,
 }
 
@@ -67,7 +68,7 @@ impl Matrix {
     pub(crate) fn shown(&self, cap: usize) -> (Vec<(usize, &Row)>, usize) {
         let mut rows: Vec<(usize, &Row)> = self.rows.iter().enumerate().collect();
         if rows.len() > cap {
-            rows.sort_by_key(|(index, row)| (row.total.pass == row.total.trials, *index));
+            rows.sort_by_key(|(index, row)| (row.total.counts.pass == row.total.trials, *index));
             rows.truncate(cap);
             rows.sort_by_key(|(index, _)| *index);
         }
@@ -103,19 +104,16 @@ impl Cell {
     fn add(&mut self, case: &CaseSummary) {
         self.cases += 1;
         self.trials += case.trials;
-        self.pass += case.pass;
-        self.fail += case.fail;
-        self.inconclusive += case.inconclusive;
-        self.error += case.error;
-        self.skipped += case.skipped;
+        self.counts.merge(&case.counts());
         self.flaky_cases += u64::from(case.flaky);
     }
 
-    pub(crate) fn judged(&self) -> u64 {
-        self.pass + self.fail
+    pub(crate) fn rate(&self) -> Rate {
+        success_rate(&self.counts)
     }
 
-    pub(crate) fn rate(&self) -> Rate {
-        statistics::interval(self.pass, self.judged())
+    /// `4/5`: how many of the trials in the success rate passed.
+    pub(crate) fn passed(&self) -> String {
+        figures::passed(&self.counts)
     }
 }

@@ -135,18 +135,24 @@ impl Page {
             let state = self.paint.yellow(state);
             self.line(&format!("  {state}"));
         }
-        let rate = &totals.pass_rate;
+        let rate = &totals.success_rate;
         self.fact(
             "passed",
             &format!(
-                "{} of {} judged trials, {} ({} interval {})",
+                "{} of {}: success rate {} ({} interval {})",
                 count(trials.pass),
-                count(trials.pass + trials.fail),
+                figures::plural(trials.counts().conclusive(), "trial", "trials"),
                 figures::estimate(rate),
                 fit(&clean(&rate.method), 16),
                 figures::interval(rate),
             ),
         );
+        if let Some(bounds) = figures::bounds(totals) {
+            self.fact("bounds", &format!("success rate {bounds}"));
+        }
+        if let Some(judged) = figures::judged_pass_rate(totals) {
+            self.fact("judged", &judged);
+        }
         self.fact(
             "completed",
             &format!(
@@ -233,11 +239,12 @@ impl Page {
 
     fn cell(&self, persona: String, cell: &Cell) -> [String; 5] {
         let rate = cell.rate();
-        let verdict = if cell.fail > 0 {
+        let counts = &cell.counts;
+        let verdict = if counts.fail > 0 {
             Verdict::Fail
-        } else if cell.error > 0 {
+        } else if counts.error > 0 {
             Verdict::Error
-        } else if cell.inconclusive > 0 || cell.pass < cell.trials {
+        } else if counts.inconclusive > 0 || counts.pass < cell.trials {
             Verdict::Inconclusive
         } else {
             Verdict::Pass
@@ -247,9 +254,9 @@ impl Page {
             marks.push(self.paint.yellow("~ flaky"));
         }
         let open = [
-            (Verdict::Error, cell.error, "error"),
-            (Verdict::Inconclusive, cell.inconclusive, "inconclusive"),
-            (Verdict::Skipped, cell.skipped, "skipped"),
+            (Verdict::Error, counts.error, "error"),
+            (Verdict::Inconclusive, counts.inconclusive, "inconclusive"),
+            (Verdict::Skipped, counts.skipped, "skipped"),
         ];
         let open: Vec<_> = open.into_iter().filter(|(_, number, _)| *number > 0).collect();
         if open.len() > 2 {
@@ -264,7 +271,7 @@ impl Page {
         }
         [
             persona,
-            format!("{}/{}", count(cell.pass), count(cell.judged())),
+            cell.passed(),
             self.paint.verdict(verdict, &figures::estimate(&rate)),
             figures::interval(&rate),
             marks.join(" "),

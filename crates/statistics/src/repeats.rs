@@ -11,13 +11,13 @@ pub fn is_flaky(counts: &Counts) -> bool {
     counts.pass > 0 && counts.held_against_agent() > 0
 }
 
-/// pass^k for k = 1 to `n` (at most 10): the chance that k trials in a row all pass, estimated without bias from
-/// `pass` of `n` trials as C(pass, k) / C(n, k).
+/// pass^k for k = 1 to n (at most 10): the chance that k trials in a row all pass, estimated without bias from
+/// the passes among the n trials of the success rate as C(pass, k) / C(n, k).
 ///
 /// The plug-in (pass/n)^k is biased upwards: .585 instead of .512 at p = .8, n = 5, k = 3.
 #[must_use]
-pub fn pass_hat_k(pass: u64, n: u64) -> Vec<f64> {
-    let pass = pass.min(n);
+pub fn pass_hat_k(counts: &Counts) -> Vec<f64> {
+    let (pass, n) = (counts.pass, counts.conclusive());
     let mut estimate = 1.0;
     (0..n.min(MOST_REPEATS))
         .map(|drawn| {
@@ -32,6 +32,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn pass_hat_k(pass: u64, n: u64) -> Vec<f64> {
+        super::pass_hat_k(&Counts { pass, fail: n - pass, ..Counts::default() })
+    }
+
+    #[test]
+    fn an_error_of_the_agent_ends_a_row_of_passes() {
+        let counts = Counts { pass: 2, error: 3, agent_errors: 1, ..Counts::default() };
+        assert_eq!(super::pass_hat_k(&counts).len(), 3);
+        assert_eq!(super::pass_hat_k(&counts)[2], 0.0);
+    }
 
     #[test]
     fn a_case_is_flaky_when_it_went_both_ways() {

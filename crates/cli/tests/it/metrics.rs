@@ -190,9 +190,9 @@ fn a_fleet_shows_the_figures_of_its_report_and_what_it_lost() {
     close(cost, figure("/cost/total_usd"), "money of calls");
     close(page.sum("gabfest_run_cost_usd", &[suite]), figure("/cost/total_usd"), "money of the run");
     close(played("gabfest_conversation_cost_usd_total", &[suite]), figure("/cost/total_usd"), "money of trials");
-    close(page.samples["gabfest_pass_rate{suite=\"night\"}"], figure("/pass_rate/estimate"), "pass rate");
-    close(page.sum("gabfest_pass_rate_low", &[suite]), figure("/pass_rate/low"), "lower end");
-    close(page.sum("gabfest_pass_rate_high", &[suite]), figure("/pass_rate/high"), "upper end");
+    close(page.samples["gabfest_success_rate{suite=\"night\"}"], figure("/success_rate/estimate"), "success rate");
+    close(page.sum("gabfest_success_rate_low", &[suite]), figure("/success_rate/low"), "lower end");
+    close(page.sum("gabfest_success_rate_high", &[suite]), figure("/success_rate/high"), "upper end");
     close(page.sum("gabfest_cases_flaky", &[suite]), figure("/flaky_cases"), "flaky cases");
     let failing = report["cases"].as_array().unwrap().iter().filter(|case| case["verdict"] == "FAIL").count();
     close(page.sum("gabfest_cases_failing", &[suite]), failing as f64, "failing cases");
@@ -218,11 +218,14 @@ fn a_fleet_shows_the_figures_of_its_report_and_what_it_lost() {
     }
 
     // A restart takes no figure of ended runs away.
-    let shown = coordinator.read().samples["gabfest_pass_rate{suite=\"night\"}"];
+    let shown = coordinator.read().samples["gabfest_success_rate{suite=\"night\"}"];
     coordinator.process.signal("TERM");
     drop(coordinator);
     let again = Watched::start(&place, "again", &["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
-    wait_for(|| again.read().samples.get("gabfest_pass_rate{suite=\"night\"}") == Some(&shown), "the runs of before");
+    wait_for(
+        || again.read().samples.get("gabfest_success_rate{suite=\"night\"}") == Some(&shown),
+        "the runs of before",
+    );
     close(again.read().sum("gabfest_runs_total", &[suite]), 0.0, "runs of before are not counted again");
 }
 

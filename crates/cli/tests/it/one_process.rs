@@ -197,7 +197,7 @@ async fn the_rate_at_which_an_agent_passes_is_found() {
     let n = f64::from(trials);
     let sigma = (n * 0.7 * 0.3).sqrt();
     assert!((last.pass as f64 - 0.7 * n).abs() < 4.0 * sigma, "{} of {n} passed", last.pass);
-    let rate = house.summary(&run).await.summary.pass_rate;
+    let rate = house.summary(&run).await.summary.success_rate;
     assert!(rate.low < 0.7 + 0.03 && rate.high > 0.7 - 0.03 && rate.n == 2_000, "{rate:?}");
     let failed = house.view(&run).await.iter().filter(|trial| trial["verdict"] == Verdict::Fail.name()).count();
     assert_eq!(failed as u64, last.fail);

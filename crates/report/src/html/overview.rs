@@ -174,7 +174,8 @@ fn sentence(summary: &Summary) -> String {
         (_, failed, open) => format!("{} of {gates} failed, {} could not be decided.", count(failed), count(open)),
     };
     let trials = summary.summary.trials;
-    format!("{gates} {} of {} judged trials passed.", count(trials.pass), count(trials.pass + trials.fail))
+    let of = figures::plural(trials.counts().conclusive(), "trial", "trials");
+    format!("{gates} {} of {of} passed.", count(trials.pass))
 }
 
 fn exit(summary: &Summary) -> &'static str {
@@ -219,7 +220,7 @@ fn parts(trials: &Trials) -> Vec<Part> {
 fn figures(summary: &Summary) -> Vec<Figure> {
     let totals = &summary.summary;
     let trials = totals.trials;
-    let rate = &totals.pass_rate;
+    let rate = &totals.success_rate;
     let judged = trials.pass + trials.fail;
     let figure = |key, name, value: String, details: Vec<String>| Figure {
         key,
@@ -237,13 +238,18 @@ fn figures(summary: &Summary) -> Vec<Figure> {
             estimate: format!("{:.1}", rate.estimate.unwrap_or(0.0) * BAR),
         }),
         ..figure(
-            "pass-rate",
-            "Pass rate",
+            "success-rate",
+            "Success rate",
             figures::estimate(rate),
-            vec![
-                format!("{} of {} judged", count(trials.pass), count(judged)),
-                format!("{} interval {}", rate.method, figures::interval(rate)),
-            ],
+            [
+                Some(format!("{} of {}", count(trials.pass), figures::plural(rate.n, "trial", "trials"))),
+                Some(format!("{} interval {}", rate.method, figures::interval(rate))),
+                figures::bounds(totals),
+                figures::judged_pass_rate(totals),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
         )
     });
     all.push(figure(

@@ -3,6 +3,7 @@
 use record::{
     Summary,
     summary::{CaseSummary, RunVerdict},
+    tally::Counts,
 };
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ struct Row {
 
 #[derive(Serialize)]
 struct Heat {
-    /// 0 to 10: tenths of the pass rate; 10 only where all passed.
+    /// 0 to 10: tenths of the success rate; 10 only where all passed.
     tenths: Option<u64>,
     rate: String,
     passed: String,
@@ -122,18 +123,18 @@ fn heat(cell: &Cell, row: usize, column: usize, href: Option<String>) -> Heat {
     Heat {
         tenths: rate.estimate.map(|share| (share * 10.0).floor() as u64),
         rate: figures::estimate(&rate),
-        passed: format!("{}/{}", count(cell.pass), count(cell.judged())),
+        passed: cell.passed(),
         interval: figures::interval(&rate),
         flaky: cell.flaky_cases > 0,
-        unjudged: unjudged(cell.error, cell.inconclusive, cell.skipped),
+        unjudged: unjudged(&cell.counts),
         href,
         row,
         column,
     }
 }
 
-fn unjudged(error: u64, inconclusive: u64, skipped: u64) -> Vec<String> {
-    [(error, "error"), (inconclusive, "inconclusive"), (skipped, "skipped")]
+fn unjudged(counts: &Counts) -> Vec<String> {
+    [(counts.error, "error"), (counts.inconclusive, "inconclusive"), (counts.skipped, "skipped")]
         .into_iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, word)| format!("{} {word}", count(number)))
@@ -156,12 +157,12 @@ fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {
         agent: case.agent.clone(),
         source: case.source.clone(),
         parameters: parameters.collect(),
-        passed: format!("{}/{}", count(case.pass), count(case.pass + case.fail)),
-        rate: figures::estimate(&case.pass_rate),
-        interval: figures::interval(&case.pass_rate),
+        passed: figures::passed(&case.counts()),
+        rate: figures::estimate(&case.success_rate),
+        interval: figures::interval(&case.success_rate),
         pass_hat_k: case.pass_hat_k.last().map(|share| format!("{} (k={})", percent(*share), case.pass_hat_k.len())),
         flaky: case.flaky,
-        unjudged: unjudged(case.error, case.inconclusive, case.skipped),
+        unjudged: unjudged(&case.counts()),
         href: conversations.first_of_case(case.number),
     }
 }

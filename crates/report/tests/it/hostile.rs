@@ -48,7 +48,7 @@ fn poison_summary(summary: &mut Summary, all: &str) {
         gate.reason = all.to_owned();
     }
     summary.summary.models.iter_mut().for_each(|line| line.model = all.to_owned());
-    summary.summary.pass_rate.method = all.to_owned();
+    summary.summary.success_rate.method = all.to_owned();
     for (index, case) in summary.cases.iter_mut().enumerate() {
         case.scenario = format!("{index}{all}");
         case.source = all.to_owned();

@@ -170,7 +170,7 @@ fn the_schema_names_the_fields_of_the_report() {
         "/run/plan_digest",
         "/summary/trials/not_started",
         "/summary/completed_rate",
-        "/summary/pass_rate/method",
+        "/summary/success_rate/method",
         "/summary/latency/ttft/p999_ms",
         "/summary/latency/unanswered_turns",
         "/summary/tokens/agent/output",

@@ -8,13 +8,17 @@ use record::{
     Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Trial, Turn, Verdict,
     call::Spend,
     summary::{
-        Attempts, CaseSummary, Cost, FailureCount, Gate, Latencies, ModelSpend, Rate, Run, RunState, RunVerdict,
+        Attempts, CaseSummary, Cost, FailureCount, Gate, Latencies, ModelSpend, Run, RunState, RunVerdict,
         SCHEMA_VERSION, Totals, Trials,
     },
     trial::TurnLatency,
 };
 use report::Selection;
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
+use statistics::{
+    repeats::{is_flaky, pass_hat_k},
+    success::{bounds, judged_pass_rate, success_rate},
+};
 
 /// A summary and what it sums up, in the plan's order.
 pub(crate) struct Sample {
@@ -248,10 +252,6 @@ fn passing(turn: u32) -> Judgment {
     }
 }
 
-fn rate(pass: u64, n: u64) -> Rate {
-    statistics::interval(pass, n)
-}
-
 fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary {
     let mut tally = Tally::default();
     let mut spend = Spend::default();
@@ -281,13 +281,14 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 fail: counts.fail,
                 inconclusive: counts.inconclusive,
                 error: counts.error,
+                agent_errors: counts.agent_errors,
                 skipped: counts.skipped,
                 cancelled: counts.cancelled,
-                pass_rate: rate(counts.pass, counts.judged()),
-                flaky: counts.pass > 0 && counts.fail > 0,
-                pass_hat_k: (1..=counts.judged())
-                    .map(|k| (counts.pass as f64 / counts.judged() as f64).powi(k as i32))
-                    .collect(),
+                success_rate: success_rate(&counts),
+                success_bounds: bounds(&counts, cell.ends.len() as u64),
+                judged_pass_rate: judged_pass_rate(&counts),
+                flaky: is_flaky(&counts),
+                pass_hat_k: pass_hat_k(&counts),
                 verdict: if counts.held_against_agent() > 0 {
                     RunVerdict::Fail
                 } else if counts.pass == cell.ends.len() as u64 {
@@ -348,6 +349,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 fail: total.fail,
                 inconclusive: total.inconclusive,
                 error: total.error,
+                agent_errors: total.agent_errors,
                 skipped: total.skipped,
                 cancelled: total.cancelled,
                 not_started: 0,
@@ -355,8 +357,10 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             completed_rate: total.judged() as f64 / planned as f64,
             conversations: tally.conversations,
             turns: tally.turns,
-            pass_rate: rate(total.pass, total.judged()),
-            weighted_pass_rate: None,
+            success_rate: success_rate(&total),
+            success_bounds: bounds(&total, planned),
+            judged_pass_rate: judged_pass_rate(&total),
+            weighted_success_rate: None,
             flaky_cases: cases.iter().filter(|case| case.flaky).count() as u64,
             latency: Latencies {
                 turn: tally.turn_latency.quantiles(),

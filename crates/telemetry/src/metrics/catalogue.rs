@@ -160,12 +160,14 @@ metrics! { COORDINATOR:
         "Committed trials";
     ERRORS = Kind::Counter, "gabfest.errors", "{trial}", [SUITE, BLAME],
         "Committed trials that are ERROR or INCONCLUSIVE, by whose fault that is";
-    PASS_RATE = Kind::Gauge, "gabfest.pass_rate", "", [SUITE, SCENARIO],
-        "Passed of judged trials, 0 to 1; without scenario: of the whole suite";
-    PASS_RATE_LOW = Kind::Gauge, "gabfest.pass_rate.low", "", [SUITE],
-        "Lower end of the report's 95 % interval of the pass rate";
-    PASS_RATE_HIGH = Kind::Gauge, "gabfest.pass_rate.high", "", [SUITE],
-        "Upper end of the report's 95 % interval of the pass rate";
+    SUCCESS_RATE = Kind::Gauge, "gabfest.success_rate", "", [SUITE, SCENARIO],
+        "Trials that passed of those that passed, failed or ended with an error of the agent, 0 to 1; without scenario: of the whole suite";
+    SUCCESS_RATE_LOW = Kind::Gauge, "gabfest.success_rate.low", "", [SUITE],
+        "Lower end of the report's 95 % interval of the success rate";
+    SUCCESS_RATE_HIGH = Kind::Gauge, "gabfest.success_rate.high", "", [SUITE],
+        "Upper end of the report's 95 % interval of the success rate";
+    JUDGED_PASS_RATE = Kind::Gauge, "gabfest.judged_pass_rate", "", [SUITE],
+        "Trials that passed of those that passed or failed, 0 to 1: without errors of the agent";
     CASES_FAILING = Kind::Gauge, "gabfest.cases.failing", "{case}", [SUITE, SCENARIO],
         "Cases that the report calls FAIL";
     CASES_FLAKY = Kind::Gauge, "gabfest.cases.flaky", "{case}", [SUITE, SCENARIO],

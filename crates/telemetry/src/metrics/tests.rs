@@ -273,6 +273,7 @@ fn a_coordinator_shows_its_fleet_its_queue_and_what_it_counted() {
 
 fn summary(scenarios: &[(&str, u64, u64)]) -> Summary {
     let rate = |pass: u64, n: u64| json!({ "estimate": if n == 0 { None } else { Some(pass as f64 / n as f64) }, "low": 0.25, "high": 0.75, "method": "wilson 95%", "n": n });
+    let bounds = json!({ "low": 0.0, "high": 1.0, "missing": 0 });
     let (pass, fail) = scenarios.iter().fold((0, 0), |sum, (_, pass, fail)| (sum.0 + pass, sum.1 + fail));
     let cases: Vec<_> = scenarios
         .iter()
@@ -281,14 +282,15 @@ fn summary(scenarios: &[(&str, u64, u64)]) -> Summary {
             json!({
                 "id": "c", "number": number, "scenario": name, "format": "gabfest", "source": "f", "combination": null,
                 "persona": null, "agent": "mock", "parameters": {}, "trials": pass + fail, "pass": pass, "fail": fail,
-                "inconclusive": 0, "error": 0, "skipped": 0, "cancelled": 0, "pass_rate": rate(*pass, pass + fail),
+                "inconclusive": 0, "error": 0, "agent_errors": 0, "skipped": 0, "cancelled": 0, "success_rate": rate(*pass, pass + fail),
+                "success_bounds": bounds, "judged_pass_rate": rate(*pass, pass + fail),
                 "flaky": *pass > 0 && *fail > 0, "pass_hat_k": [], "verdict": if *fail > 0 { "FAIL" } else { "PASS" }
             })
         })
         .collect();
     let quantiles = json!({ "count": 0, "p50_ms": 0.0, "p90_ms": 0.0, "p95_ms": 0.0, "p99_ms": 0.0, "p999_ms": 0.0, "max_ms": 0.0, "mean_ms": 0.0 });
     let summary = json!({
-        "schema_version": 1,
+        "schema_version": 2,
         "run": {
             "id": "r", "name": "nightly", "started_at": "", "ended_at": null, "seed": 0, "plan_digest": "d",
             "gabfest_version": "0", "state": "finished"
@@ -297,11 +299,11 @@ fn summary(scenarios: &[(&str, u64, u64)]) -> Summary {
         "gates": [],
         "summary": {
             "trials": {
-                "planned": pass + fail, "pass": pass, "fail": fail, "inconclusive": 0, "error": 0, "skipped": 0,
-                "cancelled": 0, "not_started": 0
+                "planned": pass + fail, "pass": pass, "fail": fail, "inconclusive": 0, "error": 0, "agent_errors": 0,
+                "skipped": 0, "cancelled": 0, "not_started": 0
             },
-            "completed_rate": 1.0, "conversations": 0, "turns": 0, "pass_rate": rate(pass, pass + fail),
-            "weighted_pass_rate": null, "flaky_cases": 0,
+            "completed_rate": 1.0, "conversations": 0, "turns": 0, "success_rate": rate(pass, pass + fail),
+            "success_bounds": bounds, "judged_pass_rate": rate(pass, pass + fail), "weighted_success_rate": null, "flaky_cases": 0,
             "latency": { "turn": quantiles, "ttft": quantiles, "unanswered_turns": 0 },
             "tokens": {}, "cost": { "total_usd": 1.5, "complete": true, "unpriced_calls": 0 }, "llm_calls": {},
             "models": [], "attempts": { "total": 0, "lost": 0 }, "unsettled_usd": 0.0, "failures": []
@@ -316,18 +318,13 @@ fn an_ended_run_shows_the_figures_of_its_report_until_the_next_one_ends() {
     let (meters, page) = meters(Conventions::Usual);
     let coordinator = meters.coordinator();
     coordinator.ended(&summary(&[("refund", 3, 1), ("refund", 4, 0), ("order", 0, 2)]), 1_000, 61_000);
-    let names = ["gabfest_pass_rate", "gabfest_cases", "gabfest_run_", "gabfest_runs"];
+    let names = ["gabfest_success_rate", "gabfest_cases", "gabfest_run_", "gabfest_runs"];
     assert_eq!(
         lines(&page, &names),
         "gabfest_cases_failing{scenario=\"order\",suite=\"nightly\"} 1\n\
          gabfest_cases_failing{scenario=\"refund\",suite=\"nightly\"} 1\n\
          gabfest_cases_flaky{scenario=\"order\",suite=\"nightly\"} 0\n\
          gabfest_cases_flaky{scenario=\"refund\",suite=\"nightly\"} 1\n\
-         gabfest_pass_rate{suite=\"nightly\"} 0.7\n\
-         gabfest_pass_rate{scenario=\"order\",suite=\"nightly\"} 0\n\
-         gabfest_pass_rate{scenario=\"refund\",suite=\"nightly\"} 0.875\n\
-         gabfest_pass_rate_high{suite=\"nightly\"} 0.75\n\
-         gabfest_pass_rate_low{suite=\"nightly\"} 0.25\n\
          gabfest_run_cost_usd{suite=\"nightly\"} 1.5\n\
          gabfest_run_duration_seconds{suite=\"nightly\"} 60\n\
          gabfest_run_finished_timestamp_seconds{suite=\"nightly\"} 61\n\
@@ -339,20 +336,25 @@ fn an_ended_run_shows_the_figures_of_its_report_until_the_next_one_ends() {
          gabfest_run_trials{suite=\"nightly\",verdict=\"SKIPPED\"} 0\n\
          gabfest_runs_total{status=\"aborted\",suite=\"nightly\"} 0\n\
          gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n\
-         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 0\n"
+         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 0\n\
+         gabfest_success_rate{suite=\"nightly\"} 0.7\n\
+         gabfest_success_rate{scenario=\"order\",suite=\"nightly\"} 0\n\
+         gabfest_success_rate{scenario=\"refund\",suite=\"nightly\"} 0.875\n\
+         gabfest_success_rate_high{suite=\"nightly\"} 0.75\n\
+         gabfest_success_rate_low{suite=\"nightly\"} 0.25\n"
     );
     // A scenario that is not played any more goes away, and a run of before changes nothing.
     coordinator.ended(&summary(&[("order", 2, 0)]), 100_000, 200_000);
     coordinator.restored(&summary(&[("refund", 0, 9)]), 2_000, 62_000);
-    let shown = lines(&page, &["gabfest_pass_rate{", "gabfest_cases_failing", "gabfest_runs_total"]);
+    let shown = lines(&page, &["gabfest_success_rate{", "gabfest_cases_failing", "gabfest_runs_total"]);
     assert_eq!(
         shown,
         "gabfest_cases_failing{scenario=\"order\",suite=\"nightly\"} 0\n\
-         gabfest_pass_rate{suite=\"nightly\"} 1\n\
-         gabfest_pass_rate{scenario=\"order\",suite=\"nightly\"} 1\n\
          gabfest_runs_total{status=\"aborted\",suite=\"nightly\"} 0\n\
          gabfest_runs_total{status=\"failure\",suite=\"nightly\"} 1\n\
-         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 1\n"
+         gabfest_runs_total{status=\"success\",suite=\"nightly\"} 1\n\
+         gabfest_success_rate{suite=\"nightly\"} 1\n\
+         gabfest_success_rate{scenario=\"order\",suite=\"nightly\"} 1\n"
     );
 }
 
@@ -362,9 +364,9 @@ fn a_run_that_was_stopped_is_counted_and_changes_no_figure() {
     let (meters, page) = meters(Conventions::Usual);
     let coordinator = meters.coordinator();
     coordinator.ended(&summary(&[("refund", 9, 1)]), 1_000, 61_000);
-    let names = ["gabfest_pass_rate", "gabfest_cases", "gabfest_run_"];
+    let names = ["gabfest_success_rate", "gabfest_cases", "gabfest_run_"];
     let whole = lines(&page, &names);
-    assert!(whole.contains("gabfest_pass_rate{suite=\"nightly\"} 0.9\n"), "{whole}");
+    assert!(whole.contains("gabfest_success_rate{suite=\"nightly\"} 0.9\n"), "{whole}");
     for (state, ended_at) in [(RunState::Cancelled, 100_000), (RunState::Interrupted, 200_000)] {
         let mut stopped = summary(&[("refund", 0, 3)]);
         stopped.run.state = state;
@@ -466,7 +468,7 @@ fn beyond_two_thousand_combinations_nothing_is_lost_and_suites_keep_their_name()
     assert!(turns.contains("gabfest_turns_total{persona=\"other\",scenario=\"scenario 0\",suite=\"hourly\"} 12\n"));
     // The coordinator has no personas, so it has room for every scenario.
     assert_eq!(lines(&page, &["gabfest_verdicts_total{"]).lines().count(), 2 * 190 * 6);
-    assert_eq!(lines(&page, &["gabfest_pass_rate{"]).lines().count(), 2 * 190 + 2);
+    assert_eq!(lines(&page, &["gabfest_success_rate{"]).lines().count(), 2 * 190 + 2);
 }
 
 /// Months of nights whose scenarios change.
@@ -491,7 +493,7 @@ fn a_coordinator_forgets_scenarios_that_nobody_plays_any_more() {
             format!("gabfest_verdicts_total{{scenario=\"scenario {number}\",suite=\"nightly\",verdict=\"PASS\"}}");
         assert!(shown.contains(&one), "{one}");
     }
-    assert_eq!(lines(&page, &["gabfest_pass_rate{"]).lines().count(), 41, "the latest night and its whole");
+    assert_eq!(lines(&page, &["gabfest_success_rate{"]).lines().count(), 41, "the latest night and its whole");
     assert!(lines(&page, &["gabfest_runs_total{status=\"success\""]).ends_with(" 60\n"));
 }
 

@@ -144,9 +144,9 @@ fn figures_are_those_of_the_report(receiver: &Receiver, report: &Value) {
     assert_eq!(total("gabfest.turns", "-"), turns);
     assert_eq!(total("gabfest.turn.duration", "-"), turns, "a histogram counts each turn");
     assert_eq!(total("gabfest.calls", "role"), by_name(&summary["llm_calls"], str::to_owned));
-    let rates = receiver.points("gabfest.pass_rate");
+    let rates = receiver.points("gabfest.success_rate");
     let whole = rates.iter().find(|point| attribute(point, "scenario").is_none_or(|name| name.is_empty())).unwrap();
-    assert_eq!(figure(whole), count(&summary["pass_rate"]["estimate"]));
+    assert_eq!(figure(whole), count(&summary["success_rate"]["estimate"]));
 }
 
 /// What a data point says; of a histogram, how often it was told something.

@@ -9,7 +9,9 @@ use opentelemetry::{
 use record::{
     Summary, Verdict,
     summary::{Rate, RunVerdict},
+    tally::Counts,
 };
+use statistics::success::success_rate;
 
 use super::{
     Now, lock,
@@ -27,15 +29,15 @@ pub(super) struct Ended {
     ended_at: i64,
     duration_seconds: f64,
     cost_usd: f64,
-    pass_rate: Rate,
+    success_rate: Rate,
+    judged_pass_rate: Rate,
     trials: [(Verdict, u64); 6],
 }
 
 /// The cases of one scenario.
 #[derive(Debug, Default)]
 pub(super) struct Cases {
-    pass: u64,
-    judged: u64,
+    counts: Counts,
     failing: u64,
     flaky: u64,
 }
@@ -52,8 +54,7 @@ pub(super) fn keep(suites: &mut Suites, summary: &Summary, started_at: i64, ende
     for case in &summary.cases {
         let Some(scenario) = suites.scenario(name, &case.scenario) else { continue };
         let cases = scenario.cases.get_or_insert_default();
-        cases.pass += case.pass;
-        cases.judged += case.pass + case.fail;
+        cases.counts.merge(&case.counts());
         cases.failing += u64::from(case.verdict == RunVerdict::Fail);
         cases.flaky += u64::from(case.flaky);
     }
@@ -67,7 +68,8 @@ impl Ended {
             ended_at,
             duration_seconds: ended_at.saturating_sub(started_at) as f64 / 1e3,
             cost_usd: totals.cost.total_usd,
-            pass_rate: totals.pass_rate.clone(),
+            success_rate: totals.success_rate.clone(),
+            judged_pass_rate: totals.judged_pass_rate.clone(),
             trials: [
                 (Verdict::Pass, trials.pass),
                 (Verdict::Fail, trials.fail),
@@ -81,17 +83,22 @@ impl Ended {
 }
 
 pub(super) fn show(meter: &Meter, now: &Arc<Mutex<Now>>) {
-    of_suites(meter, now, &catalogue::PASS_RATE_LOW, |run| run.pass_rate.estimate.map(|_| run.pass_rate.low));
-    of_suites(meter, now, &catalogue::PASS_RATE_HIGH, |run| run.pass_rate.estimate.map(|_| run.pass_rate.high));
+    of_suites(meter, now, &catalogue::SUCCESS_RATE_LOW, |run| run.success_rate.estimate.map(|_| run.success_rate.low));
+    of_suites(meter, now, &catalogue::SUCCESS_RATE_HIGH, |run| {
+        run.success_rate.estimate.map(|_| run.success_rate.high)
+    });
+    of_suites(meter, now, &catalogue::JUDGED_PASS_RATE, |run| run.judged_pass_rate.estimate);
     of_suites(meter, now, &catalogue::RUN_DURATION, |run| Some(run.duration_seconds));
     of_suites(meter, now, &catalogue::RUN_COST, |run| Some(run.cost_usd));
     of_suites(meter, now, &catalogue::RUN_FINISHED, |run| Some(run.ended_at as f64 / 1e3));
-    every(meter, now, &catalogue::PASS_RATE, |label, suite, run, to| {
-        if let Some(rate) = run.pass_rate.estimate {
+    every(meter, now, &catalogue::SUCCESS_RATE, |label, suite, run, to| {
+        if let Some(rate) = run.success_rate.estimate {
             to.observe(rate, std::slice::from_ref(label));
         }
-        for (scenario, cases) in played(suite).filter(|(_, cases)| cases.judged > 0) {
-            to.observe(cases.pass as f64 / cases.judged as f64, &[label.clone(), scenario]);
+        for (scenario, cases) in played(suite) {
+            if let Some(rate) = success_rate(&cases.counts).estimate {
+                to.observe(rate, &[label.clone(), scenario]);
+            }
         }
     });
     of_scenarios(meter, now, &catalogue::CASES_FAILING, |cases| cases.failing);
@@ -103,7 +110,7 @@ pub(super) fn show(meter: &Meter, now: &Arc<Mutex<Now>>) {
     });
 }
 
-/// A figure of each suite; a run of which nothing was judged has no rate.
+/// A figure of each suite; a run without a trial that says something about the agent has no rate.
 fn of_suites(meter: &Meter, now: &Arc<Mutex<Now>>, metric: &Metric, figure: fn(&Ended) -> Option<f64>) {
     every(meter, now, metric, move |label, _, run, to| {
         if let Some(figure) = figure(run) {

@@ -1,0 +1,109 @@
+//! Reading a summary that was written before: `report.json` of this version, and of version 1.
+
+use record::{
+    Summary,
+    summary::{SCHEMA_VERSION, Trials},
+    tally::Counts,
+};
+use serde_json::{Map, Value, json};
+
+use crate::success;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("read the report as JSON")]
+    Malformed(#[from] serde_json::Error),
+    #[error("read a report of version {found}; this build reads versions 1 to {SCHEMA_VERSION}")]
+    Version { found: u64 },
+}
+
+/// # Errors
+/// The text is no summary, or one of a later version.
+pub fn read(json: &[u8]) -> Result<Summary, Error> {
+    let mut document: Value = serde_json::from_slice(json)?;
+    match document.get("schema_version").and_then(Value::as_u64) {
+        Some(1) => upgrade(&mut document),
+        Some(version) if version <= u64::from(SCHEMA_VERSION) => {}
+        found => return Err(Error::Version { found: found.unwrap_or(0) }),
+    }
+    Ok(serde_json::from_value(document)?)
+}
+
+/// Version 1 had only the judged pass rate, which it called `pass_rate`, and did not say how many errors of a case are the
+/// agent's. Where a run has errors of the agent and others too, those of a case count as not the agent's: the total is
+/// right, and the case's bounds hold.
+fn upgrade(document: &mut Value) {
+    if let Some(version) = document.get_mut("schema_version") {
+        *version = json!(SCHEMA_VERSION);
+    }
+    let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let totals = &document["summary"];
+    let trials = &totals["trials"];
+    let blamed = totals["failures"].as_array().into_iter().flatten().filter(|failure| failure["blame"] == "agent");
+    let blamed: u64 = blamed.map(|failure| number(failure, "trials")).sum();
+    let (planned, errors) = (number(trials, "planned"), number(trials, "error"));
+    let agent_errors = blamed.saturating_sub(number(trials, "fail")).min(errors);
+    if let Some(trials) = document.pointer_mut("/summary/trials").and_then(Value::as_object_mut) {
+        trials.insert("agent_errors".to_owned(), json!(agent_errors));
+    }
+    let counts = serde_json::from_value::<Trials>(document["summary"]["trials"].clone()).unwrap_or_default().counts();
+    if let Some(totals) = document.pointer_mut("/summary").and_then(Value::as_object_mut) {
+        rates(totals, &counts, planned);
+        totals.remove("weighted_pass_rate");
+        totals.insert("weighted_success_rate".to_owned(), Value::Null);
+    }
+    let cases = document.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten();
+    for case in cases.filter_map(Value::as_object_mut) {
+        let number = |key: &str| case.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let error = number("error");
+        let agent_errors = if agent_errors == errors { error } else { 0 };
+        let (pass, fail, inconclusive) = (number("pass"), number("fail"), number("inconclusive"));
+        let (skipped, cancelled, planned) = (number("skipped"), number("cancelled"), number("trials"));
+        let counts = Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors };
+        case.insert("agent_errors".to_owned(), json!(agent_errors));
+        rates(case, &counts, planned);
+    }
+}
+
+fn rates(of: &mut Map<String, Value>, counts: &Counts, planned: u64) {
+    of.remove("pass_rate");
+    of.insert("success_rate".to_owned(), json!(success::success_rate(counts)));
+    of.insert("success_bounds".to_owned(), json!(success::bounds(counts, planned)));
+    of.insert("judged_pass_rate".to_owned(), json!(success::judged_pass_rate(counts)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `gabfest run` of version 0.1.0 wrote.
+    const VERSION_1: &[u8] = include_bytes!("stored/version_1.json");
+
+    #[test]
+    fn a_report_of_version_1_is_read_with_the_success_rate_that_its_counts_say() {
+        let summary = read(VERSION_1).unwrap();
+        let totals = &summary.summary;
+        assert_eq!((summary.schema_version, totals.trials.agent_errors), (SCHEMA_VERSION, 1));
+        assert_eq!((totals.success_rate.estimate, totals.success_rate.n), (Some(4.0 / 7.0), 7));
+        assert_eq!((totals.judged_pass_rate.estimate, totals.judged_pass_rate.n), (Some(4.0 / 6.0), 6));
+        assert_eq!((totals.success_bounds.low, totals.success_bounds.high), (4.0 / 11.0, 8.0 / 11.0));
+        // One of the two errors of the last case is the agent's, and nothing says so.
+        let case = &summary.cases[2];
+        assert_eq!((case.error, case.agent_errors, case.success_bounds.high), (2, 0, 1.0));
+        assert_eq!(summary.cases[0].success_rate.estimate, Some(1.0));
+    }
+
+    #[test]
+    fn a_report_of_this_version_is_read_as_it_is() {
+        let summary = read(VERSION_1).unwrap();
+        let again = read(serde_json::to_string(&summary).unwrap().as_bytes()).unwrap();
+        assert_eq!(again, summary);
+    }
+
+    #[test]
+    fn a_later_version_is_an_error_that_says_so() {
+        let error = read(br#"{"schema_version": 99}"#).unwrap_err();
+        assert_eq!(error.to_string(), "read a report of version 99; this build reads versions 1 to 2");
+        assert!(matches!(read(b"{}"), Err(Error::Version { found: 0 })));
+    }
+}
