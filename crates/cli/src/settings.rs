@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
+use scenario::path::Segment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +128,7 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         Err(diagnostic) => return (None, vec![diagnostic]),
     };
     let mut findings = scenario::yaml::Findings::new(path);
-    let settings: Option<Settings> = document.root().decode(&mut findings);
+    let settings: Option<Settings> = document.root().decode_guarded(is_protection, &mut findings);
     for (name, agent) in settings.iter().flat_map(|settings| &settings.agents) {
         if let (Some((key, reason)), Some(written)) =
             (agent.fault(), document.root().get("agents").and_then(|agents| agents.get(name)))
@@ -136,6 +137,24 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         }
     }
     (settings, findings.into_sorted())
+}
+
+/// Whether an unknown key at this place is an error: a misspelt gate, limit, price or role is one that does not exist,
+/// and so is a section of the file, of an endpoint or of an agent. Keys that begin with `x-` are people's own.
+fn is_protection(parents: &[Segment], key: &str) -> bool {
+    let names: Vec<&str> = parents
+        .iter()
+        .filter_map(|segment| match segment {
+            Segment::Key(name) => Some(name.as_str()),
+            Segment::Index(_) => None,
+        })
+        .collect();
+    match names.as_slice() {
+        [] | ["endpoints" | "agents", _] => !key.starts_with("x-"),
+        ["endpoints" | "agents", _, section, ..] | [section, ..] => {
+            matches!(*section, "gates" | "limits" | "price" | "retries" | "roles")
+        }
+    }
 }
 
 /// Reads the file and sets its variables for this process too, where they are not set, since keys are named by them.

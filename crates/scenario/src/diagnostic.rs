@@ -14,6 +14,15 @@ pub struct Diagnostic {
     /// A lowercase fragment: what was found and what was expected.
     pub message: String,
     pub help: Option<String>,
+    /// It is about a key that its place does not know.
+    pub unknown_key: Option<UnknownKey>,
+}
+
+/// A key that its place does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// The key that was probably meant, where one is near.
+    pub meant: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +34,15 @@ pub enum Severity {
 impl Diagnostic {
     #[must_use]
     pub fn error(path: impl Into<String>, line: u32, column: u32, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, path: path.into(), line, column, message: message.into(), help: None }
+        Self {
+            severity: Severity::Error,
+            path: path.into(),
+            line,
+            column,
+            message: message.into(),
+            help: None,
+            unknown_key: None,
+        }
     }
 
     #[must_use]

@@ -15,7 +15,14 @@ pub fn known_names<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Cl
     })
 }
 
-fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// A help text for a name that is missing: which of the words that nobody knows may have been meant for it.
+#[must_use]
+pub fn misspelt<'a>(missing: &str, strangers: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(missing, strangers).map(|word| format!("did you mean `{missing}`? `{word}` is written"))
+}
+
+/// The nearest of the known words, where one is near.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = fold(word);
     let letters = folded.chars().count();
     // A third of the letters may be wrong: `pesona` and `maxTurns` are near, `colour` and `code` are not.

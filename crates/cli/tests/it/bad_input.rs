@@ -55,6 +55,79 @@ fn an_unknown_key_warns_and_is_an_error_under_strict() {
 }
 
 #[test]
+fn a_misspelt_key_that_protects_is_an_error() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    let mock = "endpoints:\n  m:\n    kind: mock\n";
+    // (settings, line, key, suggestion)
+    let rows = [
+        ("gates:\n  pas_rate: 0.9\n".to_owned(), 2, "pas_rate", "did you mean `pass_rate`?"),
+        ("gates:\n  enough: 0.9\n".to_owned(), 2, "enough", "known: "),
+        ("gate:\n  pass_rate: 0.9\n".to_owned(), 1, "gate", "did you mean `gates`?"),
+        ("roles:\n  juge: mock\n".to_owned(), 2, "juge", "did you mean `judge`?"),
+        (
+            format!("{mock}    limits:\n      request_per_minute: 6\n"),
+            5,
+            "request_per_minute",
+            "did you mean `requests_per_minute`?",
+        ),
+        (format!("{mock}    limit: {{concurrency: 2}}\n"), 4, "limit", "did you mean `limits`?"),
+        (
+            format!("{mock}    price: {{input_per_million: 1, output_per_million: 1, percall: 2}}\n"),
+            4,
+            "percall",
+            "did you mean `per_call`?",
+        ),
+        (
+            "agents:\n  limits:\n    http: {url: 'http://h', reply: {text: $.a}}\n    limits: {concurency: 2}\n"
+                .to_owned(),
+            4,
+            "concurency",
+            "did you mean `concurrency`?",
+        ),
+    ];
+    for (text, line, key, suggestion) in rows {
+        place.write("gabfest.yaml", &text);
+        for command in [vec!["check", "a.scenario.yaml"], vec!["run", "a.scenario.yaml", "--dry-run"]] {
+            let ended = place.run(&command);
+            assert_eq!(ended.code, 2, "{text}: {}", ended.stderr);
+            let message = format!("error: unknown key `{key}`");
+            for part in [message.as_str(), &format!("gabfest.yaml:{line}:"), suggestion] {
+                assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
+            }
+        }
+    }
+    // Where nothing is protected, an unknown key stays a warning.
+    for text in [
+        format!("{mock}    mock: {{colour: red}}\n"),
+        "x-note: mine\n".to_owned(),
+        "agents:\n  limits: {http: {url: 'http://h', reply: {text: $.a}, colour: red}}\n".to_owned(),
+    ] {
+        place.write("gabfest.yaml", &text);
+        let ended = place.run(&["check", "a.scenario.yaml"]);
+        assert_eq!(ended.code, 0, "{text}: {}", ended.stderr);
+        assert!(ended.stderr.contains("warning: unknown key"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_scenario_whose_checks_are_misspelt_is_not_fine() {
+    let place = Place::new();
+    for (from, to, expected) in [
+        ("evaluations:", "evaluation:", "has no check, and this key is unknown"),
+        ("evaluations:", "checks:", "has no check, and this key is unknown"),
+        ("- type:", "- typ:", "did you mean `type`?"),
+    ] {
+        place.write("a.scenario.yaml", &GOOD.replace(from, to));
+        for command in ["check", "run"] {
+            let ended = place.run(&[command, "a.scenario.yaml"]);
+            assert_eq!(ended.code, 2, "{to}: {}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains(expected), "{to}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
 fn yaml_bombs_are_refused_quickly_and_in_little_memory() {
     let mut plain = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
     for (from, to) in "abcdefgh".chars().zip("bcdefghi".chars()) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Findings, Part, Spot};
 use crate::{
+    diagnostic::Severity,
     path::{Path, Segment},
     schema::{self, Shape},
     suggest,
@@ -28,11 +29,30 @@ impl Part<'_> {
         keys: &[&str],
         findings: &mut Findings,
     ) -> Option<T> {
+        self.decode_all(keys, |_, _| false, findings)
+    }
+
+    /// The same, but an unknown key is an error where `refused` says so of the mapping that holds it and of the key.
+    pub fn decode_guarded<T: DeserializeOwned + JsonSchema + 'static>(
+        &self,
+        refused: fn(&[Segment], &str) -> bool,
+        findings: &mut Findings,
+    ) -> Option<T> {
+        self.decode_all(&[], refused, findings)
+    }
+
+    fn decode_all<T: DeserializeOwned + JsonSchema + 'static>(
+        &self,
+        keys: &[&str],
+        refused: fn(&[Segment], &str) -> bool,
+        findings: &mut Findings,
+    ) -> Option<T> {
         if !self.value().is_object() {
             findings.error(self.spot(), format!("expected a mapping, found {}", kind_of(self.value())));
             return None;
         }
-        let mut decoder = Decoder { part: self, kept: schema::kept::<T>, schema: None, removed: BTreeSet::new() };
+        let mut decoder =
+            Decoder { part: self, kept: schema::kept::<T>, refused, schema: None, removed: BTreeSet::new() };
         let mut value = self.value().clone();
         if let Value::Object(map) = &mut value {
             map.retain(|key, _| !keys.contains(&key.as_str()));
@@ -42,7 +62,7 @@ impl Part<'_> {
         for _ in 0..MAX_FAULTS {
             match attempt::<T>(&value, &mut unknown) {
                 Ok(decoded) => {
-                    decoder.warn_of_unknown(&unknown, findings);
+                    decoder.report_unknown(&unknown, findings);
                     return decoder.removed.is_empty().then_some(decoded);
                 }
                 // The faulty value is taken out and the rest is tried again, to find the other faults too.
@@ -53,7 +73,7 @@ impl Part<'_> {
                 }
             }
         }
-        decoder.warn_of_unknown(&unknown, findings);
+        decoder.report_unknown(&unknown, findings);
         None
     }
 }
@@ -62,6 +82,8 @@ struct Decoder<'a> {
     part: &'a Part<'a>,
     /// Makes the schema when a fault is found: a file without faults does not need it.
     kept: fn() -> Arc<Value>,
+    /// Whether an unknown key is an error here.
+    refused: fn(&[Segment], &str) -> bool,
     schema: Option<Arc<Value>>,
     /// What was taken out because it was faulty.
     removed: BTreeSet<Path>,
@@ -95,7 +117,11 @@ impl Decoder<'_> {
             }
             let place = if path.0.is_empty() { String::new() } else { format!(" in `{path}`") };
             findings.error(spot, format!("missing key `{name}`{place}"));
-            if let Some(description) = known.get(&name).filter(|description| !description.is_empty()) {
+            let written = path.find(value).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
+            let strangers = written.map(String::as_str).filter(|key| !known.contains_key(*key));
+            if let Some(help) = suggest::misspelt(&name, strangers) {
+                findings.help(help);
+            } else if let Some(description) = known.get(&name).filter(|description| !description.is_empty()) {
                 findings.help(format!("`{name}`: {description}"));
             }
         }
@@ -118,14 +144,19 @@ impl Decoder<'_> {
         }
     }
 
-    fn warn_of_unknown(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
+    fn report_unknown(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
         for path in unknown {
             let Some((Segment::Key(key), parents)) = path.0.split_last() else { continue };
+            let severity = if (self.refused)(parents, key) { Severity::Error } else { Severity::Warning };
             let parents = Path(parents.to_vec());
-            findings.warning(self.part.nearest(&parents).key_spot(key), format!("unknown key `{key}`"));
             let known = Shape::of(self.schema()).at(&parents.0).keys();
-            let help = suggest::did_you_mean(key, known.keys().map(String::as_str));
-            findings.help(help.unwrap_or_else(|| "it is ignored".to_owned()));
+            let names = known.keys().map(String::as_str);
+            let meant = suggest::nearest(key, names.clone());
+            findings.unknown_key(severity, self.part.nearest(&parents).key_spot(key), key, meant);
+            findings.help(match severity {
+                Severity::Warning if meant.is_none() => "it is ignored".to_owned(),
+                Severity::Warning | Severity::Error => suggest::known_names(key, names),
+            });
         }
     }
 

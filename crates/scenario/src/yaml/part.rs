@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Diagnostic,
+    diagnostic::{Severity, UnknownKey},
     path::{Path, Segment},
 };
 
@@ -161,6 +162,16 @@ impl Findings {
 
     pub fn warning(&mut self, spot: Spot, message: impl Into<String>) {
         self.list.push(Diagnostic::warning(&self.path, spot.line, spot.column, message));
+    }
+
+    /// A key that its place does not know.
+    pub(super) fn unknown_key(&mut self, severity: Severity, spot: Spot, key: &str, meant: Option<&str>) {
+        let found = Diagnostic::error(&self.path, spot.line, spot.column, format!("unknown key `{key}`"));
+        self.list.push(Diagnostic {
+            severity,
+            unknown_key: Some(UnknownKey { meant: meant.map(str::to_owned) }),
+            ..found
+        });
     }
 
     /// Adds a hint to the finding made last.

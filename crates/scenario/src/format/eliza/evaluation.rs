@@ -80,7 +80,9 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
         }
         None if part.value().is_object() => {
             findings.error(part.spot(), "missing key `type`");
-            findings.help(format!("known: {}", KINDS.join(", ")));
+            let written = part.entries().into_iter().map(|(key, _)| key);
+            let help = suggest::misspelt("type", written);
+            findings.help(help.unwrap_or_else(|| format!("known: {}", KINDS.join(", "))));
             return None;
         }
         None => {

@@ -72,9 +72,13 @@ const FILES: &[Row] = &[
     ),
     warned(
         "A key that nobody knows is a warning, and an error with `--strict`.",
-        "name: Greeting\ndescription: A friendly word.\nrun: [{input: Hello, evaluation: []}]\njudgment: {strategy: all_pass}\n",
+        "name: Greeting\ndescription: A friendly word.\nrun:\n  - input: Hello\n    evaluations: [{type: string_contains, value: Hi, case_sensitiv: true}]\njudgment: {strategy: all_pass}\n",
     )
     .unlike("unknown keys are dropped in silence", "a check behind a misspelled key would never run"),
+    refused(
+        "A scenario without a check that has an unknown key is an error: the check may be behind that key.",
+        "name: Greeting\ndescription: A friendly word.\nrun: [{input: Hello, evaluation: []}]\njudgment: {strategy: all_pass}\n",
+    ),
     refused(
         "Everything that is wrong is told at once, with its line.",
         "name: Greeting\nrun:\n  - inptu: Hello\njudgment: {strategy: most_pass}\n",
@@ -95,6 +99,7 @@ const STEPS: &[Row] = &[
     warned("A step does one thing: `conversation`, else `input`, else `code`.", "- input: Hello\n  code: ls"),
     refused("A step that does nothing is an error.", "- name: Nothing"),
     refused("An evaluation has a `type`; a near name is suggested.", "- input: Hello\n  evaluations:\n    - {type: string_contain, value: a}"),
+    refused("A misspelt key that is required is named.", "- input: Hello\n  evaluations:\n    - {typ: string_contains, value: a}"),
     refused("A pattern must compile. Patterns run in linear time.", "- input: Hello\n  evaluations:\n    - {type: regex_match, pattern: '(?=a)b'}"),
     refused("`expected` of a judge is `yes`, `no`, `0.8+`, `0.3-`, `0.4-0.6`, or a word.", "- input: Hello\n  evaluations:\n    - {type: llm_judge, prompt: Kind?, expected: 1.5+}"),
 ];
