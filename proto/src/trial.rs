@@ -29,6 +29,7 @@ pub fn to_wire(trial: Trial, first_sequence: u64, last_sequence: u64) -> v1::Tri
             blame: names::blame::word(failure.blame).to_owned(),
             message: failure.message,
             turn: failure.turn,
+            step: failure.step,
         }),
         strategy: names::strategy::word(trial.strategy).to_owned(),
         termination_reason: trial.termination_reason,
@@ -113,6 +114,7 @@ fn failure_from_wire(failure: v1::Failure) -> Result<Failure, Error> {
         kind: names::kind::read(&failure.kind)?,
         blame: names::blame::read(&failure.blame)?,
         message: failure.message,
+        step: failure.step,
         turn: failure.turn,
     })
 }
@@ -202,7 +204,7 @@ mod tests {
                 epoch: 2,
                 seed: u64::MAX,
                 verdict,
-                failure: Some(Failure::new(FailureKind::CheckFailed, "rude").in_turn(2)),
+                failure: Some(Failure::new(FailureKind::CheckFailed, "rude").in_step(1).in_turn(2)),
                 strategy: Strategy::AnyPass,
                 termination_reason: Some("goal_achieved".into()),
                 turns: 4,
@@ -216,6 +218,15 @@ mod tests {
             };
             assert_eq!(from_wire(to_wire(trial.clone(), 1, 2)), Ok(trial));
         }
+    }
+
+    #[test]
+    fn a_failure_of_a_worker_that_knows_no_step_can_be_read() {
+        // `kind`, `blame`, `message` and `turn`, as the version before wrote them.
+        let sent: &[u8] = b"\x0a\x0ccheck_failed\x12\x05agent\x1a\x04rude\x20\x02";
+        let wire: v1::Failure = prost::Message::decode(sent).unwrap();
+        let failure = failure_from_wire(wire).unwrap();
+        assert_eq!(failure, Failure::new(FailureKind::CheckFailed, "rude").in_turn(2));
     }
 
     #[test]

@@ -130,8 +130,8 @@ impl Cleaner {
     }
 
     fn failure(&self, failure: &mut Failure) {
-        let Failure { kind, blame, message, turn } = failure;
-        holds_no_text((*kind, *blame, *turn));
+        let Failure { kind, blame, message, step, turn } = failure;
+        holds_no_text((*kind, *blame, *step, *turn));
         self.text(message);
     }
 
@@ -260,6 +260,7 @@ mod tests {
                 kind: FailureKind::AgentRefused,
                 blame: Blame::Agent,
                 message: said(),
+                step: Some(5),
                 turn: Some(6),
             }),
             strategy: Strategy::AllPass,

@@ -57,6 +57,8 @@ pub(crate) struct Stage {
     pub(crate) unanswered: u32,
     pub(crate) spend: Spend,
     pub(crate) conversations: u32,
+    /// The step that is played, from 1.
+    pub(crate) step: Option<u32>,
     pub(crate) termination_reason: Option<String>,
     /// For the next turn.
     pub(crate) notes: Vec<Note>,
@@ -115,6 +117,7 @@ impl Stage {
             unanswered: 0,
             spend: Spend::default(),
             conversations: 0,
+            step: None,
             termination_reason: None,
             notes: Vec::new(),
             outbox,

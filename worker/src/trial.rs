@@ -99,6 +99,7 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
     let script = Arc::clone(&stage.script);
     for (index, (step, checks)) in script.scenario.steps.iter().zip(&script.steps).enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        stage.step = Some(number);
         let judged_before = stage.judgments.len();
         let first_turn = stage.turns.len();
         let played_before = stage.played();
@@ -179,10 +180,12 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
 
 fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     let scenario = &stage.script.scenario;
+    let broken = broken.map(|failure| Failure { step: failure.step.or(stage.step), ..failure });
     let (mut verdict, mut failure) = conclude(scenario.strategy, scenario.required_score, &stage.judgments, broken);
     if scenario.expect_failure {
         (verdict, failure) = invert(verdict, failure);
     }
+    let failure = failure.map(|failure| placed(stage, failure));
     let keep_transcript = scenario.steps.iter().all(|step| match &step.action {
         Action::Converse(conversation) => conversation.debug.export_full_transcript,
         Action::Say { .. } | Action::Examine(_) | Action::Execute { .. } => true,
@@ -195,13 +198,27 @@ fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         duration_ms: u64::try_from(stage.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         keep_transcript,
         verdict,
-        failure: failure.clone(),
+        failure,
         latencies: stage.latencies.clone(),
         unanswered: stage.unanswered,
         spend: stage.spend.clone(),
         judgments: stage.judgments.clone(),
         ..unplayed(&stage.ticket, verdict, Failure::new(FailureKind::Panicked, ""))
     }
+}
+
+/// A scripted step is one turn: what failed of the step failed in that turn.
+fn placed(stage: &Stage, failure: Failure) -> Failure {
+    let (Some(step), None) = (failure.step, failure.turn) else { return failure };
+    let index = usize::try_from(step).unwrap_or(usize::MAX).saturating_sub(1);
+    let scripted = stage
+        .script
+        .scenario
+        .steps
+        .get(index)
+        .is_some_and(|step| matches!(step.action, Action::Say { .. } | Action::Execute { .. }));
+    let turn = stage.turns.iter().rev().find(|turn| scripted && turn.step == step).map(|turn| turn.number);
+    Failure { turn, ..failure }
 }
 
 fn wants_nothing(step: &Step) -> bool {

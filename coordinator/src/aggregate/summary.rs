@@ -23,13 +23,16 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     let mut results = Vec::with_capacity(planned.len());
     let mut cases = Vec::with_capacity(planned.len());
     let mut scenarios: BTreeMap<usize, (f64, Counts)> = BTreeMap::new();
+    let titles = plan.titles();
     for (case, planned) in planned {
         let Some(group) = plan.groups.get(case.group) else { continue };
         let counts = tally.cases.get(&case.number).copied().unwrap_or_default();
         let required_pass_rate = group.required_pass_rate;
-        let result = CaseResult { name: name_of(&case, plan.agents.len()), planned, counts, required_pass_rate };
+        let called = Called { title: titles[case.group].clone(), variant: plan.question(&case).map(str::to_owned) };
+        let name = called.name_of(&case, plan.agents.len());
+        let result = CaseResult { name, planned, counts, required_pass_rate };
         scenarios.entry(case.group).or_insert((group.weight, Counts::default())).1.merge(&counts);
-        cases.push(case_summary(case, group, &result, row.state));
+        cases.push(case_summary(case, called, group, &result, row.state));
         results.push(result);
     }
     let required = Required { pass_rate: plan.gates.pass_rate, max_unjudged: plan.gates.max_unjudged };
@@ -121,15 +124,17 @@ fn models(spend: &Spend) -> Vec<ModelSpend> {
     spend.lines.iter().map(line).collect()
 }
 
-fn case_summary(case: Case, group: &Group, result: &CaseResult, state: RunState) -> CaseSummary {
+fn case_summary(case: Case, called: Called, group: &Group, result: &CaseResult, state: RunState) -> CaseSummary {
     let counts = &result.counts;
     CaseSummary {
         id: case.id,
         number: case.number,
         scenario: case.scenario,
+        title: called.title,
         format: group.format.name().to_owned(),
         source: group.source.path.clone(),
         combination: case.combination,
+        variant: called.variant,
         persona: case.persona,
         agent: case.agent,
         parameters: case.parameters.into_iter().collect(),
@@ -161,11 +166,19 @@ fn planned_by_case(plan: &Plan) -> Vec<(Case, u64)> {
         .collect()
 }
 
-/// What a person calls the case.
-fn name_of(case: &Case, agents: usize) -> String {
-    let agent = (agents > 1).then_some(&case.agent);
-    let rest = [case.combination.as_ref(), case.persona.as_ref(), agent];
-    rest.into_iter().flatten().fold(case.scenario.clone(), |name, part| format!("{name} / {part}"))
+/// What a person calls a case: its scenario, and the question that it asks of a knowledge base.
+struct Called {
+    title: String,
+    variant: Option<String>,
+}
+
+impl Called {
+    fn name_of(&self, case: &Case, agents: usize) -> String {
+        let variant = self.variant.as_ref().or(case.combination.as_ref()).filter(|variant| **variant != self.title);
+        let agent = (agents > 1).then_some(&case.agent);
+        let rest = [variant, case.persona.as_ref(), agent];
+        rest.into_iter().flatten().fold(self.title.clone(), |name, part| format!("{name} / {part}"))
+    }
 }
 
 fn rfc3339(unix_millis: i64) -> String {
@@ -273,6 +286,47 @@ mod tests {
         // One scenario: its 10 passes of 15 trials.
         assert_eq!(summary.summary.weighted_success_rate, Some(10.0 / 15.0));
         assert_eq!(summary.summary.flaky_cases, 2);
+    }
+
+    #[test]
+    fn gates_and_cases_name_files_and_questions() {
+        let mut plan = plan(1);
+        plan.groups[0].required_pass_rate = None;
+        let other = Source { path: "g.scenario.yaml".to_owned(), line: 1 };
+        let mut twin = Group { source: other, axes: Vec::new(), ..plan.groups[0].clone() };
+        let questions = Axis { parameter: "question".to_owned(), values: vec![json!("Hi"), json!("Good morning")] };
+        let source = Source { path: "faq.qna".to_owned(), line: 3 };
+        let asked = Group {
+            name: "Hi".to_owned(),
+            format: Format::Qna,
+            source: source.clone(),
+            axes: vec![questions],
+            ..twin.clone()
+        };
+        plan.groups[0].axes.clear();
+        twin.repeats = 1;
+        plan.groups.extend([twin, asked.clone(), Group { source: Source { line: 9, ..source }, ..asked }]);
+        let mut tally = Tally::default();
+        let fail = Counts { fail: 1, ..Counts::default() };
+        for case in [0, 3, 4] {
+            tally.cases.insert(case, fail);
+            tally.total.merge(&fail);
+        }
+        let summary = of(&row(&plan), &plan, &tally, &Spend::default(), &Recovered::default());
+        let called: Vec<_> = summary.cases.iter().map(|case| (case.title.as_str(), case.variant.as_deref())).collect();
+        assert_eq!(
+            called,
+            [
+                ("refund (f.scenario.yaml)", None),
+                ("refund (g.scenario.yaml)", None),
+                ("Hi (faq.qna:3)", Some("Hi")),
+                ("Hi (faq.qna:3)", Some("Good morning")),
+                ("Hi (faq.qna:9)", Some("Hi")),
+                ("Hi (faq.qna:9)", Some("Good morning")),
+            ]
+        );
+        let named = "refund (f.scenario.yaml), Hi (faq.qna:3) / Good morning, Hi (faq.qna:9) / Hi";
+        assert!(summary.gates[0].reason.contains(named), "{}", summary.gates[0].reason);
     }
 
     #[test]

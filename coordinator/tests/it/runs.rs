@@ -197,6 +197,7 @@ async fn a_provider_whose_quota_is_used_up_interrupts_the_run() {
         blame: "budget".to_owned(),
         message: "no credit is left".to_owned(),
         turn: Some(1),
+        step: None,
     });
     worker.say(Word::Batch(broke)).await;
     worker.acknowledged().await;

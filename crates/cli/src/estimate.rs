@@ -18,12 +18,14 @@ const CALL_SECONDS: f64 = 2.0;
 pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
     let size = estimate(plan);
     let mut text = String::new();
+    let titles = plan.titles();
     for number in 0..size.cases.min(LISTED) {
         if let Some(case) = plan.case(number) {
             let persona = case.persona.as_deref().map_or(String::new(), |persona| format!("  as {persona}"));
-            let combination =
-                case.combination.as_deref().map_or(String::new(), |combination| format!("  {combination}"));
-            let line = format!("{}  {}{combination}{persona}  against {}", case.id, case.scenario, case.agent);
+            let variant = plan.question(&case).or(case.combination.as_deref());
+            let variant = variant.map_or(String::new(), |variant| format!("  {variant}"));
+            let title = titles.get(case.group).unwrap_or(&case.scenario);
+            let line = format!("{}  {title}{variant}{persona}  against {}", case.id, case.agent);
             let _ = writeln!(text, "{}", report::terminal::clean(&line));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     Subject, compile,
+    excerpt::{SHORT_BYTES, excerpt},
     needle::{Needle, Place, listed},
     outcome::Outcome,
 };
@@ -18,14 +19,15 @@ impl Contains {
     }
 
     pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+        let text = excerpt(subject.reply.trim(), SHORT_BYTES);
         if self.any {
             return match self.needles.iter().find(|needle| needle.is_in(subject.reply)) {
                 Some(found) => Outcome::pass(format!("the text contains {}", found.shown())),
-                None => Outcome::fail(format!("the text contains none of {}", listed(&self.needles))),
+                None => Outcome::fail(format!("the text contains none of {}; it is {text:?}", listed(&self.needles))),
             };
         }
         match self.needles.iter().find(|needle| !needle.is_in(subject.reply)) {
-            Some(missing) => Outcome::fail(format!("the text does not contain {}", missing.shown())),
+            Some(missing) => Outcome::fail(format!("the text does not contain {}; it is {text:?}", missing.shown())),
             None => Outcome::pass(format!("the text contains {}", listed(&self.needles))),
         }
     }

@@ -26,7 +26,11 @@ impl StringContains {
             Some(caseless) => caseless.is_in(subject.reply),
             None => subject.reply.contains(&self.value),
         };
-        let verb = if found { "contains" } else { "does not contain" };
-        Outcome::decided(found, format!("the reply {verb} {:?}", excerpt(&self.value, SHORT_BYTES)))
+        let value = excerpt(&self.value, SHORT_BYTES);
+        if found {
+            return Outcome::pass(format!("the reply contains {value:?}"));
+        }
+        let reply = excerpt(subject.reply.trim(), SHORT_BYTES);
+        Outcome::fail(format!("the reply does not contain {value:?}; it is {reply:?}"))
     }
 }

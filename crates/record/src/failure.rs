@@ -8,6 +8,9 @@ pub struct Failure {
     pub kind: FailureKind,
     pub blame: Blame,
     pub message: String,
+    /// The scenario's step in which it happened, from 1; `None` where it was in no step.
+    #[serde(default)]
+    pub step: Option<u32>,
     /// The turn in which it happened, from 1; `None` where it was not in a turn.
     pub turn: Option<u32>,
 }
@@ -141,12 +144,31 @@ impl Blame {
 impl Failure {
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, blame: kind.blame(), message: message.into(), turn: None }
+        Self { kind, blame: kind.blame(), message: message.into(), step: None, turn: None }
+    }
+
+    #[must_use]
+    pub fn in_step(mut self, step: u32) -> Self {
+        self.step = Some(step);
+        self
     }
 
     #[must_use]
     pub fn in_turn(mut self, turn: u32) -> Self {
         self.turn = Some(turn);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_a_version_that_knew_no_step_can_be_read() {
+        let stored = r#"{"kind":"check_failed","blame":"agent","message":"equals: no","turn":3}"#;
+        let failure: Failure = serde_json::from_str(stored).unwrap();
+        assert_eq!(failure, Failure::new(FailureKind::CheckFailed, "equals: no").in_turn(3));
+        assert_eq!(failure.step, None);
     }
 }

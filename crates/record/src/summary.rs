@@ -204,10 +204,16 @@ pub struct CaseSummary {
     /// Its place in the plan, from 0.
     pub number: u64,
     pub scenario: String,
+    /// The scenario's name, with its file (and line) where another scenario of the run has the same name.
+    #[serde(default)]
+    pub title: String,
     pub format: String,
     /// The scenario's file, as the user named it.
     pub source: String,
     pub combination: Option<String>,
+    /// Of knowledge bases: the question that was asked.
+    #[serde(default)]
+    pub variant: Option<String>,
     pub persona: Option<String>,
     pub agent: String,
     /// By parameter path.

@@ -103,9 +103,10 @@ pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
         return fold(Strategy::AllPass, &undecided);
     }
     let first = judgments.iter().find(|judgment| judgment.is_required_fail()).map(blame);
-    let (turn, why) = first.map_or((None, String::new()), |failure| (failure.turn, format!("; {}", failure.message)));
+    let why = first.as_ref().map_or_else(String::new, |failure| format!("; {}", failure.message));
+    let (step, turn) = first.map_or((None, None), |failure| (failure.step, failure.turn));
     let message = format!("score {:.1}%, required {:.1}%{why}", passed / total * 100.0, share * 100.0);
-    (Verdict::Fail, Some(Failure { turn, ..Failure::new(FailureKind::CheckFailed, message) }))
+    (Verdict::Fail, Some(Failure { step, turn, ..Failure::new(FailureKind::CheckFailed, message) }))
 }
 
 /// The share of the weight of all required judgments that passed, 0 to 1, with one that was not judged counting as not
@@ -163,7 +164,7 @@ fn blame(judgment: &Judgment) -> Failure {
         Finding::Inconclusive => FailureKind::JudgeMalformed,
         _ => FailureKind::JudgeFailed,
     });
-    let failure = Failure::new(kind, format!("{}: {}", judgment.check, judgment.reason));
+    let failure = Failure::new(kind, format!("{}: {}", judgment.check, judgment.reason)).in_step(judgment.scope.step());
     match judgment.scope {
         Scope::Turn { turn, .. } => failure.in_turn(turn),
         Scope::Conversation { .. } | Scope::Step { .. } => failure,
@@ -297,10 +298,15 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_names_the_turn_and_the_blame() {
+    fn a_failure_names_the_step_the_turn_and_the_blame() {
         let (_, failure) = fold(Strategy::AllPass, &judgments(&[Finding::Pass, Finding::Fail]));
         let failure = failure.unwrap();
         assert_eq!((failure.kind, failure.blame, failure.turn), (FailureKind::CheckFailed, Blame::Agent, Some(2)));
+        assert_eq!(failure.step, Some(1));
+        let mut of_a_step = judgments(&[Finding::Fail]);
+        of_a_step[0].scope = Scope::Step { step: 3 };
+        let failure = fold(Strategy::AllPass, &of_a_step).1.unwrap();
+        assert_eq!((failure.step, failure.turn), (Some(3), None));
     }
 
     #[test]

@@ -13,10 +13,38 @@ pub(crate) fn persona(case: &CaseSummary) -> &str {
     case.persona.as_deref().unwrap_or("–")
 }
 
+/// The scenario, with its file where another file has a scenario of the same name.
+pub(crate) fn scenario(case: &CaseSummary) -> &str {
+    // Summaries of versions before 0.2 have no title.
+    if case.title.is_empty() { &case.scenario } else { &case.title }
+}
+
+/// What tells a case from the others of its scenario and persona: the question that was asked, or its combination.
+pub(crate) fn variant(case: &CaseSummary) -> Option<&str> {
+    case.variant.as_deref().or(case.combination.as_deref())
+}
+
+/// The scenario, of a knowledge base with the question that was asked.
+pub(crate) fn asked(case: &CaseSummary) -> String {
+    if case.variant.is_some() { name_but_persona(case) } else { scenario(case).to_owned() }
+}
+
+/// `refund / combo-000-59fc3c`.
+pub(crate) fn name_but_persona(case: &CaseSummary) -> String {
+    match variant(case).filter(|variant| *variant != scenario(case)) {
+        Some(variant) => format!("{} / {variant}", scenario(case)),
+        None => scenario(case).to_owned(),
+    }
+}
+
 /// `refund / combo-000-59fc3c / impatient`.
 pub(crate) fn name(case: &CaseSummary) -> String {
-    let parts = [Some(case.scenario.as_str()), case.combination.as_deref(), case.persona.as_deref()];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" / ")
+    let name = name_but_persona(case);
+    case.persona.as_ref().map_or_else(|| name.clone(), |persona| format!("{name} / {persona}"))
+}
+
+pub(crate) fn several_agents(cases: &[CaseSummary]) -> bool {
+    cases.windows(2).any(|pair| pair[0].agent != pair[1].agent)
 }
 
 /// [`name`] and the agent: what tells a case from all others of its run.

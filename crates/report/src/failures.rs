@@ -1,10 +1,16 @@
-//! Failures that are alike, counted over every trial of a run: the same scenario, the same check, the same reason.
+//! Failures that are alike, counted over every trial of a run: the same check, the same reason but for its numbers, the
+//! same turn.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+mod folded;
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use record::{Summary, Trial, Verdict};
 
-use crate::{cases, clip, selection::severity};
+use crate::{cases, clip, figures, place::Place, selection::severity};
 
 /// Different failures that are told apart; what comes later is only counted by the summary.
 const KINDS: usize = 2_000;
@@ -14,23 +20,27 @@ const REASON_CHARS: usize = 400;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Failures {
     /// By case: what a case is called, only the summary knows.
-    kinds: BTreeMap<(u64, Verdict, String), Alike>,
+    kinds: BTreeMap<(u64, Kind), Alike>,
+}
+
+/// What alike failures have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Kind {
+    verdict: Verdict,
+    place: Place,
+    /// The check and what it found, without what differs from trial to trial.
+    folded: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Alike {
     trials: u64,
     severity: u8,
-    place: Place,
+    /// Of the first, as it was written.
+    reason: String,
+    /// Whether all have that very reason.
+    same: bool,
     first: First,
-}
-
-/// Where in their conversations trials failed.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Place {
-    /// The earliest turn and the latest.
-    turns: Option<(u32, u32)>,
-    at_the_end: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,18 +51,18 @@ pub(crate) struct First {
     pub(crate) repeat: u32,
 }
 
-/// Alike failures of one scenario, whatever the persona and the parameters.
+/// Alike failures of one agent, whatever the scenario, the persona and the parameters.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The case where all are of one, else the scenario.
+    /// The case where all are of one, else the scenario where all are of one, else how many scenarios.
     pub(crate) name: String,
-    pub(crate) verdict: Verdict,
-    /// The check and what it found.
-    pub(crate) reason: String,
+    pub(crate) kind: Kind,
+    /// The check and what it found in the first.
+    reason: String,
+    same: bool,
     pub(crate) trials: u64,
-    place: Place,
     pub(crate) first: First,
-    /// Personas, or combinations where there is but one persona, with their trials; empty where one case has all.
+    /// Scenarios, personas or combinations with their trials, the most frequent first; empty where one has all.
     pub(crate) shares: Vec<(String, u64)>,
     severity: u8,
     /// By case.
@@ -61,127 +71,110 @@ pub(crate) struct Group {
 
 impl Failures {
     pub(crate) fn add(&mut self, trial: &Trial) {
-        if matches!(trial.verdict, Verdict::Pass | Verdict::Cancelled) {
-            return;
-        }
-        let failure = trial.failure.as_ref();
-        let reason = failure.map(|failure| clip::ellipsis(&failure.message, REASON_CHARS)).unwrap_or_default();
-        let place = Place::of(failure.and_then(|failure| failure.turn));
-        let key = (trial.case, trial.verdict, reason);
+        let Some((kind, reason)) = Kind::of(trial) else { return };
+        let key = (trial.case, kind);
         if let Some(alike) = self.kinds.get_mut(&key) {
             alike.trials += 1;
-            alike.place = alike.place.and(place);
+            alike.same &= alike.reason == reason;
         } else if self.kinds.len() < KINDS {
             let first = First { number: trial.number, trial_id: trial.trial_id.to_string(), repeat: trial.repeat };
-            self.kinds.insert(key, Alike { trials: 1, severity: severity(trial), place, first });
+            self.kinds.insert(key, Alike { trials: 1, severity: severity(trial), reason, same: true, first });
         }
     }
 
     /// The agent's failures before ours, the most frequent first.
     pub(crate) fn groups(&self, summary: &Summary) -> Vec<Group> {
-        let mut groups: BTreeMap<(&str, &str, Verdict, &str), Group> = BTreeMap::new();
-        for ((number, verdict, reason), alike) in &self.kinds {
+        let several_agents = cases::several_agents(&summary.cases);
+        let mut groups: BTreeMap<(&Kind, Option<&str>), Group> = BTreeMap::new();
+        for ((number, kind), alike) in &self.kinds {
             let case = cases::find(summary, *number);
-            let (scenario, agent) = case.map_or(("", ""), |case| (case.scenario.as_str(), case.agent.as_str()));
-            let group = groups.entry((scenario, agent, *verdict, reason)).or_insert_with(|| Group {
+            let agent = case.filter(|_| several_agents).map(|case| case.agent.as_str());
+            let group = groups.entry((kind, agent)).or_insert_with(|| Group {
                 name: String::new(),
-                verdict: *verdict,
-                reason: reason.clone(),
+                kind: kind.clone(),
+                reason: alike.reason.clone(),
+                same: true,
                 trials: 0,
-                place: Place::default(),
                 first: alike.first.clone(),
                 shares: Vec::new(),
                 severity: alike.severity,
                 cases: Vec::new(),
             });
             group.trials += alike.trials;
-            group.place = group.place.and(alike.place);
+            group.same &= alike.same && group.reason == alike.reason;
             group.severity = group.severity.min(alike.severity);
             group.cases.push((*number, alike.trials));
             if alike.first.number < group.first.number {
                 group.first = alike.first.clone();
+                group.reason.clone_from(&alike.reason);
             }
         }
         let mut groups: Vec<Group> = groups.into_values().collect();
-        groups.iter_mut().for_each(|group| group.call(summary));
+        groups.iter_mut().for_each(|group| group.call(summary, several_agents));
         groups.sort_by_key(|group| (group.severity, Reverse(group.trials), group.first.number));
         groups
     }
 }
 
+impl Kind {
+    /// With the reason as it was written, perhaps cut; `None` where there is nothing to explain.
+    fn of(trial: &Trial) -> Option<(Self, String)> {
+        if matches!(trial.verdict, Verdict::Pass | Verdict::Cancelled) {
+            return None;
+        }
+        let message = trial.failure.as_ref().map_or("", |failure| failure.message.as_str());
+        let reason = clip::ellipsis(message, REASON_CHARS);
+        Some((Self { verdict: trial.verdict, place: Place::of(trial), folded: folded::of(&reason) }, reason))
+    }
+}
+
 impl Group {
-    /// `turn 3`, `at the end`, `not played`.
-    pub(crate) fn place(&self) -> String {
-        if self.verdict == Verdict::Skipped { "not played".to_owned() } else { self.place.words() }
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.kind.verdict
     }
 
-    fn call(&mut self, summary: &Summary) {
+    /// `step 1, turn 3`, `at the end`, `not played`.
+    pub(crate) fn place(&self) -> String {
+        self.kind.place.to_string()
+    }
+
+    /// The check and what it found; where that differs from trial to trial, in the first of them.
+    pub(crate) fn reason(&self) -> String {
+        if self.same { self.reason.clone() } else { format!("e.g. {}", self.reason) }
+    }
+
+    fn call(&mut self, summary: &Summary, several_agents: bool) {
         let of: Vec<_> =
             self.cases.iter().filter_map(|(number, trials)| Some((cases::find(summary, *number)?, *trials))).collect();
         let Some((first, _)) = of.first() else { return };
-        let several_agents = summary.cases.iter().any(|case| case.agent != first.agent);
         let agent = if several_agents { format!(" @ {}", first.agent) } else { String::new() };
         if of.len() == 1 {
             self.name = format!("{}{agent}", cases::name(first));
             return;
         }
-        self.name = format!("{}{agent}", first.scenario);
+        let by_scenario = of.iter().any(|(case, _)| cases::scenario(case) != cases::scenario(first));
         let by_persona = of.iter().any(|(case, _)| case.persona != first.persona);
-        let mut shares: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut shares: BTreeMap<String, u64> = BTreeMap::new();
         for (case, trials) in &of {
-            let share = if by_persona { cases::persona(case) } else { case.combination.as_deref().unwrap_or("–") };
+            let share = if by_scenario {
+                cases::asked(case)
+            } else if by_persona {
+                cases::persona(case).to_owned()
+            } else {
+                cases::variant(case).unwrap_or("–").to_owned()
+            };
             *shares.entry(share).or_default() += trials;
         }
-        self.shares = shares.into_iter().map(|(name, trials)| (name.to_owned(), trials)).collect();
+        let scenarios: BTreeSet<&str> = of.iter().map(|(case, _)| cases::scenario(case)).collect();
+        let name = match scenarios.len() {
+            1 => cases::scenario(first).to_owned(),
+            several => figures::plural(several as u64, "scenario", "scenarios"),
+        };
+        self.name = format!("{name}{agent}");
+        self.shares = shares.into_iter().collect();
         self.shares.sort_by_key(|(_, trials)| Reverse(*trials));
         if self.shares.len() == 1 {
             self.shares.clear();
-        }
-    }
-}
-
-impl Place {
-    fn of(turn: Option<u32>) -> Self {
-        Self { turns: turn.map(|turn| (turn, turn)), at_the_end: turn.is_none() }
-    }
-
-    fn and(self, other: Self) -> Self {
-        let turns = match (self.turns, other.turns) {
-            (Some((from, to)), Some((first, last))) => Some((from.min(first), to.max(last))),
-            (one, another) => one.or(another),
-        };
-        Self { turns, at_the_end: self.at_the_end || other.at_the_end }
-    }
-
-    /// `turn 3`, `turns 1 to 5`, `at the end`.
-    fn words(self) -> String {
-        let turns = self.turns.map(
-            |(from, to)| {
-                if from == to { format!("turn {from}") } else { format!("turns {from} to {to}") }
-            },
-        );
-        match (turns, self.at_the_end) {
-            (Some(turns), true) => format!("{turns} and at the end"),
-            (Some(turns), false) => turns,
-            (None, _) => "at the end".to_owned(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_read_well() {
-        for (turns, words) in [
-            (&[Some(3), Some(3)][..], "turn 3"),
-            (&[Some(3), Some(1), Some(2)], "turns 1 to 3"),
-            (&[None, None], "at the end"),
-            (&[None, Some(2)], "turn 2 and at the end"),
-        ] {
-            let place = turns.iter().fold(Place::default(), |place, turn| place.and(Place::of(*turn)));
-            assert_eq!(place.words(), words);
         }
     }
 }

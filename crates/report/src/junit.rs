@@ -20,7 +20,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
     let mut suites: Vec<TestSuite> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for case in &summary.cases {
-        let name = clean(&case.scenario);
+        let name = clean(cases::scenario(case));
         let index = *places.entry(name.clone()).or_insert(suites.len());
         if index == suites.len() {
             suites.push(TestSuite::new(name));
@@ -84,11 +84,11 @@ fn description(reasons: Option<&CaseReasons>) -> String {
     let Some(reasons) = reasons else { return String::new() };
     let mut text = String::new();
     for reason in &reasons.first {
-        let turn = reason.turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
         text.push_str(&format!(
-            "repeat {} (trial {}{turn}): {} {}, blame {}: {}\n",
+            "repeat {} (trial {}, {}): {} {}, blame {}: {}\n",
             reason.repeat,
             reason.trial_id,
+            reason.place,
             reason.verdict.name(),
             reason.kind,
             reason.blame,

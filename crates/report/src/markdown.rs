@@ -19,6 +19,7 @@ use crate::{
 /// GitHub takes comments of up to 65,536 characters.
 const FAILING_SHOWN: usize = 20;
 const ROWS_SHOWN: usize = 60;
+const SHARES_SHOWN: usize = 8;
 const BATTERIES_SHOWN: usize = 10;
 const LAST_WORDS_CHARS: usize = 240;
 
@@ -230,16 +231,23 @@ fn failing(page: &mut String, summary: &Summary, selection: &Selection) {
 
 fn alike(page: &mut String, group: &Group) {
     let times = if group.trials > 1 { format!("{} × ", count(group.trials)) } else { String::new() };
-    let shares: String =
-        group.shares.iter().map(|(name, trials)| format!("{} {}, ", escape(name), count(*trials))).collect();
+    let mut shares: String = group
+        .shares
+        .iter()
+        .take(SHARES_SHOWN)
+        .map(|(name, trials)| format!("{} {}, ", escape(name), count(*trials)))
+        .collect();
+    if group.shares.len() > SHARES_SHOWN {
+        shares.push_str(&format!("… {} more, ", count((group.shares.len() - SHARES_SHOWN) as u64)));
+    }
     let first = if group.trials > 1 { "first: " } else { "" };
     page.push_str(&format!(
         "- {} **{}** {times}{}, {}: {} ({shares}{first}trial {})\n",
-        verdict_icon(group.verdict),
-        group.verdict.name(),
+        verdict_icon(group.verdict()),
+        group.verdict().name(),
         escape(&group.name),
         group.place(),
-        escape(&clip::ellipsis(&group.reason, LAST_WORDS_CHARS)),
+        escape(&clip::ellipsis(&group.reason(), LAST_WORDS_CHARS)),
         code(&group.first.trial_id),
     ));
 }

@@ -9,7 +9,10 @@ use record::{
 
 use statistics::success::success_rate;
 
-use crate::{cases::persona, figures};
+use crate::{
+    cases::{self, persona},
+    figures,
+};
 
 #[derive(Debug)]
 pub(crate) struct Matrix {
@@ -48,7 +51,7 @@ impl Matrix {
                 personas.push(name.to_owned());
             }
         }
-        let several_agents = cases.windows(2).any(|pair| pair[0].agent != pair[1].agent);
+        let several_agents = cases::several_agents(cases);
         let mut matrix = Self { personas, rows: Vec::new(), places: BTreeMap::new(), several_agents };
         for case in cases {
             matrix.add(case);
@@ -96,7 +99,7 @@ impl Matrix {
     }
 
     fn key(&self, case: &CaseSummary) -> (String, Option<String>) {
-        (case.scenario.clone(), self.several_agents.then(|| case.agent.clone()))
+        (cases::scenario(case).to_owned(), self.several_agents.then(|| case.agent.clone()))
     }
 }
 

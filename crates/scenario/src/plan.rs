@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
 
 mod build;
+mod called;
 mod expand;
 mod number;
 mod select;

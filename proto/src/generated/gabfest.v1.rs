@@ -434,6 +434,8 @@ pub struct Failure {
     pub message: ::prost::alloc::string::String,
     #[prost(uint32, optional, tag = "4")]
     pub turn: ::core::option::Option<u32>,
+    #[prost(uint32, optional, tag = "5")]
+    pub step: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SpendEntry {

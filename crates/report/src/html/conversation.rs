@@ -11,6 +11,7 @@ use crate::{
     Selected, Selection, cases, clip,
     figures::{self, count, usd},
     matrix::Matrix,
+    place::Place,
 };
 
 const HEADLINE_CHARS: usize = 160;
@@ -37,13 +38,14 @@ pub(super) struct Conversation {
     pub(super) verdict: Verdict,
     mark: Mark,
     pub(super) name: String,
-    scenario: String,
     headline: String,
     reason: Option<String>,
     failure_kind: Option<&'static str>,
     blame: Option<&'static str>,
     repeat: u32,
-    pub(super) failing_turn: Option<u32>,
+    /// Where it failed, in words.
+    pub(super) place: Option<String>,
+    failing_turn: Option<u32>,
     /// Whether one of `after` is what it failed of.
     at_the_end: bool,
     /// With its `#`.
@@ -128,12 +130,12 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conv
         verdict: trial.verdict,
         mark: mark(trial.verdict),
         name: case.map_or_else(|| format!("case {}", trial.case_id), cases::name),
-        scenario: case.map_or_else(String::new, |case| case.scenario.clone()),
         headline: reason.as_deref().map(|reason| clip::ellipsis(reason, HEADLINE_CHARS)).unwrap_or_default(),
         reason,
         failure_kind: failure.map(|failure| failure.kind.name()),
         blame: failure.map(|failure| failure.blame.name()),
         repeat: trial.repeat,
+        place: failure.map(|_| Place::of(trial).to_string()),
         failing_turn,
         failing_anchor,
         facts: facts(selected, case.map(|case| case.agent.as_str())),

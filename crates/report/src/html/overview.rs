@@ -139,8 +139,8 @@ fn first_failure(of: &Conversation) -> FirstFailure {
         Verdict::Error => "error",
         _ => "inconclusive conversation",
     };
-    let turn = of.failing_turn.map_or_else(String::new, |turn| format!("turn {turn} of "));
-    FirstFailure { href: of.failing_anchor.clone(), words: format!("Go to the first {what}: {turn}{}", of.name) }
+    let place = of.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
+    FirstFailure { href: of.failing_anchor.clone(), words: format!("Go to the first {what}: {}{place}", of.name) }
 }
 
 fn note(state: RunState) -> Option<&'static str> {
@@ -155,11 +155,13 @@ fn note(state: RunState) -> Option<&'static str> {
 }
 
 fn skipped(groups: &[Group]) -> Vec<String> {
-    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-    for group in groups.iter().filter(|group| group.verdict == Verdict::Skipped) {
-        *reasons.entry(&group.reason).or_default() += group.trials;
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.verdict() == Verdict::Skipped) {
+        *reasons.entry(group.reason()).or_default() += group.trials;
     }
-    let words = |(reason, trials)| format!("{}: {reason}", figures::plural(trials, "trial skipped", "trials skipped"));
+    let words = |(reason, trials): (String, u64)| {
+        format!("{}: {reason}", figures::plural(trials, "trial skipped", "trials skipped"))
+    };
     reasons.into_iter().map(words).collect()
 }
 

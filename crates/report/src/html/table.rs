@@ -111,7 +111,7 @@ impl CaseTable {
         shown.truncate(CASES_SHOWN);
         shown.sort_by_key(|case| case.number);
         Self {
-            several_agents: summary.cases.windows(2).any(|pair| pair[0].agent != pair[1].agent),
+            several_agents: cases::several_agents(&summary.cases),
             rows: shown.into_iter().map(|case| case_row(case, conversations)).collect(),
             left_out: (left_out > 0).then(|| figures::plural(left_out, "more case", "more cases")),
         }
@@ -142,10 +142,7 @@ fn unjudged(counts: &Counts) -> Vec<String> {
 }
 
 fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {
-    let name = match &case.combination {
-        Some(combination) => format!("{} / {combination}", case.scenario),
-        None => case.scenario.clone(),
-    };
+    let name = cases::name_but_persona(case);
     let parameters = case.parameters.iter().map(|(path, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (path.clone(), clip::ellipsis(&value, PARAMETER_CHARS))

@@ -32,13 +32,13 @@ impl Page {
     }
 
     fn group(&mut self, group: &Group) {
-        let mark = format!("{} {:<12}", verdict_icon(group.verdict), group.verdict.name());
-        let mark = self.paint.verdict(group.verdict, &mark);
+        let mark = format!("{} {:<12}", verdict_icon(group.verdict()), group.verdict().name());
+        let mark = self.paint.verdict(group.verdict(), &mark);
         let times = if group.trials > 1 { format!("{} × ", count(group.trials)) } else { String::new() };
         let place = group.place();
         let room = self.width.saturating_sub(19 + times.chars().count() + place.len());
         self.line(&format!("  {mark} {times}{}, {place}", fit(&clean(&group.name), room)));
-        self.wrapped(INDENT, REASON_LINES, &clean(&group.reason));
+        self.wrapped(INDENT, REASON_LINES, &clean(&group.reason()));
         if !group.shares.is_empty() {
             let shares: Vec<String> =
                 group.shares.iter().map(|(name, trials)| format!("{} {}", clean(name), count(*trials))).collect();

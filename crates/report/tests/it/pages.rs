@@ -72,14 +72,57 @@ fn alike_failures_are_counted_beyond_those_whose_words_are_kept() {
     );
     let text = terminal::summary_text(&sample.summary, sample.selection().found(), false, 80);
     for line in [
-        "  ✗ FAIL         320 × refund, turn 3",
+        "  ✗ FAIL         320 × refund, step 1, turn 3",
         "      polite 300, expert 20",
         "      first: repeat 0, trial 0000abc000000000",
-        "  ! ERROR        greeting, turn 4",
+        "  ! ERROR        greeting, step 1, turn 4",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}: {text}");
     }
     assert!(!text.contains("more in the report"), "{text}");
+}
+
+#[test]
+fn failures_that_differ_by_numbers_alone_are_one_group() {
+    let cell =
+        |scenario| sample::Cell { scenario, persona: None, combination: None, parameters: &[], ends: &[End::Fail; 30] };
+    let mut sample = sample::play("slow", &[cell("refund"), cell("greeting")]);
+    for (index, (trial, _)) in sample.trials.iter_mut().enumerate() {
+        trial.failure.as_mut().unwrap().message = format!("latency: took {}.{index} ms, at most 500 ms", 600 + index);
+    }
+    let text = terminal::summary_text(&sample.summary, sample.selection().found(), false, 80);
+    for line in [
+        "  ✗ FAIL         60 × 2 scenarios, step 1, turn 3",
+        "      e.g. latency: took 600.0 ms, at most 500 ms",
+        "      greeting 30, refund 30",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+    assert_eq!(text.matches("✗ FAIL  ").count(), 2, "the run and one group: {text}");
+}
+
+#[test]
+fn same_named_scenarios_and_questions_are_told_apart_on_every_page() {
+    let cell = |scenario| sample::Cell {
+        scenario,
+        persona: None,
+        combination: Some("combo-001-59fc3c"),
+        parameters: &[],
+        ends: &[End::Fail, End::Pass],
+    };
+    let mut sample = sample::play("twins", &[cell("greeting"), cell("greeting")]);
+    for (case, file) in sample.summary.cases.iter_mut().zip(["a.qna", "b.qna"]) {
+        case.source = file.to_owned();
+        case.title = format!("greeting ({file})");
+        case.variant = Some(format!("Who are you, {file}?"));
+    }
+    for page in Page::ALL {
+        let text = page.render(&sample.summary, &sample.selection()).unwrap();
+        for words in ["greeting (a.qna)", "greeting (b.qna)", "Who are you, b.qna?"] {
+            assert!(text.contains(words), "{}: {words}: {text}", page.name());
+        }
+        assert!(page == Page::Json || !text.contains("combo-001"), "{}: {text}", page.name());
+    }
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 ..passing(3)
             };
             let message = "string_contains: \"refund\" does not occur in the reply";
-            (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_turn(3)))
+            (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_step(1).in_turn(3)))
         }
         FailAfter => {
             judgments.push(Judgment {
@@ -165,11 +165,11 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 weight: 1.0,
             });
             let message = "llm_judge: the agent asks for the order number in turn 1 and again in turn 4";
-            (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message)))
+            (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_step(1)))
         }
         Timeout => {
             judgments.truncate(3);
-            let failure = Failure::new(FailureKind::AgentTimeout, "no reply within 30 s").in_turn(failing);
+            let failure = Failure::new(FailureKind::AgentTimeout, "no reply within 30 s").in_step(1).in_turn(failing);
             (Verdict::Error, Some(failure))
         }
         JudgeLost => {
@@ -187,11 +187,12 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 weight: 1.0,
             });
             let message = "llm_judge: the judge answered three times without a score";
-            (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message)))
+            (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message).in_step(1)))
         }
         SimulatorLost => {
             judgments.clear();
-            let failure = Failure::new(FailureKind::SimulatorFailed, "endpoint sim: 503 three times").in_turn(2);
+            let failure =
+                Failure::new(FailureKind::SimulatorFailed, "endpoint sim: 503 three times").in_step(1).in_turn(2);
             (Verdict::Error, Some(failure))
         }
         Skipped => {
@@ -270,9 +271,11 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 id: CaseId::new(format!("{:016x}", 0x5eed_0000 + number)),
                 number: number as u64,
                 scenario: cell.scenario.to_owned(),
+                title: cell.scenario.to_owned(),
                 format: "eliza".to_owned(),
                 source: format!("scenarios/{}.scenario.yaml", cell.scenario.replace(' ', "-")),
                 combination: cell.combination.map(str::to_owned),
+                variant: None,
                 persona: cell.persona.map(str::to_owned),
                 agent: "mock".to_owned(),
                 parameters: cell.parameters.iter().map(|(path, value)| ((*path).to_owned(), (*value).into())).collect(),

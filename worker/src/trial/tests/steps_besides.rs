@@ -31,6 +31,27 @@ async fn a_failing_step_ends_the_trial_where_the_scenario_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failure_names_its_step_and_its_turn() {
+    let bad = say("bad", &[contains("rain")]);
+    let held = |more| talk(json!({ "turn_evaluations": [], "final_evaluations": more }));
+    let silent = || {
+        Cast::with(FakeAgent::new(|turn, _| {
+            if turn == 2 { Does::Fails(FailureKind::AgentRefused) } else { Does::Says("sunny".into()) }
+        }))
+    };
+    for (steps, cast, place) in [
+        (json!([say("one", &[]), say("two", &[]), bad]), Cast::plain(), (Some(3), Some(3))),
+        (json!([held(json!([])), bad]), Cast::plain(), (Some(2), Some(4))),
+        (json!([say("one", &[]), held(json!([contains("rain")]))]), Cast::plain(), (Some(2), None)),
+        (json!([say("one", &[]), say("two", &[])]), silent(), (Some(2), Some(2))),
+    ] {
+        let played = first(&scenario(steps.clone(), json!({})), &cast).await;
+        let failure = played.trial.failure.unwrap_or_else(|| panic!("{steps} passed"));
+        assert_eq!((failure.step, failure.turn), place, "{steps}: {failure:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failing_turn_ends_no_conversation_but_the_steps_after_it() {
     let steps = json!([talk(json!({ "turn_evaluations": [contains("rain")] })), say("bye", &[contains("sunny")])]);
     let cast = Cast::plain();

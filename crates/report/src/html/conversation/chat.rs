@@ -121,7 +121,7 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
                 .map(micros),
             calls: turn.calls.iter().map(call).collect(),
             notes: turn.notes.iter().map(|note| Note { kind: note.kind.clone(), text: note.text.clone() }).collect(),
-            findings: findings(selected, |scope| matches!(scope, Scope::Turn { turn: of, .. } if of == turn.number)),
+            findings: findings(selected, |scope| turn_of(selected, scope) == Some(turn.number)),
         });
     }
     turns
@@ -129,10 +129,18 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
 
 /// What was found about steps, the conversation, and turns that are not shown.
 pub(super) fn after(selected: &Selected) -> Vec<Finding> {
-    findings(selected, |scope| match scope {
-        Scope::Turn { turn, .. } => selected.turns.iter().all(|shown| shown.number != turn),
-        Scope::Conversation { .. } | Scope::Step { .. } => true,
-    })
+    findings(selected, |scope| turn_of(selected, scope).is_none())
+}
+
+/// The turn beside which something is shown. A step of one turn is that turn.
+fn turn_of(selected: &Selected, scope: Scope) -> Option<u32> {
+    let mut about = selected.turns.iter().filter(|turn| match scope {
+        Scope::Turn { turn: number, .. } => turn.number == number,
+        Scope::Step { step } => turn.step == step,
+        Scope::Conversation { .. } => false,
+    });
+    let first = about.next()?;
+    about.next().is_none().then_some(first.number)
 }
 
 fn findings(selected: &Selected, about: impl Fn(Scope) -> bool) -> Vec<Finding> {

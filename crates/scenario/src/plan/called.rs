@@ -1,0 +1,45 @@
+//! What people call the scenarios and the cases of a plan: no two alike, and no hash where there are words.
+
+use std::collections::BTreeMap;
+
+use super::{Case, Plan};
+use crate::{Format, format::qna::QUESTION};
+
+impl Plan {
+    /// By group: the scenario's name; where another has the same name, with its file, and with its line where
+    /// the file is the same as well.
+    #[must_use]
+    pub fn titles(&self) -> Vec<String> {
+        let mut titles: Vec<String> = self.groups.iter().map(|group| group.name.clone()).collect();
+        let with_file = |index: usize| {
+            let group = &self.groups[index];
+            format!("{} ({})", group.name, group.source.path)
+        };
+        let with_line = |index: usize| {
+            let group = &self.groups[index];
+            format!("{} ({}:{})", group.name, group.source.path, group.source.line)
+        };
+        tell_apart(&mut titles, with_file);
+        tell_apart(&mut titles, with_line);
+        tell_apart(&mut titles, |index| self.groups[index].key.clone());
+        titles
+    }
+
+    /// The question that a case of a knowledge base asks.
+    #[must_use]
+    pub fn question<'a>(&self, case: &'a Case) -> Option<&'a str> {
+        self.groups.get(case.group).filter(|group| group.format == Format::Qna)?;
+        let (_, question) = case.parameters.iter().find(|(parameter, _)| parameter == QUESTION)?;
+        question.as_str()
+    }
+}
+
+/// Calls those anew that have a name in common.
+fn tell_apart(titles: &mut [String], anew: impl Fn(usize) -> String) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    titles.iter().for_each(|title| *counts.entry(title).or_default() += 1);
+    let alike: Vec<usize> = (0..titles.len()).filter(|index| counts[titles[*index].as_str()] > 1).collect();
+    for index in alike {
+        titles[index] = anew(index);
+    }
+}
