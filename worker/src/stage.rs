@@ -13,6 +13,7 @@ use evaluate::{Evaluator, Subject};
 use record::{
     Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
     call::Spend,
+    session::{conversation_id, session_id},
     trial::TurnLatency,
     turn::{Note, Speaker},
 };
@@ -68,6 +69,8 @@ pub(crate) struct Stage {
     /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
     session: Option<Box<dyn Session>>,
     toolbox: Toolbox,
+    /// The first turn of each conversation with the agent.
+    opened: Vec<u32>,
     /// What the agent's next conversation begins with; `None`: what the scenario says.
     opening: Option<Vec<Message>>,
     /// Turns that the outbox has.
@@ -125,6 +128,7 @@ impl Stage {
             log,
             session: None,
             toolbox: Toolbox::default(),
+            opened: Vec::new(),
             opening: None,
             emitted: 0,
         }
@@ -268,6 +272,7 @@ impl Stage {
                 trial,
                 turns: &self.turns,
                 calls: &self.turnless,
+                conversations: &self.opened,
             },
         );
     }
@@ -355,6 +360,9 @@ impl Stage {
                 format!("agent {} does not understand plugins; not handed over: {}", agent.name(), names.join(", "));
             self.notes.push(Note { kind: "plugins".to_owned(), text });
         }
+        self.opened.push(self.next_number());
+        // Whoever judges this conversation or speaks in it is sent its id too.
+        self.bench.template.conversation = conversation_of(&self.ticket, self.opened.len());
         let mut context = llm::Context { role: Role::Agent.name().to_owned(), ..self.bench.template.clone() };
         let mut tools = None;
         if !scenario.mocks.is_empty() && !self.ticket.scripts.plan().live {
@@ -372,7 +380,7 @@ impl Stage {
             }
         }
         let start = agent::Start {
-            conversation: self.ticket.trial.id.as_str().to_owned(),
+            conversation: context.conversation.clone(),
             context,
             seed: self.ticket.trial.seed,
             opening: self.opening.take().unwrap_or_else(|| scenario.opening.clone()),
@@ -454,14 +462,24 @@ pub(crate) fn unanswered_call(
 }
 
 fn template(ticket: &Ticket, script: &Script) -> llm::Context {
-    let run = ticket.attempt.run.as_str();
     llm::Context {
         role: String::new(),
-        run: run.to_owned(),
+        run: ticket.attempt.run.as_str().to_owned(),
         scenario: script.case.scenario.clone(),
         persona: script.case.persona.clone().unwrap_or_default(),
-        conversation: ticket.trial.id.as_str().to_owned(),
-        idempotency_key: format!("{run}/{}", ticket.trial.number),
+        conversation: conversation_of(ticket, 1),
+        trial: ticket.trial.id.as_str().to_owned(),
+        case: ticket.trial.case_id.as_str().to_owned(),
+        idempotency_key: session_of(ticket),
         ..llm::Context::default()
     }
+}
+
+fn session_of(ticket: &Ticket) -> String {
+    session_id(&ticket.attempt.run, &ticket.trial.id, ticket.attempt.epoch)
+}
+
+/// `number` counts from 1.
+fn conversation_of(ticket: &Ticket, number: usize) -> String {
+    conversation_id(&session_of(ticket), u32::try_from(number).unwrap_or(u32::MAX))
 }

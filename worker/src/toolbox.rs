@@ -35,7 +35,8 @@ impl Toolbox {
             let context = [
                 ("scenario", &known.scenario),
                 ("persona", &known.persona),
-                ("conversation", &known.conversation),
+                // Not the id that the agent is sent: what a mock answers must not depend on the attempt.
+                ("conversation", &known.trial),
                 ("run", &known.run),
             ];
             let context = context.map(|(key, text)| (key.to_owned(), text.clone().into())).into_iter().collect();

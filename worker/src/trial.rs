@@ -77,8 +77,16 @@ pub(crate) fn end_unplayed(
     let plan = ticket.scripts.plan();
     if let Some(case) = plan.case(ticket.trial.case) {
         let began_micros = u64::try_from((resources.now_millis)()).unwrap_or(0).saturating_mul(1_000);
-        let played =
-            Played { run, suite: &plan.name, case: &case, began_micros, trial: &trial, turns: &[], calls: &[] };
+        let played = Played {
+            run,
+            suite: &plan.name,
+            case: &case,
+            began_micros,
+            trial: &trial,
+            turns: &[],
+            calls: &[],
+            conversations: &[],
+        };
         resources.traces.unplayed(&played);
         resources.metrics.place(&plan.name, &case.scenario, case.persona.as_deref()).ended(&trial);
     }

@@ -138,8 +138,9 @@ impl<S: Store> Dispatcher<S> {
                     // No worker is left to tell of it.
                     let began_micros = u64::try_from(at).unwrap_or(0).saturating_mul(1_000);
                     let (id, suite) = (&commit.run, run.row.name.as_str());
-                    let (turns, calls) = (&[], &[]);
-                    let played = Played { run: id, suite, case: &case, began_micros, trial, turns, calls };
+                    let (turns, calls, conversations) = (&[], &[], &[]);
+                    let played =
+                        Played { run: id, suite, case: &case, began_micros, trial, turns, calls, conversations };
                     self.observers.traces.unplayed(&played);
                 }
             }

@@ -49,7 +49,7 @@ pub trait Agent: Send + Sync + fmt::Debug {
 /// What a conversation begins with.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The conversation's id.
+    /// The conversation's id: no other conversation has it, in this run or another.
     pub conversation: String,
     /// Template of every call's context (role `agent`).
     pub context: llm::Context,

@@ -115,7 +115,7 @@ impl Session for Conversation {
         context.turn = exchange.turn;
         context.trace = exchange.trace;
         context.call = 0;
-        context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
+        context.idempotency_key = format!("{}/{}", context.conversation, exchange.turn);
         self.request.timeout = Some(exchange.timeout).filter(|_| !self.takes_its_time);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
         // What a scenario opens with is told once, by whoever keeps the history.

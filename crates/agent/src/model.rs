@@ -127,7 +127,7 @@ impl Session for ModelSession {
         context.trace = exchange.trace;
         context.call = 0;
         context.cue = exchange.cue.cloned();
-        context.idempotency_key = format!("{}/{}/{}", context.run, context.conversation, exchange.turn);
+        context.idempotency_key = format!("{}/{}", context.conversation, exchange.turn);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
         if exchange.turn > 1 {
             self.history.trim(&mut self.request.messages);
@@ -153,8 +153,7 @@ impl Session for ModelSession {
             }
             let context = &mut self.request.context;
             context.call += 1;
-            context.idempotency_key =
-                format!("{}/{}/{}/{}", context.run, context.conversation, exchange.turn, context.call);
+            context.idempotency_key = format!("{}/{}/{}", context.conversation, exchange.turn, context.call);
         }
     }
 

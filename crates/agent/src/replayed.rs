@@ -94,8 +94,8 @@ impl Connection for Replayed {
     fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, AgentError> {
         let answers = match &self.source {
             Source::Answers(answers) => answers,
-            Source::Trials(trials) => trials.get(&start.conversation).ok_or_else(|| {
-                let message = format!("the transcripts of agent {} hold no trial {}", self.name, start.conversation);
+            Source::Trials(trials) => trials.get(&start.context.trial).ok_or_else(|| {
+                let message = format!("the transcripts of agent {} hold no trial {}", self.name, start.context.trial);
                 AgentError::before(FailureKind::Misconfigured, message)
             })?,
         };

@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 use crate::connection::{last_words, unanswered};
 
 /// What placeholders may name.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 15] = [
+    "case",
     "conversation",
     "history",
     "idempotency_key",
@@ -28,6 +29,7 @@ pub(crate) const NAMES: [&str; 13] = [
     "seed",
     "session",
     "tools_url",
+    "trial",
     "turn",
 ];
 
@@ -64,6 +66,8 @@ impl Values {
             "session": session,
             "turn": context.turn,
             "run": context.run,
+            "trial": context.trial,
+            "case": context.case,
             "scenario": context.scenario,
             "persona": context.persona,
             "seed": request.seed,
@@ -250,6 +254,7 @@ mod tests {
             ..Request::default()
         };
         request.context.conversation = "t/1 2".to_owned();
+        (request.context.trial, request.context.case) = ("t".to_owned(), "c".to_owned());
         request.context.turn = 2;
         Values::of(&request, "s1")
     }
@@ -261,6 +266,7 @@ mod tests {
             (json!("says: {{message}}!"), json!("says: a \"b\" & {{ c }}\u{e9}!")),
             (json!("{{ turn }}"), json!(2)),
             (json!("turn {{ turn }}"), json!("turn 2")),
+            (json!("{{ conversation }} {{ trial }} {{ case }}"), json!("t/1 2 t c")),
             (json!("{{ seed }}"), json!(u64::MAX)),
             (json!({ "a": ["{{ session }}", 1, null, true] }), json!({ "a": ["s1", 1, null, true] })),
             (

@@ -97,13 +97,17 @@ pub struct Context {
     pub run: String,
     pub scenario: String,
     pub persona: String,
-    /// The conversation's id: the trial's id, so that agents which keep state can tell conversations apart.
+    /// The conversation's id: no other run and no other attempt at the trial has it, so that agents may keep state by it.
     pub conversation: String,
+    /// The trial's id: the same in every run of the plan and in every attempt.
+    pub trial: String,
+    /// The id of the trial's case: the same in every run of the plan. Not a header.
+    pub case: String,
     /// From 1.
     pub turn: u32,
     /// Which question of this role in this turn, from 0.
     pub call: u32,
-    /// The same for every try of the same call: (run, trial, turn, call).
+    /// The same for every try of the same call: (run, trial, attempt, turn, call).
     pub idempotency_key: String,
     /// Which try of this call, from 0; counted by the retry layer.
     pub try_number: u32,

@@ -10,6 +10,7 @@ pub mod failure;
 pub mod judgment;
 pub mod latency;
 pub mod money;
+pub mod session;
 pub mod summary;
 pub mod tally;
 pub mod trial;

@@ -99,7 +99,7 @@ async fn each_turn_is_asked_with_all_that_was_said() {
     let context = &asked[1].context;
     assert_eq!((context.role.as_str(), context.turn, context.call), ("agent", 2, 0));
     assert_eq!((context.conversation.as_str(), context.scenario.as_str()), ("trial-1", "s"));
-    assert_eq!(context.idempotency_key, "run-1/trial-1/2");
+    assert_eq!(context.idempotency_key, "trial-1/2");
     assert!(asked[0].seed.is_some());
     assert_ne!(asked[0].seed, asked[1].seed);
 }
@@ -331,9 +331,9 @@ async fn calls_are_answered_by_mocks_until_the_model_answers_in_words() {
         words(second)[1..],
         [(Speaker::Assistant, "One moment."), (Speaker::Tool, r#"{"state":"sent"}"#), (Speaker::Tool, super::NO_TOOL)]
     );
-    assert_eq!((second.context.call, second.context.idempotency_key.as_str()), (1, "run-1/trial-1/1/1"));
+    assert_eq!((second.context.call, second.context.idempotency_key.as_str()), (1, "trial-1/1/1"));
     assert_eq!(second.timeout, Some(Duration::from_millis(29_870)));
-    assert_eq!((third.context.call, third.context.idempotency_key.as_str()), (0, "run-1/trial-1/2"));
+    assert_eq!((third.context.call, third.context.idempotency_key.as_str()), (0, "trial-1/2"));
 }
 
 #[tokio::test(start_paused = true)]

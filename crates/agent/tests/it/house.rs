@@ -21,8 +21,13 @@ pub(crate) fn connect(value: Value) -> Arc<dyn Agent> {
 }
 
 pub(crate) fn start(conversation: &str) -> Start {
-    let context =
-        llm::Context { run: "r1".into(), scenario: "refund".into(), persona: "ann".into(), ..llm::Context::default() };
+    let context = llm::Context {
+        run: "r1".into(),
+        scenario: "refund".into(),
+        persona: "ann".into(),
+        trial: conversation.to_owned(),
+        ..llm::Context::default()
+    };
     Start {
         conversation: conversation.to_owned(),
         context,

@@ -18,6 +18,7 @@ mod reports;
 mod scores;
 mod secrets;
 mod skunit_log;
+mod stateful;
 mod telemetry;
 mod tools;
 mod validate;

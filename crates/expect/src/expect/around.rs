@@ -1,6 +1,13 @@
 //! What a test finds around it: its folder and the variables that it looks at.
 
-use std::{collections::BTreeMap, env, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    env,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    path::PathBuf,
+};
+
+use scenario::RunId;
 
 /// With this variable at `1` a test whose judge is missing is skipped, loudly, instead of failing.
 pub(super) const SKIP: &str = "GABFEST_EXPECT_SKIP";
@@ -8,8 +15,10 @@ pub(super) const KEY: &str = "OPENAI_API_KEY";
 pub(super) const URL: &str = "OPENAI_BASE_URL";
 pub(super) const MODEL: &str = "OPENAI_MODEL";
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Around {
+    /// Of this run and no other: agents keep state by it.
+    pub(super) run: RunId,
     /// `gabfest.yaml` is looked for in it and in those above it.
     pub(super) folder: PathBuf,
     variables: BTreeMap<String, String>,
@@ -19,7 +28,9 @@ impl Around {
     pub(super) fn of_this_process() -> Self {
         let set = |name: &str| Some((name.to_owned(), env::var(name).ok()?));
         let variables = [SKIP, KEY, URL, MODEL].into_iter().filter_map(set).collect();
-        Self { folder: env::current_dir().unwrap_or_default(), variables }
+        let chance = RandomState::new().build_hasher().finish();
+        let run = RunId::new(format!("expect-{chance:016x}"));
+        Self { run, folder: env::current_dir().unwrap_or_default(), variables }
     }
 
     /// What a variable says; nothing where it is not set or empty.
@@ -34,6 +45,6 @@ impl Around {
     #[cfg(test)]
     pub(super) fn with(folder: impl Into<PathBuf>, variables: &[(&str, &str)]) -> Self {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self { folder: folder.into(), variables }
+        Self { run: RunId::new("expect"), folder: folder.into(), variables }
     }
 }

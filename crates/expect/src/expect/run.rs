@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use scenario::{Plan, RunId};
+use scenario::Plan;
 use worker::{Models, Resources, environment::Execution};
 
 use super::{
@@ -143,7 +143,7 @@ impl Run {
         }
         let plan = script.plan(agent.name(), self.times, self.seed).map_err(unplayable)?;
         let required = self.required_of(script, &plan).map_err(unplayable)?;
-        let trials = worker::alone::play(plan, &RunId::new("expect"), resources(agent, &judge), slots).await;
+        let trials = worker::alone::play(plan, &self.around.run, resources(agent, &judge), slots).await;
         let report = Report::new(&self.place, script, required, trials);
         match (report.finding(), judge.missing()) {
             (Finding::Passed, _) => Ok(Outcome::Passed(report)),

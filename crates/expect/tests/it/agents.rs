@@ -1,6 +1,6 @@
 //! Whom a conversation can be held with.
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use async_trait::async_trait;
 use gabfest::expect::{
@@ -38,17 +38,17 @@ async fn a_closure_knows_what_was_said_before() {
 async fn conversations_can_be_told_apart() {
     let agent = Agent::from_fn(|message| async move { Ok(message.conversation) });
     let run = expect::conversation("c").user("1").agent("*").user("2").agent("*").against(agent).times(3);
-    let outcome = run.run().await;
-    let report = outcome.report().unwrap();
-    let mut names: Vec<&str> = Vec::new();
-    for played in &report.trials {
-        let said: Vec<&str> = played.turns.iter().filter_map(|turn| turn.agent.as_deref()).collect();
-        assert_eq!(said[0], said[1]);
-        names.push(said[0]);
+    let again = expect::conversation("c").user("1").agent("*").user("2").agent("*");
+    let again = again.against(Agent::from_fn(|message| async move { Ok(message.conversation) })).times(3);
+    let mut names = BTreeSet::new();
+    for outcome in [run.run().await, again.run().await] {
+        for played in &outcome.report().unwrap().trials {
+            let said: Vec<&str> = played.turns.iter().filter_map(|turn| turn.agent.as_deref()).collect();
+            assert_eq!(said[0], said[1]);
+            names.insert(said[0].to_owned());
+        }
     }
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), 3);
+    assert_eq!(names.len(), 6, "the second run has ids of its own: {names:?}");
 }
 
 #[tokio::test(start_paused = true)]

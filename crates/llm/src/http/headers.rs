@@ -13,6 +13,8 @@ pub const RUN: HeaderName = HeaderName::from_static("x-gabfest-run");
 pub const SCENARIO: HeaderName = HeaderName::from_static("x-gabfest-scenario");
 pub const PERSONA: HeaderName = HeaderName::from_static("x-gabfest-persona");
 pub const CONVERSATION: HeaderName = HeaderName::from_static("x-gabfest-conversation");
+/// The same in every run and in every attempt, unlike the conversation's id.
+pub const TRIAL: HeaderName = HeaderName::from_static("x-gabfest-trial");
 pub const TURN: HeaderName = HeaderName::from_static("x-gabfest-turn");
 pub const CALL: HeaderName = HeaderName::from_static("x-gabfest-call");
 /// From 0, and not sent with the first one.
@@ -29,7 +31,7 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const MOST_BYTES: usize = 512;
 
 /// The most headers that [`write`] adds.
-const MOST: usize = 12;
+const MOST: usize = 13;
 
 /// Adds the headers of a call; what is empty is not sent.
 pub fn write(context: &Context, headers: &mut HeaderMap) {
@@ -41,6 +43,7 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
         (SCENARIO, &context.scenario),
         (PERSONA, &context.persona),
         (CONVERSATION, &context.conversation),
+        (TRIAL, &context.trial),
         (TOOLS_URL, &context.tools_url),
         (MCP_URL, &context.mcp_url),
     ];
@@ -90,6 +93,8 @@ pub fn read(headers: &HeaderMap) -> Context {
         scenario: text(SCENARIO),
         persona: text(PERSONA),
         conversation: text(CONVERSATION),
+        trial: text(TRIAL),
+        case: String::new(),
         turn: number(TURN),
         call: number(CALL),
         idempotency_key: text(IDEMPOTENCY_KEY),
@@ -151,7 +156,9 @@ mod tests {
             run: "r1".into(),
             scenario: text.into(),
             persona: text.into(),
-            conversation: "c".into(),
+            conversation: "r1-t-1-1".into(),
+            trial: "t".into(),
+            case: String::new(),
             turn: 3,
             call: 1,
             idempotency_key: "r1/c/3/1".into(),

@@ -15,7 +15,7 @@ fn request(role: &str, seed: u64, messages: Vec<Message>) -> Request {
         role: role.to_owned(),
         scenario: "Refund".to_owned(),
         persona: "calm".to_owned(),
-        conversation: format!("trial-{seed}"),
+        trial: format!("trial-{seed}"),
         turn: 1,
         ..Context::default()
     };

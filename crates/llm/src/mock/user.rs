@@ -79,9 +79,10 @@ impl<'a> Heard<'a> {
 /// How many good replies make this user content: 2 to 4, the same all through a conversation, though each call
 /// of it has a seed of its own.
 fn patience(request: &Request) -> usize {
-    let key = match request.context.conversation.as_str() {
+    // The trial's id, not the conversation's: another attempt at the trial must meet the same user.
+    let key = match request.context.trial.as_str() {
         "" => super::answer::seed_of(request),
-        conversation => Key::new(0).text(conversation),
+        trial => Key::new(0).text(trial),
     };
     2 + (key.text("patience").value() % 3) as usize
 }

@@ -26,6 +26,8 @@ fn request() -> Request {
         scenario: "Rückgabe 100 %".into(),
         persona: "angry customer".into(),
         conversation: "t1".into(),
+        trial: "t".into(),
+        case: String::new(),
         turn: 2,
         call: 1,
         idempotency_key: "r1/t1/2/1".into(),

@@ -9,7 +9,10 @@ use opentelemetry::{
     KeyValue, StringValue,
     trace::{SpanKind, Status},
 };
-use record::{Call, Judgment, Scope, Trial, Turn, Verdict};
+use record::{
+    Call, Judgment, Scope, Trial, Turn, Verdict,
+    session::{conversation_id, session_id},
+};
 use scenario::{Case, RunId, Strategy};
 
 use super::{
@@ -39,6 +42,8 @@ pub struct Played<'a> {
     pub turns: &'a [Turn],
     /// Those that are in no turn.
     pub calls: &'a [Call],
+    /// The first turn of each conversation with the agent.
+    pub conversations: &'a [u32],
 }
 
 impl Played<'_> {
@@ -61,8 +66,14 @@ impl Played<'_> {
     }
 
     /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan, and in each attempt.
-    fn conversation(&self) -> String {
-        format!("{}/{}/{}", self.run, self.trial.trial_id, self.trial.epoch)
+    fn session(&self) -> String {
+        session_id(self.run, &self.trial.trial_id, self.trial.epoch)
+    }
+
+    /// The number of the conversation that a turn belongs to, from 1. What is in no turn belongs to the first.
+    fn conversation_of(&self, turn: Option<&Turn>) -> u32 {
+        let begun = |turn: &Turn| self.conversations.iter().filter(|first| **first <= turn.number).count();
+        u32::try_from(turn.map_or(1, begun)).unwrap_or(u32::MAX).max(1)
     }
 }
 
@@ -104,20 +115,21 @@ pub(super) fn spans<'a>(
 /// What all spans of an attempt say.
 #[derive(Debug, Clone)]
 struct Common {
-    conversation: StringValue,
+    session: StringValue,
 }
 
 impl Common {
     fn new(texts: &Texts, played: &Played<'_>) -> Self {
-        Self { conversation: Arc::<str>::from(texts.short_text(&played.conversation())).into() }
+        Self { session: Arc::<str>::from(texts.short_text(&played.session())).into() }
     }
 
     fn session(&self) -> KeyValue {
-        KeyValue::new(names::SESSION, self.conversation.clone())
+        KeyValue::new(names::SESSION, self.session.clone())
     }
 
-    fn conversation(&self) -> KeyValue {
-        KeyValue::new(names::CONVERSATION, self.conversation.clone())
+    /// As the agent was sent it.
+    fn conversation(&self, played: &Played<'_>, turn: Option<&Turn>) -> KeyValue {
+        KeyValue::new(names::CONVERSATION, conversation_id(self.session.as_str(), played.conversation_of(turn)))
     }
 }
 
@@ -153,7 +165,7 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &Common) -> Sp
         texts.name(names::SUITE, played.suite),
         texts.name(names::CASE, &case.scenario),
         texts.name(names::AGENT, &case.agent),
-        common.conversation(),
+        common.conversation(played, None),
         common.session(),
         texts.name(names::RUN, played.run.as_str()),
         KeyValue::new(names::TRIAL, integer(trial.number)),

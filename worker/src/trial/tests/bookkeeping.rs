@@ -105,7 +105,8 @@ async fn every_question_has_a_key_and_a_seed_of_its_own() {
     let keys: BTreeSet<&str> = all.iter().map(|one| one.context.idempotency_key.as_str()).collect();
     let seeds: BTreeSet<Option<u64>> = all.iter().map(|one| one.seed).collect();
     assert_eq!((keys.len(), seeds.len()), (all.len(), all.len()));
-    assert!(keys.iter().all(|key| key.starts_with("run/0/")), "{keys:?}");
+    let session = format!("run-{}-1/", played.trial.trial_id);
+    assert!(keys.iter().all(|key| key.starts_with(&session)), "{keys:?}");
     assert_eq!(judge.iter().map(|one| one.context.turn).collect::<Vec<_>>(), [1, 1, 1, 2, 2, 2, 3, 3, 3]);
     // A judge is told of the turn, which is there; a simulator's turn may never come.
     let trace = ids::trace(&RunId::new("run"), 0, 1);

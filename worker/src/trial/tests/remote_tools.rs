@@ -62,7 +62,7 @@ async fn resources() -> (Arc<Resources>, ToolServer) {
         "url": url,
         "body": {
             "message": "{{ message }}", "tools": "{{ tools_url }}", "mcp": "{{ mcp_url }}",
-            "conversation": "{{ conversation }}",
+            "conversation": "{{ trial }}",
         },
         "reply": { "text": "$.text", "tool_calls": "$.calls" },
     } });

@@ -149,7 +149,9 @@ async fn an_agent_is_opened_with_what_was_said_before() {
     let starts = cast.agent.starts.lock().unwrap();
     let start = &starts[0];
     assert_eq!(start.opening.iter().map(::scenario::Message::text).collect::<Vec<_>>(), ["Be brief.", "Welcome!"]);
-    assert_eq!(start.conversation, played.trial.trial_id.as_str());
+    let trial = played.trial.trial_id.as_str();
+    assert_eq!((start.conversation.clone(), start.context.trial.as_str()), (format!("run-{trial}-1-1"), trial));
+    assert_eq!(start.context.case, played.trial.case_id.as_str());
     assert_eq!((start.seed, start.context.role.as_str()), (played.trial.seed, "agent"));
     assert_eq!((start.context.run.as_str(), start.context.scenario.as_str()), ("run", "weather"));
 }

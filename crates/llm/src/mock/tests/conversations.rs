@@ -67,7 +67,7 @@ async fn talk(row: &Row, behaviour: &Behaviour, seed: u64) -> Vec<(String, Strin
 }
 
 fn at_turn(request: Request, turn: u64, trial: u64) -> Request {
-    let context = Context { turn: turn as u32, conversation: format!("trial-{trial}"), ..request.context.clone() };
+    let context = Context { turn: turn as u32, trial: format!("trial-{trial}"), ..request.context.clone() };
     Request { context, ..request }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn span(
     let mut attributes = vec![
         KeyValue::new(names::OPERATION, operation),
         texts.name(names::REQUEST_MODEL, model),
-        common.conversation(),
+        common.conversation(played, turn),
         common.session(),
         KeyValue::new(names::ROLE, call.role.name()),
         texts.name(names::ENDPOINT, &call.endpoint),

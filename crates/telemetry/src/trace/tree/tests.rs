@@ -159,6 +159,7 @@ fn made(exported: &Exported, trial: &Trial, turns: &[Turn]) -> Vec<SpanData> {
         trial,
         turns,
         calls: &[],
+        conversations: &[1, 5],
     };
     let made = spans(exported, ids::trace(&run, trial.number, trial.epoch), &played);
     let made: Vec<_> = made.map(|span| span.data(&exported.scope)).collect();
@@ -245,8 +246,16 @@ fn nothing_played_is_a_trial_all_the_same() {
 fn calls_without_a_turn_belong_to_the_trial() {
     let (run, case, trial) = (RunId::new("r1"), case(), trial(Verdict::Error, Vec::new()));
     let lost = [1, 2].map(|second| Call { of_trial: true, ..call(Role::UserSim, "peer", second * 1_000_000) });
-    let played =
-        Played { run: &run, suite: "night", case: &case, began_micros: 0, trial: &trial, turns: &[], calls: &lost };
+    let played = Played {
+        run: &run,
+        suite: "night",
+        case: &case,
+        began_micros: 0,
+        trial: &trial,
+        turns: &[],
+        calls: &lost,
+        conversations: &[],
+    };
     let exported = exported(true);
     let trace = ids::trace(&run, 3, 2);
     let made: Vec<Span> = spans(&exported, trace, &played).collect();
@@ -268,10 +277,34 @@ fn what_is_skipped_is_not_always_told() {
         (Verdict::Cancelled, true),
     ] {
         let (run, case, trial) = (RunId::new("r1"), case(), trial(verdict, Vec::new()));
-        let played =
-            Played { run: &run, suite: "night", case: &case, began_micros: 0, trial: &trial, turns: &[], calls: &[] };
+        let played = Played {
+            run: &run,
+            suite: "night",
+            case: &case,
+            began_micros: 0,
+            trial: &trial,
+            turns: &[],
+            calls: &[],
+            conversations: &[],
+        };
         assert_eq!(played.is_always_told(), expected, "{verdict:?}");
     }
+}
+
+#[test]
+fn a_span_names_the_conversation_that_the_agent_was_sent() {
+    let turns: Vec<Turn> = (1..=6).map(|number| turn(number, vec![call(Role::Agent, "shop", 0)])).collect();
+    let spans = made(&exported(false), &trial(Verdict::Pass, Vec::new()), &turns);
+    let of = |span: &SpanData, name: &str| {
+        let found = span.attributes.iter().find(|attribute| attribute.key.as_str() == name);
+        found.map(|attribute| attribute.value.as_str().into_owned())
+    };
+    let session = of(&spans[1], names::SESSION).expect("a session");
+    assert!(spans.iter().all(|span| of(span, names::SESSION).as_ref() == Some(&session)));
+    let conversations: Vec<_> = spans[1..].iter().filter_map(|span| of(span, names::CONVERSATION)).collect();
+    let numbers: Vec<_> = conversations.iter().filter_map(|id| id.strip_prefix(&session)?.strip_prefix('-')).collect();
+    // The trial, then each turn and its call.
+    assert_eq!(numbers, ["1", "1", "1", "1", "1", "1", "1", "1", "1", "2", "2", "2", "2"]);
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
     let agent_call = turn.calls.iter().find(|call| call.role == Role::Agent);
     let error = agent_call.and_then(|call| call.error.as_deref());
     let mut attributes = vec![
-        common.conversation(),
+        common.conversation(played, Some(turn)),
         common.session(),
         KeyValue::new(names::TURN, i64::from(turn.number)),
         KeyValue::new(names::STEP, i64::from(turn.step)),

@@ -1,0 +1,185 @@
+//! An agent that keeps state by the conversation's id it is sent: no id may begin twice, whatever is played again.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::process::{Ended, Place, Process};
+
+/// Two turns, so that an id that begins twice is seen in the second too.
+const SCENARIO: &str = "
+name: order
+description: d
+environment: { type: local }
+run:
+  - input: hello
+    evaluations: [{ type: string_contains, value: all fine }]
+  - input: and then
+    evaluations: [{ type: string_contains, value: all fine }]
+judgment: { strategy: all_pass }
+";
+
+/// Right as long as no id begins twice.
+struct Shop {
+    address: String,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Whether a conversation went well so far.
+    conversations: BTreeMap<String, bool>,
+    keys: Vec<String>,
+}
+
+impl Shop {
+    fn open(latency: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/v1", listener.local_addr().unwrap());
+        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let kept = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let kept = Arc::clone(&kept);
+                std::thread::spawn(move || {
+                    let _ = serve(&stream.unwrap(), &kept, latency);
+                });
+            }
+        });
+        Self { address, seen }
+    }
+
+    /// Conversations that began.
+    fn conversations(&self) -> usize {
+        self.seen.lock().unwrap().conversations.len()
+    }
+
+    fn assert_no_id_came_twice(&self) {
+        let seen = self.seen.lock().unwrap();
+        let bad: Vec<&String> = seen.conversations.iter().filter(|(_, good)| !**good).map(|(id, _)| id).collect();
+        assert!(bad.is_empty(), "{bad:?} began twice");
+        let mut keys = seen.keys.clone();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), seen.keys.len(), "every call has an idempotency key of its own");
+    }
+}
+
+/// One request a connection.
+fn serve(mut stream: &TcpStream, seen: &Mutex<Seen>, latency: Duration) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut length, mut id, mut key) = (0, String::new(), String::new());
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        if header.trim().is_empty() {
+            break;
+        }
+        let Some((name, value)) = header.trim_end().split_once(": ") else { continue };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().ok()?,
+            "x-gabfest-conversation" => value.clone_into(&mut id),
+            "idempotency-key" => value.clone_into(&mut key),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let body: Value = serde_json::from_slice(&body).ok()?;
+    let users = body["messages"].as_array()?.iter().filter(|message| message["role"] == "user").count();
+    let good = {
+        let mut seen = seen.lock().unwrap();
+        seen.keys.push(key);
+        let known = seen.conversations.contains_key(&id);
+        let good = seen.conversations.entry(id).or_insert(true);
+        *good &= (users == 1) != known;
+        *good
+    };
+    std::thread::sleep(latency);
+    let text = if good { "all fine" } else { "you have ordered already" };
+    let answer = json!({
+        "model": "m",
+        "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": text } }],
+        "usage": { "prompt_tokens": 5, "completion_tokens": 3 },
+    })
+    .to_string();
+    let head = format!("content-type: application/json\r\ncontent-length: {}\r\nconnection: close", answer.len());
+    write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{answer}").ok()
+}
+
+fn place(shop: &Shop) -> Place {
+    let place = Place::new();
+    place.write("order.scenario.yaml", SCENARIO);
+    let settings = format!(
+        "endpoints:\n  shop: {{ kind: openai, url: \"{}\", model: m }}\nagents:\n  shop: {{ endpoint: shop }}\nroles: {{ agent: shop }}\n",
+        shop.address
+    );
+    place.write("gabfest.yaml", &settings);
+    place
+}
+
+fn passed(ended: &Ended, place: &Place, out: &str, trials: u64) {
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(place.json(&format!("{out}/report.json"))["summary"]["trials"]["pass"], trials);
+}
+
+#[test]
+fn the_same_command_twice_is_two_runs_to_an_agent_with_a_memory() {
+    let shop = Shop::open(Duration::ZERO);
+    let place = place(&shop);
+    for out in ["first", "second"] {
+        let ended = place.run(&["run", "order.scenario.yaml", "--repeats", "20", "--seed", "7", "--out", out]);
+        passed(&ended, &place, out, 20);
+    }
+    assert_eq!(shop.conversations(), 40);
+    shop.assert_no_id_came_twice();
+}
+
+#[test]
+fn a_resumed_run_is_new_to_an_agent_with_a_memory() {
+    let shop = Shop::open(Duration::from_millis(150));
+    let place = place(&shop);
+    let mut run = place.start(&["run", "order.scenario.yaml", "--repeats", "60", "--slots", "8", "--out", "out"]);
+    until(|| shop.conversations() >= 16);
+    run.kill();
+    passed(&place.run(&["resume", "out"]), &place, "out", 60);
+    assert!(shop.conversations() > 60, "the kill lost nothing");
+    shop.assert_no_id_came_twice();
+}
+
+#[test]
+fn workers_that_are_killed_change_nothing_for_an_agent_with_a_memory() {
+    let shop = Shop::open(Duration::from_millis(100));
+    let place = place(&shop);
+    let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let worker = || place.start(&["worker", "--coordinator", &address, "--slots", "4"]);
+    let mut fleet: Vec<Process> = (0..3).map(|_| worker()).collect();
+    let submit = ["submit", "order.scenario.yaml", "--repeats", "150", "--coordinator", &address, "--run", "r"];
+    assert_eq!(place.run(&submit).code, 0);
+    for (at, begun) in [(0, 20), (1, 50)] {
+        until(|| shop.conversations() >= begun);
+        fleet[at].kill();
+        fleet[at] = worker();
+    }
+    let watched = place.run(&["watch", "r", "--coordinator", &address, "--out", "out"]);
+    passed(&watched, &place, "out", 150);
+    assert!(place.json("out/report.json")["summary"]["attempts"]["lost"].as_u64().unwrap() > 0);
+    assert!(shop.conversations() > 150, "the kills lost nothing");
+    shop.assert_no_id_came_twice();
+}
+
+fn until(reached: impl Fn() -> bool) {
+    for _ in 0..1_200 {
+        if reached() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it was not reached within a minute");
+}
