@@ -35,3 +35,21 @@ pub fn attempts(segment: v1::Segment) -> BTreeMap<(u64, u32), Vec<v1::Turn>> {
     }
     attempts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A segment as it was stored before turns had messages.
+    #[test]
+    fn a_segment_of_the_last_version_is_read() {
+        let old = "0a41080310011a3b080110011a087363726970746564220248692a0548656c6c6f3a0d0a01311201611a027b7d22017842055245504c594801500262060a016b120174";
+        let bytes: Vec<u8> =
+            (0..old.len()).step_by(2).map(|at| u8::from_str_radix(&old[at..at + 2], 16).unwrap()).collect();
+        let turns = attempts(decode(bytes.into()).unwrap()).remove(&(3, 1)).unwrap();
+        let turn = turn::from_wire(turns[0].clone()).unwrap();
+        assert_eq!((turn.user.as_str(), turn.agent.as_deref(), turn.tool_calls.len()), ("Hi", Some("Hello"), 1));
+        assert!(turn.messages.is_empty());
+        assert_eq!(turn.said().as_deref(), Some("Hello"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use record::{
     Call, Tokens, Turn, Usd,
-    turn::{Note, ToolCall},
+    turn::{Note, Said, ToolCall},
 };
 
 use crate::{
@@ -29,6 +29,11 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
         duration_micros: turn.duration_micros,
         calls: turn.calls.into_iter().map(call_to_wire).collect(),
         notes: turn.notes.into_iter().map(|note| v1::Note { kind: note.kind, text: note.text }).collect(),
+        messages: turn
+            .messages
+            .into_iter()
+            .map(|said| v1::Said { text: said.text, tool_calls_before: said.tool_calls_before })
+            .collect(),
     }
 }
 
@@ -50,6 +55,11 @@ pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
         duration_micros: turn.duration_micros,
         calls: turn.calls.into_iter().map(call_from_wire).collect::<Result<_, _>>()?,
         notes: turn.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text }).collect(),
+        messages: turn
+            .messages
+            .into_iter()
+            .map(|said| Said { text: said.text, tool_calls_before: said.tool_calls_before })
+            .collect(),
     })
 }
 
@@ -112,6 +122,7 @@ mod tests {
             Turn {
                 number, step, speaker: Speaker::Simulated, user, agent, exit_code,
                 tool_calls: vec![ToolCall { id: "1".into(), name: action.clone(), arguments: "{}".into(), result: error.clone() }],
+                messages: vec![Said { text: action.clone(), tool_calls_before: step }],
                 actions: vec![action], started_micros: micros, duration_micros: micros,
                 calls: vec![Call {
                     role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agent::{Exchange, Spent, Start};
+use agent::{Exchange, Start};
 use evaluate::battery::{self, Conversation};
 use record::{
     Call, Failure, FailureKind, Role, Turn,
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::{
     conversation,
-    stage::{Stage, answered_call, unanswered_call},
+    stage::{Broken, Stage, answered_calls},
 };
 
 /// Holds the conversation, or takes the one that was held before, and examines it.
@@ -100,6 +100,7 @@ fn recall(stage: &mut Stage, step: u32, saved: &Saved) {
             speaker: Speaker::Scripted,
             user: said.clone(),
             agent: Some(answered.clone()),
+            messages: Vec::new(),
             exit_code: None,
             tool_calls: Vec::new(),
             actions: Vec::new(),
@@ -141,25 +142,19 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
     };
     let mut session = tester.open(start).await.map_err(failed)?;
     let came = Instant::now();
-    let waited = stage.gate().pass().await;
+    let held = stage.gate().pass().await;
     let asked = Instant::now();
     let trace = Some(stage.trace_of_trial());
     let answer = session.say(Exchange { messages: &prompt, turn: number, timeout, trace, cue: None }).await;
     let started_micros = stage.log().micros_since_start(came);
-    let (call, line) = match answer {
-        Ok(reply) => {
-            let waited = waited + reply.timing.wait;
-            (answered_call(name, &reply, started_micros, waited), Ok(reply.text))
-        }
+    let (calls, line) = match answer {
+        Ok(reply) => (answered_calls(name, &reply, started_micros, held), Ok(reply.text)),
         Err(error) => {
-            let waited = match &error.spent {
-                Spent::Known(reply) => waited + reply.timing.wait,
-                Spent::Nothing | Spent::Unknown => waited,
-            };
-            (unanswered_call(&*tester, &error, started_micros, asked.elapsed(), waited), Err(failed(error)))
+            let broken = Broken::new(&*tester, &error, asked.elapsed(), timeout);
+            (broken.calls(started_micros, held), Err(failed(error)))
         }
     };
-    stage.log().push(Call { role: Role::UserSim, ..call });
+    calls.into_iter().for_each(|call| stage.log().push(Call { role: Role::UserSim, ..call }));
     line
 }
 

@@ -40,6 +40,7 @@ pub(crate) async fn hold(
     let what = Judged {
         scope: Scope::Conversation { step },
         reply: &transcript,
+        said: &transcript,
         first_turn,
         conversation: true,
         duration_ms: u64::try_from(stage.played().saturating_sub(clock.began).as_millis()).ok(),
@@ -68,10 +69,11 @@ async fn turns(
             return Err(if cut_short { clock.over(stage) } else { failure });
         }
         let number = stage.turns.len();
-        let reply = stage.last_reply().to_owned();
+        let (reply, said) = (stage.last_reply().to_owned(), stage.last_said());
         let what = Judged {
             scope: Scope::Turn { step, turn: u32::try_from(number).unwrap_or(u32::MAX) },
             reply: &reply,
+            said: &said,
             first_turn: number - 1,
             conversation: true,
             duration_ms: stage.turns.last().map(|turn| turn.duration_micros / 1_000),

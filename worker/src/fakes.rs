@@ -16,6 +16,8 @@ use tokio::time::sleep;
 
 use crate::{Models, Resources, environment::Execution};
 
+const SECOND: Duration = Duration::from_secs(1);
+
 /// What a fake agent does when something is said to it.
 #[derive(Debug, Clone)]
 pub(crate) enum Does {
@@ -25,6 +27,9 @@ pub(crate) enum Does {
     /// Waits for a permit, and then never answers.
     Hangs(Duration),
     Fails(FailureKind),
+    /// A reply of several requests, or the failure of a later one.
+    Replies(Box<agent::Reply>),
+    Breaks(Box<agent::Error>),
     Panics,
 }
 
@@ -98,8 +103,7 @@ impl agent::Session for FakeSession {
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<agent::Reply, agent::Error> {
         let said = scenario::message::said(exchange.messages);
         self.heard.lock().unwrap().push(said.clone());
-        let failed =
-            |kind: FailureKind| agent::Error { kind, message: kind.name().to_owned(), spent: agent::Spent::Unknown };
+        let failed = |kind: FailureKind| agent::Error::new(kind, kind.name(), agent::Spent::Unknown);
         let (wait, total, text) = match (self.deed)(exchange.turn, &said) {
             Does::Says(text) => (Duration::ZERO, Duration::ZERO, text),
             Does::SaysAfter(wait, total, text) => (wait, total, text),
@@ -108,6 +112,14 @@ impl agent::Session for FakeSession {
                 return Err(failed(FailureKind::AgentTimeout));
             }
             Does::Fails(kind) => return Err(failed(kind)),
+            Does::Replies(reply) => {
+                sleep(reply.ended()).await;
+                return Ok(*reply);
+            }
+            Does::Breaks(error) => {
+                sleep(error.earlier.as_deref().map_or(Duration::ZERO, agent::Reply::ended) + SECOND).await;
+                return Err(*error);
+            }
             Does::Panics => panic!("the test said so"),
         };
         sleep(wait + total.min(exchange.timeout)).await;

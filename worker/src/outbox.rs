@@ -278,7 +278,8 @@ fn size_of_end(trial: &Trial) -> usize {
 fn size_of_turn(turn: &Turn) -> usize {
     let notes: usize = turn.notes.iter().map(|note| note.text.len()).sum();
     let tools: usize = turn.tool_calls.iter().map(|call| call.arguments.len() + call.name.len()).sum();
-    200 + turn.user.len() + turn.agent.as_ref().map_or(0, String::len) + notes + tools
+    let messages: usize = turn.messages.iter().map(|said| 10 + said.text.len()).sum();
+    200 + turn.user.len() + turn.agent.as_ref().map_or(0, String::len) + messages + notes + tools
 }
 
 #[cfg(test)]
@@ -295,6 +296,7 @@ mod tests {
             speaker: Speaker::Scripted,
             user: "hello".into(),
             agent: Some("hi".into()),
+            messages: Vec::new(),
             exit_code: None,
             tool_calls: vec![],
             actions: vec![],

@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use record::{
     Call, Failure, Judgment, Trial, Turn,
     call::Spend,
-    turn::{Note, ToolCall},
+    turn::{Note, Said, ToolCall},
 };
 use telemetry::Redactor;
 
@@ -41,6 +41,7 @@ impl Cleaner {
             speaker,
             user,
             agent,
+            messages,
             exit_code,
             tool_calls,
             actions,
@@ -52,6 +53,7 @@ impl Cleaner {
         holds_no_text((*number, *step, *speaker, *exit_code, *started_micros, *duration_micros));
         self.text(user);
         self.texts(agent);
+        messages.iter_mut().for_each(|said| self.said(said));
         self.texts(actions);
         tool_calls.iter_mut().for_each(|call| self.tool_call(call));
         calls.iter_mut().for_each(|call| self.call(call));
@@ -88,6 +90,12 @@ impl Cleaner {
         self.spend(spend);
         failure.iter_mut().for_each(|failure| self.failure(failure));
         judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
+    }
+
+    fn said(&self, said: &mut Said) {
+        let Said { text, tool_calls_before } = said;
+        holds_no_text(*tool_calls_before);
+        self.text(text);
     }
 
     fn tool_call(&self, call: &mut ToolCall) {
@@ -222,6 +230,7 @@ mod tests {
             speaker: Speaker::Simulated,
             user: said(),
             agent: Some(said()),
+            messages: vec![Said { text: said(), tool_calls_before: 1 }, Said { text: said(), tool_calls_before: 2 }],
             exit_code: Some(3),
             tool_calls: vec![ToolCall { id: said(), name: said(), arguments: said(), result: Some(said()) }],
             actions: vec![said(), said()],
@@ -230,7 +239,7 @@ mod tests {
             calls: vec![call(), call()],
             notes: vec![Note { kind: said(), text: said() }],
         };
-        let texts = 16;
+        let texts = 18;
         let before = format!("{turn:?}");
         assert_eq!(before.matches("Tr0ub4dor").count(), texts);
         super::turn(&mut turn);

@@ -1,6 +1,7 @@
 //! A trial being played: what was said so far, what was found, and what it cost.
 
 use std::{
+    iter::{once, repeat},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -149,7 +150,8 @@ impl Stage {
             self.open(&*agent).await?;
         }
         let came = Instant::now();
-        let mut waited = self.gate.pass().await;
+        let held = self.gate.pass().await;
+        let mut waited = held;
         // What the agent calls from now on belongs to this turn.
         self.toolbox.catch_up(self.turns.last_mut());
         let Some(session) = self.session.as_mut() else {
@@ -165,6 +167,7 @@ impl Stage {
             speaker,
             user: scenario::message::said(messages),
             agent: None,
+            messages: Vec::new(),
             exit_code: None,
             tool_calls: Vec::new(),
             actions: Vec::new(),
@@ -175,14 +178,13 @@ impl Stage {
         };
         let failure = match answer {
             Ok(reply) => {
-                waited += reply.timing.wait;
-                turn.duration_micros = micros(reply.timing.total);
-                self.latencies.push(TurnLatency {
-                    total_micros: turn.duration_micros,
-                    ttft_micros: reply.timing.first_token.map(micros),
-                });
-                turn.calls.push(answered_call(agent.name(), &reply, started_micros, waited));
+                waited += reply.waited();
+                turn.duration_micros = micros(reply.took());
+                turn.calls.extend(answered_calls(agent.name(), &reply, started_micros, held));
+                self.latencies
+                    .push(TurnLatency { total_micros: turn.duration_micros, ttft_micros: turn.first_token_micros() });
                 turn.agent = Some(reply.text);
+                turn.messages = reply.messages;
                 turn.notes.extend(reply.notes);
                 turn.tool_calls = reply.tool_calls;
                 turn.actions = reply.actions;
@@ -190,19 +192,16 @@ impl Stage {
             }
             Err(error) => {
                 self.unanswered += 1;
-                let mut took = asked.elapsed();
-                if error.kind == FailureKind::AgentTimeout {
-                    // The agent had its time and no more; what is left of it was spent in line for a permit.
-                    waited += took.saturating_sub(timeout);
-                    took = took.min(timeout);
-                }
-                if let Spent::Known(reply) = &error.spent {
+                let broken = Broken::new(&*agent, &error, asked.elapsed(), timeout);
+                waited += broken.waited;
+                turn.duration_micros = micros(broken.took);
+                turn.calls.extend(broken.calls(started_micros, held));
+                if let Some(reply) = broken.reply() {
+                    // What it said and did before it failed.
+                    turn.messages.clone_from(&reply.messages);
                     turn.tool_calls.clone_from(&reply.tool_calls);
-                    waited += reply.timing.wait;
+                    turn.actions.clone_from(&reply.actions);
                 }
-                let call = unanswered_call(&*agent, &error, started_micros, took, waited);
-                turn.duration_micros = call.total_micros;
-                turn.calls.push(call);
                 Some(Failure::new(error.kind, error.message).in_turn(number))
             }
         };
@@ -285,6 +284,7 @@ impl Stage {
         let subject = Subject {
             scope: what.scope,
             reply: what.reply,
+            said: what.said,
             turns: &self.turns[what.first_turn..],
             conversation: what.conversation,
             duration_ms: what.duration_ms,
@@ -341,6 +341,11 @@ impl Stage {
 
     pub(crate) fn last_reply(&self) -> &str {
         self.turns.last().and_then(|turn| turn.agent.as_deref()).unwrap_or("")
+    }
+
+    /// All that the agent said in the last turn.
+    pub(crate) fn last_said(&self) -> String {
+        self.turns.last().and_then(Turn::said).unwrap_or_default().into_owned()
     }
 
     fn agent(&self) -> Result<Arc<dyn Agent>, Failure> {
@@ -406,14 +411,26 @@ impl Drop for Stage {
 pub(crate) struct Judged<'a> {
     pub(crate) scope: Scope,
     pub(crate) reply: &'a str,
+    /// All that the agent said.
+    pub(crate) said: &'a str,
     /// Index of the first turn that the scope covers.
     pub(crate) first_turn: usize,
     pub(crate) conversation: bool,
     pub(crate) duration_ms: Option<u64>,
 }
 
-/// A call that was answered, if only with nothing.
-pub(crate) fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited: Duration) -> Call {
+/// Every request of a turn that was answered, if only with nothing. `held` is how long the first one was held back.
+pub(crate) fn answered_calls(agent: &str, reply: &agent::Reply, started_micros: u64, held: Duration) -> Vec<Call> {
+    let requests = reply.requests().zip(once(held).chain(repeat(Duration::ZERO)));
+    requests
+        .map(|(request, held_back)| {
+            let after = if request.started.is_zero() { 0 } else { micros(held + request.started) };
+            answered_call(agent, request, started_micros + after, held_back + request.timing.wait)
+        })
+        .collect()
+}
+
+fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited: Duration) -> Call {
     let usage = reply.usage.unwrap_or_default();
     Call {
         role: Role::Agent,
@@ -441,23 +458,71 @@ pub(crate) fn trace_of(head: Head, span: u64) -> llm::Trace {
     llm::Trace { id: head.trace, span, sampled: head.sampled }
 }
 
-/// A call of which no reply came. `waited` was for permits, `took` is the rest.
-pub(crate) fn unanswered_call(
-    agent: &dyn Agent,
-    error: &agent::Error,
-    started_micros: u64,
-    took: Duration,
-    waited: Duration,
-) -> Call {
-    let failed = failed_call(Role::Agent, agent.name(), started_micros, took, error, error.kind.into());
-    let failed = Call { model: agent.model().to_owned(), wait_micros: micros(waited), ..failed };
-    match &error.spent {
-        Spent::Nothing => Call { cost: Some(Usd(0)), ..failed },
-        Spent::Unknown => failed,
-        Spent::Known(reply) => {
-            let answered = answered_call(agent.name(), reply, started_micros, waited);
-            Call { error: failed.error, error_kind: failed.error_kind, ..answered }
+/// A turn of which no reply came.
+pub(crate) struct Broken<'a> {
+    agent: &'a dyn Agent,
+    error: &'a agent::Error,
+    /// By the agent and its tools.
+    pub(crate) took: Duration,
+    /// For permits.
+    pub(crate) waited: Duration,
+    /// By the request that failed.
+    last_took: Duration,
+    last_waited: Duration,
+}
+
+impl<'a> Broken<'a> {
+    /// `elapsed` since the agent was asked, which had no more than `timeout`.
+    pub(crate) fn new(agent: &'a dyn Agent, error: &'a agent::Error, elapsed: Duration, timeout: Duration) -> Self {
+        if let Spent::Known(reply) = &error.spent {
+            let (last_took, last_waited) = (reply.timing.total, reply.timing.wait);
+            return Self { agent, error, took: reply.took(), waited: reply.waited(), last_took, last_waited };
         }
+        let earlier = error.earlier.as_deref();
+        let part = |of: fn(&agent::Reply) -> Duration| earlier.map_or(Duration::ZERO, of);
+        let (mut last_took, mut last_waited) = (elapsed.saturating_sub(part(agent::Reply::ended)), Duration::ZERO);
+        if error.kind == FailureKind::AgentTimeout {
+            // The agent had its time and no more; what is left of it was spent in line for a permit.
+            let had = timeout.saturating_sub(part(agent::Reply::took));
+            last_waited = last_took.saturating_sub(had);
+            last_took = last_took.min(had);
+        }
+        let (took, waited) = (part(agent::Reply::took) + last_took, part(agent::Reply::waited) + last_waited);
+        Self { agent, error, took, waited, last_took, last_waited }
+    }
+
+    /// What the turn had come to.
+    pub(crate) fn reply(&self) -> Option<&'a agent::Reply> {
+        match &self.error.spent {
+            Spent::Known(reply) => Some(reply),
+            Spent::Nothing | Spent::Unknown => self.error.earlier.as_deref(),
+        }
+    }
+
+    /// Every request of the turn; the last one failed.
+    pub(crate) fn calls(&self, started_micros: u64, held: Duration) -> Vec<Call> {
+        let (name, error) = (self.agent.name(), self.error);
+        let answered = self.reply().map(|reply| answered_calls(name, reply, started_micros, held));
+        let mut calls = answered.unwrap_or_default();
+        let (after, held_back) = match error.earlier.as_deref() {
+            Some(earlier) => (micros(held + earlier.ended()), Duration::ZERO),
+            None => (0, held),
+        };
+        let failed = failed_call(Role::Agent, name, started_micros + after, self.last_took, error, error.kind.into());
+        match &error.spent {
+            Spent::Known(_) => {
+                if let Some(last) = calls.last_mut() {
+                    (last.error, last.error_kind) = (failed.error, failed.error_kind);
+                }
+            }
+            Spent::Nothing | Spent::Unknown => calls.push(Call {
+                model: self.agent.model().to_owned(),
+                wait_micros: micros(held_back + self.last_waited),
+                cost: matches!(error.spent, Spent::Nothing).then_some(Usd(0)),
+                ..failed
+            }),
+        }
+        calls
     }
 }
 

@@ -112,10 +112,10 @@ impl Evidence<'_> {
 
     /// Whose words a condition is about. An agent that says "perfect" has not satisfied anybody.
     fn words_that_count(&self, condition: Condition) -> String {
-        let agent = self.last.agent.as_deref().unwrap_or_default();
+        let agent = self.last.said().unwrap_or_default();
         match condition {
             Condition::UserExpressesSatisfaction => self.last.user.clone(),
-            Condition::AgentProvidesSolution | Condition::EscalationNeeded => agent.to_owned(),
+            Condition::AgentProvidesSolution | Condition::EscalationNeeded => agent.into_owned(),
             Condition::GoalAchieved => record::turn::transcript(self.turns),
             Condition::CustomCondition => format!("{}\n{agent}", self.last.user),
             Condition::ConversationStuck | Condition::MaxTurnsReached => String::new(),

@@ -61,11 +61,25 @@ impl Toolbox {
     /// Brings what came from outside since the last message into the turn of that message.
     pub(crate) fn hand_over(&mut self, turn: &mut Turn) {
         (self.turn, self.latest) = (turn.number, Vec::new());
-        let (Some(seat), Some(tools)) = (&self.seat, &self.tools) else { return };
+        let (Some(seat), Some(tools)) = (&self.seat, &self.tools) else {
+            let all = u32::try_from(turn.tool_calls.len()).unwrap_or(u32::MAX);
+            turn.messages.iter_mut().for_each(|said| said.tool_calls_before = said.tool_calls_before.min(all));
+            return;
+        };
         let taken = seat.journal().take();
         let reported = std::mem::take(&mut turn.tool_calls);
         let merged = merge::merge(taken.calls, reported, &|a, b| tools.is_same(a, b));
-        for (index, (number, call)) in merged.into_iter().enumerate() {
+        for said in &mut turn.messages {
+            // What was said after so many of the reported calls stands after all of these.
+            let reported = usize::try_from(said.tool_calls_before).unwrap_or(usize::MAX);
+            let after = if reported > merged.places.len() {
+                merged.calls.len()
+            } else {
+                merged.places[..reported].iter().max().map_or(0, |place| place + 1)
+            };
+            said.tool_calls_before = u32::try_from(after).unwrap_or(u32::MAX);
+        }
+        for (index, (number, call)) in merged.calls.into_iter().enumerate() {
             self.latest.extend(number.map(|number| (number, index)));
             turn.tool_calls.push(call);
         }

@@ -142,10 +142,14 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
                 u64::try_from((stage.played().saturating_sub(played_before)).as_millis()).ok()
             }
         };
-        let reply = transcript.unwrap_or_else(|| stage.last_reply().to_owned());
+        let (reply, said) = match transcript {
+            Some(transcript) => (transcript.clone(), transcript),
+            None => (stage.last_reply().to_owned(), stage.last_said()),
+        };
         let what = Judged {
             scope: Scope::Step { step: number },
             reply: &reply,
+            said: &said,
             first_turn,
             conversation,
             duration_ms: duration,
@@ -175,6 +179,7 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
         speaker: Speaker::Program,
         user: code.to_owned(),
         agent: Some(ran.stdout),
+        messages: Vec::new(),
         exit_code: Some(ran.exit_code),
         tool_calls: Vec::new(),
         actions: Vec::new(),

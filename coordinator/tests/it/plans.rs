@@ -67,6 +67,7 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         speaker: Speaker::Scripted,
         user: "hello".to_owned(),
         agent: Some(agent.to_owned()),
+        messages: Vec::new(),
         exit_code: None,
         tool_calls: Vec::new(),
         actions: Vec::new(),

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use record::turn::{Note, ToolCall};
+use record::turn::{Note, Said, ToolCall};
 use scenario::{Message, Plugin};
 
 use crate::Tools;
@@ -84,9 +84,13 @@ pub struct Exchange<'a> {
     pub cue: Option<&'a Arc<llm::Cue>>,
 }
 
+/// What came of a turn. Where it took several requests, the times, tokens and costs are those of the last one.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     pub text: String,
+    /// Every message of the turn, in order, where `text` alone does not tell: several messages, or words before a tool
+    /// call.
+    pub messages: Vec<Said>,
     pub tool_calls: Vec<ToolCall>,
     pub actions: Vec<String>,
     /// `None` where the agent does not say.
@@ -100,6 +104,38 @@ pub struct Reply {
     pub cost_nanos: Option<i64>,
     /// What came beside the reply and is worth keeping with the turn.
     pub notes: Vec<Note>,
+    /// The requests of this turn before the last one: each was answered with calls of tools.
+    pub earlier: Vec<Reply>,
+    /// When the request was made, since the message was said.
+    pub started: Duration,
+    /// How long the tools took that the reply called.
+    pub tools: Duration,
+}
+
+impl Reply {
+    /// Every request of the turn, in order.
+    pub fn requests(&self) -> impl Iterator<Item = &Self> {
+        self.earlier.iter().chain([self])
+    }
+
+    /// The agent's own time over the whole turn: its requests and its tools, without waits and repeated tries.
+    #[must_use]
+    pub fn took(&self) -> Duration {
+        self.requests().map(|request| request.timing.total + request.tools).sum()
+    }
+
+    /// By all requests of the turn, for permits.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.requests().map(|request| request.timing.wait).sum()
+    }
+
+    /// When the last request and its tools had ended, since the message was said.
+    #[must_use]
+    pub fn ended(&self) -> Duration {
+        let llm::Timing { wait, connect, retried, total, .. } = self.timing;
+        self.started + wait + connect.unwrap_or_default() + retried + total + self.tools
+    }
 }
 
 /// Why an agent gave no reply; it is the agent's failure unless the kind says otherwise.
@@ -108,13 +144,22 @@ pub struct Reply {
 pub struct Error {
     pub kind: record::FailureKind,
     pub message: String,
+    /// By the request that failed.
     pub spent: Spent,
+    /// What the turn had come to before that request, where it was not the first.
+    pub earlier: Option<Box<Reply>>,
 }
 
 impl Error {
+    /// Of the first request of a turn.
+    #[must_use]
+    pub fn new(kind: record::FailureKind, message: impl Into<String>, spent: Spent) -> Self {
+        Self { kind, message: message.into(), spent, earlier: None }
+    }
+
     /// Of a conversation that could not begin: nothing was said yet.
     pub(crate) fn before(kind: record::FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), spent: Spent::Nothing }
+        Self::new(kind, message, Spent::Nothing)
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    Error, Spent, Start,
+    Error, Start,
     connection::{Connection, last_words},
     http::CONNECT_WITHIN,
 };
@@ -97,10 +97,9 @@ impl<S: Service> Connection for Knowledge<S> {
     fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error> {
         let plugin = start.plugins.iter().find(|plugin| plugin.name == qna::REQUEST);
         let request = plugin.map_or(Ok(qna::Request::default()), |plugin| qna::Request::deserialize(&plugin.config));
-        let request = request.map_err(|error| Error {
-            kind: FailureKind::Misconfigured,
-            message: format!("the plugin `{}` is no request of a question: {error}", qna::REQUEST),
-            spent: Spent::Nothing,
+        let request = request.map_err(|error| {
+            let message = format!("the plugin `{}` is no request of a question: {error}", qna::REQUEST);
+            Error::before(FailureKind::Misconfigured, message)
         })?;
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), request }))
     }

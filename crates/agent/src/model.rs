@@ -9,6 +9,7 @@ use record::FailureKind;
 use scenario::{Message, Plugin, ids::seed_of, mock::Tool};
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use self::rounds::Rounds;
 use crate::{
@@ -134,8 +135,10 @@ impl Session for ModelSession {
         }
         self.request.messages.extend(exchange.messages.iter().map(message_of));
         let mut rounds = Rounds::default();
+        let began = Instant::now();
         loop {
             self.request.timeout = Some(exchange.timeout.saturating_sub(rounds.took()));
+            let started = began.elapsed();
             let reply = match self.model.ask(&self.request).await {
                 Ok(reply) => reply,
                 Err(error) => return Err(rounds.broken(error_of(error))),
@@ -145,7 +148,7 @@ impl Session for ModelSession {
                 return Err(nothing_said(self.model.endpoint(), reply));
             }
             self.remember(&reply);
-            rounds.add(reply_of(reply));
+            rounds.add(Reply { started, ..reply_of(reply) });
             let left = exchange.timeout.saturating_sub(rounds.took());
             let goes_on = rounds.count() <= MOST_ROUNDS && self.answer_calls(&mut rounds, left).await?;
             if !goes_on {
@@ -176,7 +179,7 @@ impl ModelSession {
     /// to go on.
     async fn answer_calls(&mut self, rounds: &mut Rounds, left: Duration) -> Result<bool, Error> {
         let Some(tools) = &self.tools else { return Ok(false) };
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         let mut answered = false;
         for call in rounds.unanswered() {
             let arguments = tools::read(&call.arguments);
@@ -184,11 +187,8 @@ impl ModelSession {
             let left = left.saturating_sub(began.elapsed());
             let Ok(result) = tokio::time::timeout(left, asked).await else {
                 let message = format!("{} waited too long for its tool {}", self.model.endpoint(), call.name);
-                return Err(rounds.broken(Error {
-                    kind: FailureKind::AgentTimeout,
-                    message,
-                    spent: crate::Spent::Nothing,
-                }));
+                rounds.waited_for_tools(began.elapsed());
+                return Err(rounds.ended_with(FailureKind::AgentTimeout, message));
             };
             let Some(result) = result.map(|answer| answer.text()) else { continue };
             answered = true;

@@ -2,7 +2,7 @@
 
 use record::{
     FailureKind,
-    turn::{Note, ToolCall},
+    turn::{Note, Said, ToolCall},
 };
 use scenario::{Message, message::Part, message::Speaker};
 
@@ -34,7 +34,7 @@ pub(crate) fn nothing_said(endpoint: &str, reply: llm::Reply) -> Error {
         Some(reason) => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing (it says: {reason})")),
         None => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing")),
     };
-    Error { kind, message, spent: Spent::Known(Box::new(reply_of(reply))) }
+    Error::new(kind, message, Spent::Known(Box::new(reply_of(reply))))
 }
 
 pub(crate) fn error_of(error: llm::Error) -> Error {
@@ -48,7 +48,7 @@ pub(crate) fn error_of(error: llm::Error) -> Error {
         llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => FailureKind::Misconfigured,
     };
     let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
-    Error { kind, message: error.to_string(), spent }
+    Error::new(kind, error.to_string(), spent)
 }
 
 pub(crate) fn reply_of(reply: llm::Reply) -> Reply {
@@ -58,8 +58,10 @@ pub(crate) fn reply_of(reply: llm::Reply) -> Reply {
         arguments: call.arguments,
         result: call.result,
     });
+    let said = |said: llm::model::Said| Said { text: said.text, tool_calls_before: said.tool_calls_before };
     Reply {
         text: reply.text,
+        messages: reply.messages.into_iter().map(said).collect(),
         tool_calls: tool_calls.collect(),
         actions: reply.actions,
         usage: Some(reply.usage),
@@ -69,5 +71,6 @@ pub(crate) fn reply_of(reply: llm::Reply) -> Reply {
         lost_tries: reply.lost_tries,
         cost_nanos: reply.cost_nanos,
         notes: reply.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text }).collect(),
+        ..Reply::default()
     }
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use llm::model::ToolCall;
+use llm::model::{Said, ToolCall};
 use record::{FailureKind, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,13 @@ fn spoken(turn: Turn) -> llm::Reply {
         arguments: call.arguments,
         result: call.result,
     });
-    llm::Reply { tool_calls: tool_calls.collect(), actions: turn.actions, ..reply(turn.agent.unwrap_or_default()) }
+    let said = |said: record::turn::Said| Said { text: said.text, tool_calls_before: said.tool_calls_before };
+    llm::Reply {
+        messages: turn.messages.into_iter().map(said).collect(),
+        tool_calls: tool_calls.collect(),
+        actions: turn.actions,
+        ..reply(turn.agent.unwrap_or_default())
+    }
 }
 
 /// It costs nothing to say again what was said.

@@ -19,14 +19,14 @@ impl Contains {
     }
 
     pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
-        let text = excerpt(subject.reply.trim(), SHORT_BYTES);
+        let text = excerpt(subject.said.trim(), SHORT_BYTES);
         if self.any {
-            return match self.needles.iter().find(|needle| needle.is_in(subject.reply)) {
+            return match self.needles.iter().find(|needle| needle.is_in(subject.said)) {
                 Some(found) => Outcome::pass(format!("the text contains {}", found.shown())),
                 None => Outcome::fail(format!("the text contains none of {}; it is {text:?}", listed(&self.needles))),
             };
         }
-        match self.needles.iter().find(|needle| !needle.is_in(subject.reply)) {
+        match self.needles.iter().find(|needle| !needle.is_in(subject.said)) {
             Some(missing) => Outcome::fail(format!("the text does not contain {}; it is {text:?}", missing.shown())),
             None => Outcome::pass(format!("the text contains {}", listed(&self.needles))),
         }

@@ -102,7 +102,7 @@ impl Item {
     /// Counted from 0; the words of either side.
     fn first_turn(&self, turns: &[Turn]) -> Option<usize> {
         turns.iter().position(|turn| {
-            self.matcher.is_in(&turn.user) || turn.agent.as_deref().is_some_and(|agent| self.matcher.is_in(agent))
+            self.matcher.is_in(&turn.user) || turn.said().is_some_and(|said| self.matcher.is_in(&said))
         })
     }
 }

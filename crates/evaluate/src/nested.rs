@@ -37,7 +37,7 @@ impl Nested {
     pub(crate) async fn all(values: Vec<Named<'_>>, subject: &Subject<'_>, bench: &dyn Bench) -> Option<Outcome> {
         let (mut undecided, mut passed) = (None, Vec::new());
         for (name, value, checks) in values {
-            let subject = Subject { reply: &value, turns: &[], ..*subject };
+            let subject = Subject { reply: &value, said: &value, turns: &[], ..*subject };
             for check in &checks.0 {
                 // Boxed: a check may hold checks that hold checks.
                 let outcome = Box::pin(check.outcome(&subject, bench)).await;

@@ -48,7 +48,9 @@ impl RegexMatch {
     /// The evidence is the text that matched first. A group that took no part in the match is empty text.
     pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
         let shown = &self.shown;
-        let Some(found) = self.regex.captures(subject.reply) else {
+        // An anchor means the reply's own ends.
+        let found = self.regex.captures(subject.reply).or_else(|| self.regex.captures(subject.said));
+        let Some(found) = found else {
             return Outcome::fail(format!("the reply does not match {shown}"));
         };
         let evidence = found.get(0).map_or("", |whole| whole.as_str());

@@ -34,10 +34,8 @@ impl Latency {
             parts.push(format!("at most {} a reply", millis(took)));
         }
         if let Some(max_ms) = self.max_ttft_ms {
-            let firsts: Vec<(u64, u32)> = replies
-                .iter()
-                .flat_map(|turn| agent_calls(turn).filter_map(|call| Some((call.ttft_micros?, turn.number))))
-                .collect();
+            let firsts: Vec<(u64, u32)> =
+                replies.iter().filter_map(|turn| Some((turn.first_token_micros()?, turn.number))).collect();
             let Some((took, turn)) = firsts.into_iter().max() else {
                 let message = "no time to the first token was measured: the agent does not stream its replies";
                 return Outcome::error(FailureKind::Misconfigured, message);

@@ -23,14 +23,14 @@ impl StringContains {
 
     pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
         let found = match &self.caseless {
-            Some(caseless) => caseless.is_in(subject.reply),
-            None => subject.reply.contains(&self.value),
+            Some(caseless) => caseless.is_in(subject.said),
+            None => subject.said.contains(&self.value),
         };
         let value = excerpt(&self.value, SHORT_BYTES);
         if found {
             return Outcome::pass(format!("the reply contains {value:?}"));
         }
-        let reply = excerpt(subject.reply.trim(), SHORT_BYTES);
+        let reply = excerpt(subject.said.trim(), SHORT_BYTES);
         Outcome::fail(format!("the reply does not contain {value:?}; it is {reply:?}"))
     }
 }

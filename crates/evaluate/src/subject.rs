@@ -11,6 +11,8 @@ pub struct Subject<'a> {
     pub scope: Scope,
     /// The agent's last reply, or what a program printed.
     pub reply: &'a str,
+    /// All that the agent said in the turn, the reply included; the reply where it said nothing else.
+    pub said: &'a str,
     /// The turns that the scope covers, oldest first: one for a single exchange, all for a conversation.
     pub turns: &'a [Turn],
     /// Whether the step was a conversation with a simulated user.

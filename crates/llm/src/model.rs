@@ -210,6 +210,8 @@ impl Message {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     pub text: String,
+    /// Every message, in order, where the reply came in several; else empty.
+    pub messages: Vec<Said>,
     pub tool_calls: Vec<ToolCall>,
     /// Actions that an agent reports besides tool calls (`message.actions`).
     pub actions: Vec<String>,
@@ -231,6 +233,23 @@ pub struct Reply {
     pub cost_nanos: Option<i64>,
     /// What came beside the reply and is worth keeping, such as what a program wrote to stderr.
     pub notes: Vec<Note>,
+}
+
+/// One of several messages of a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub text: String,
+    /// How many of the reply's tool calls were made before it; more than there are: all of them.
+    pub tool_calls_before: u32,
+}
+
+impl Said {
+    /// Messages of which nobody knows when the tools were called: the calls stand first. One message is no list.
+    #[must_use]
+    pub fn several(texts: &[String]) -> Vec<Self> {
+        let said = |text: &String| Self { text: text.clone(), tool_calls_before: u32::MAX };
+        if texts.len() > 1 { texts.iter().map(said).collect() } else { Vec::new() }
+    }
 }
 
 /// Something to be kept with a turn besides its reply.

@@ -66,6 +66,8 @@ fn clipped_turn(turn: &Turn) -> Turn {
     let mut turn = turn.clone();
     clip(&mut turn.user);
     turn.agent.as_mut().map(clip);
+    turn.messages.truncate(PARTS_PER_TURN);
+    turn.messages.iter_mut().for_each(|said| clip(&mut said.text));
     turn.tool_calls.truncate(PARTS_PER_TURN);
     for call in &mut turn.tool_calls {
         clip(&mut call.arguments);

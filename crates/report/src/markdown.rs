@@ -4,6 +4,7 @@ use record::{
     Summary, Verdict,
     latency::Quantiles,
     summary::{RunState, RunVerdict},
+    turn::Part,
 };
 
 use crate::{
@@ -259,7 +260,16 @@ fn example(page: &mut String, group: &Group, selection: &Selection) {
     let said = turn.and_then(|turn| selected.turns.iter().find(|said| said.number == turn)).or(selected.turns.last());
     if let Some(said) = said {
         page.push_str(&format!("  - user: {}\n", code(&said.user)));
-        page.push_str(&format!("  - agent: {}\n", said.agent.as_deref().map_or_else(|| "*nothing*".to_owned(), code)));
+        for part in said.parts() {
+            page.push_str(&match part {
+                Part::Said(text) => format!("  - agent: {}\n", code(text)),
+                Part::Called(_) if said.messages.is_empty() => continue,
+                Part::Called(call) => format!("  - agent calls {}\n", code(&call.name)),
+            });
+        }
+        if said.agent.as_deref().is_none_or(str::is_empty) {
+            page.push_str("  - agent: *nothing*\n");
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use record::{Finding, Judgment, Trial, Turn, Verdict, turn::Speaker};
+use record::{
+    Finding, Judgment, Trial, Turn, Verdict,
+    turn::{self, Speaker},
+};
 use scenario::{Action, Case, Check, Message, Plan, Rule, Scenario, Step, check, message::Part};
 use statistics::gate;
 
@@ -97,11 +100,15 @@ fn round_of_step(page: &mut String, step: &Step, number: u32, trial: &Trial, tur
         if let Action::Say { expected: Some(expected), .. } = &step.action {
             section(page, "## [EXPECTED ANSWER]", &shown(expected));
         }
-        if let Some(answer) = &turn.agent {
+        if let (Some(answer), true) = (&turn.agent, turn.messages.is_empty()) {
             section(page, "### [ACTUAL ANSWER]", answer);
         }
-        for call in &turn.tool_calls {
-            section(page, &format!("### [TOOL CALL] {}", call.name), &call.arguments);
+        for part in turn.parts() {
+            match part {
+                turn::Part::Called(call) => section(page, &format!("### [TOOL CALL] {}", call.name), &call.arguments),
+                turn::Part::Said(text) if !turn.messages.is_empty() => section(page, "### [ACTUAL ANSWER]", text),
+                turn::Part::Said(_) => {}
+            }
         }
     }
     let judgments = trial.judgments.iter().filter(|judgment| judgment.scope.step() == number);

@@ -512,6 +512,18 @@ pub struct Turn {
     pub calls: ::prost::alloc::vec::Vec<Call>,
     #[prost(message, repeated, tag = "12")]
     pub notes: ::prost::alloc::vec::Vec<Note>,
+    /// Every message of the agent, in order, where `agent` alone does not tell; else empty.
+    #[prost(message, repeated, tag = "13")]
+    pub messages: ::prost::alloc::vec::Vec<Said>,
+}
+/// One message of the agent within a turn.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Said {
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// How many of the turn's tool calls were made before it.
+    #[prost(uint32, tag = "2")]
+    pub tool_calls_before: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ToolCall {

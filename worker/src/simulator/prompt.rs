@@ -93,9 +93,9 @@ fn summary(turns: &[Turn]) -> String {
 
 /// What the agent let the person see.
 fn heard(turn: &Turn) -> String {
-    let words = turn.agent.as_deref().unwrap_or_default().trim();
-    if !words.is_empty() {
-        return words.to_owned();
+    let words = turn.said().unwrap_or_default();
+    if !words.trim().is_empty() {
+        return words.trim().to_owned();
     }
     let done: Vec<&str> =
         turn.tool_calls.iter().map(|call| call.name.as_str()).chain(turn.actions.iter().map(String::as_str)).collect();
@@ -157,6 +157,7 @@ mod tests {
             speaker: Speaker::Simulated,
             user: user.to_owned(),
             agent: agent.map(str::to_owned),
+            messages: Vec::new(),
             exit_code: None,
             tool_calls: Vec::new(),
             actions: Vec::new(),

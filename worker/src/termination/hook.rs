@@ -92,7 +92,7 @@ impl Hook {
     }
 
     pub(super) async fn ask(&self, context: &llm::Context, trial: &str, turns: &[Turn]) -> Result<Answer, Error> {
-        let turns: Vec<Value> = turns.iter().map(|turn| json!({ "user": turn.user, "agent": turn.agent })).collect();
+        let turns: Vec<Value> = turns.iter().map(|turn| json!({ "user": turn.user, "agent": turn.said() })).collect();
         let body = json!({ "run": context.run, "scenario": context.scenario, "trial": trial, "turns": turns });
         let mut request = self.client.post(&self.url).header("Idempotency-Key", &context.idempotency_key).json(&body);
         if let Some(key) = &self.key {

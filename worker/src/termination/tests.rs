@@ -57,6 +57,7 @@ fn turn(number: u32, user: &str, agent: &str) -> Turn {
         speaker: Speaker::Simulated,
         user: user.to_owned(),
         agent: Some(agent.to_owned()),
+        messages: Vec::new(),
         exit_code: None,
         tool_calls: Vec::new(),
         actions: Vec::new(),

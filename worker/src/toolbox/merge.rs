@@ -4,16 +4,24 @@ use record::turn::ToolCall;
 use scenario::mock::expression::is_equal;
 use serde_json::Value;
 
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    pub(super) calls: Vec<(Option<u64>, ToolCall)>,
+    pub(super) places: Vec<usize>,
+}
+
 /// The calls of a turn: those that came, in the order in which they came, and what the agent reports besides. The two
 /// are one call where they have the same id, else where they name the same tool with equal arguments; each is matched
 /// once. A call that is reported only stands after the reported one before it, or first.
 ///
 /// A call that came keeps its number and its result, since that is what the agent was told.
+///
+/// `places` says where each reported call stands then.
 pub(super) fn merge(
     came: Vec<(u64, ToolCall)>,
     reported: Vec<ToolCall>,
     is_same: &dyn Fn(&str, &str) -> bool,
-) -> Vec<(Option<u64>, ToolCall)> {
+) -> Merged {
     let mut matches: Vec<Option<usize>> = vec![None; reported.len()];
     let mut free = vec![true; came.len()];
     let (in_came, in_reported) = (arguments(came.iter().map(|(_, call)| call)), arguments(&reported));
@@ -41,29 +49,40 @@ pub(super) fn merge(
         }
     }
     // What is reported only, by how many of those that came stand before it.
-    let mut between: Vec<Vec<ToolCall>> = vec![Vec::new(); came.len() + 1];
-    let mut ids: Vec<String> = vec![String::new(); came.len()];
+    let mut between: Vec<Vec<(usize, ToolCall)>> = vec![Vec::new(); came.len() + 1];
+    let mut told_of: Vec<Option<(usize, String)>> = vec![None; came.len()];
     let mut after = 0;
-    for (call, matched) in reported.into_iter().zip(matches) {
+    let mut merged = Merged { calls: Vec::new(), places: vec![0; matches.len()] };
+    for ((told, call), matched) in reported.into_iter().enumerate().zip(matches) {
         match matched {
             Some(index) => {
-                ids[index] = call.id;
+                told_of[index] = Some((told, call.id));
                 after = after.max(index + 1);
             }
-            None => between[after].push(call),
+            None => between[after].push((told, call)),
         }
     }
-    let mut merged = Vec::new();
     let mut between = between.into_iter();
-    merged.extend(between.next().into_iter().flatten().map(|call| (None, call)));
-    for (((number, mut call), id), besides) in came.into_iter().zip(ids).zip(between) {
+    let first = between.next().into_iter().flatten();
+    first.for_each(|(told, call)| merged.push(None, Some(told), call));
+    for (((number, mut call), told), besides) in came.into_iter().zip(told_of).zip(between) {
+        let (told, id) = told.unzip();
         if call.id.is_empty() {
-            call.id = id;
+            call.id = id.unwrap_or_default();
         }
-        merged.push((Some(number), call));
-        merged.extend(besides.into_iter().map(|call| (None, call)));
+        merged.push(Some(number), told, call);
+        besides.into_iter().for_each(|(told, call)| merged.push(None, Some(told), call));
     }
     merged
+}
+
+impl Merged {
+    fn push(&mut self, number: Option<u64>, told: Option<usize>, call: ToolCall) {
+        if let Some(told) = told {
+            self.places[told] = self.calls.len();
+        }
+        self.calls.push((number, call));
+    }
 }
 
 fn arguments<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> Vec<Value> {
@@ -122,10 +141,14 @@ mod tests {
         ];
         for (came, reported, expected) in rows {
             let came = came.iter().enumerate().map(|(n, text)| (n as u64, call(text))).collect();
-            let reported = reported.iter().map(|text| call(text)).collect();
+            let reported: Vec<ToolCall> = reported.iter().map(|text| call(text)).collect();
             let is_same = |a: &str, b: &str| a.trim_start_matches("svc_") == b.trim_start_matches("svc_");
-            let merged: Vec<String> = merge(came, reported, &is_same).iter().map(written).collect();
-            assert_eq!(merged, *expected);
+            let told: Vec<String> = reported.iter().map(|call| call.name.clone()).collect();
+            let Merged { calls, places } = merge(came, reported, &is_same);
+            assert_eq!(calls.iter().map(written).collect::<Vec<_>>(), *expected);
+            for (place, name) in places.iter().zip(&told) {
+                assert!(calls[*place].1.name.ends_with(name.as_str()), "{name} stands at {place}");
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::{
 mod bookkeeping;
 mod breakage;
 mod conversations;
+mod messages;
 mod remote_tools;
 mod steps_besides;
 

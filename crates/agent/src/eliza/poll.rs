@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use llm::{Request, Timing, http::Method};
+use llm::{Request, Timing, http::Method, model::Said};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -63,6 +63,7 @@ impl Found {
         let total = self.seen.map_or(Duration::ZERO, |seen| seen - sent);
         llm::Reply {
             text: self.texts.join("\n"),
+            messages: Said::several(&self.texts),
             actions: self.actions,
             timing: Timing { connect, total, ..Timing::default() },
             tries: 1,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use record::{FailureKind, turn::ToolCall};
+use record::{
+    FailureKind,
+    turn::{Said, ToolCall},
+};
 
 use crate::{Error, Reply, Spent};
 
@@ -12,6 +15,7 @@ pub(super) struct Rounds {
     count: u32,
     /// Calls that stand before those of the latest reply.
     earlier_calls: usize,
+    said: Vec<Said>,
 }
 
 impl Rounds {
@@ -25,11 +29,11 @@ impl Rounds {
 
     /// The agent's time so far: its own and its tools'.
     pub(super) fn took(&self) -> Duration {
-        self.whole.timing.total
+        self.whole.took()
     }
 
     pub(super) fn waited_for_tools(&mut self, time: Duration) {
-        self.whole.timing.total += time;
+        self.whole.tools += time;
     }
 
     /// The calls of the latest reply.
@@ -39,55 +43,53 @@ impl Rounds {
 
     pub(super) fn add(&mut self, reply: Reply) {
         self.count += 1;
+        let mut before = std::mem::replace(&mut self.whole, reply);
         let whole = &mut self.whole;
-        self.earlier_calls = whole.tool_calls.len();
+        self.earlier_calls = before.tool_calls.len();
+        if !whole.text.trim().is_empty() {
+            let tool_calls_before = u32::try_from(self.earlier_calls).unwrap_or(u32::MAX);
+            self.said.push(Said { text: whole.text.clone(), tool_calls_before });
+        }
         if self.count == 1 {
-            self.whole = reply;
             return;
         }
-        whole.tool_calls.extend(reply.tool_calls);
-        whole.actions.extend(reply.actions);
-        whole.notes.extend(reply.notes);
         // What a model says before it has called its tools is no answer, unless it leaves it at that.
-        if !reply.text.trim().is_empty() {
-            whole.text = reply.text;
+        if whole.text.trim().is_empty() {
+            whole.text = std::mem::take(&mut before.text);
         }
-        whole.model = reply.model;
-        whole.usage = match (whole.usage, reply.usage) {
-            (Some(a), Some(b)) => Some(llm::Usage {
-                input_tokens: a.input_tokens + b.input_tokens,
-                output_tokens: a.output_tokens + b.output_tokens,
-                estimated: a.estimated || b.estimated,
-            }),
-            (a, b) => a.or(b),
-        };
-        whole.cost_nanos = whole.cost_nanos.zip(reply.cost_nanos).map(|(a, b)| a.saturating_add(b));
-        whole.tries += reply.tries.saturating_sub(1);
-        whole.lost_tries += reply.lost_tries;
-        let timing = &mut whole.timing;
-        timing.wait += reply.timing.wait;
-        timing.retried += reply.timing.retried;
-        timing.connect = timing.connect.or(reply.timing.connect);
-        // The user sees the first word of the answer after all that went before it.
-        timing.first_token = reply.timing.first_token.map(|first| timing.total + first);
-        timing.inter_token = reply.timing.inter_token;
-        timing.total += reply.timing.total;
+        whole.tool_calls.splice(0..0, std::mem::take(&mut before.tool_calls));
+        whole.actions.splice(0..0, std::mem::take(&mut before.actions));
+        whole.notes.splice(0..0, std::mem::take(&mut before.notes));
+        whole.earlier = std::mem::take(&mut before.earlier);
+        whole.earlier.push(before);
     }
 
-    /// The error of a later round, with what the earlier ones have cost.
-    pub(super) fn broken(&mut self, error: Error) -> Error {
-        match error.spent {
-            Spent::Nothing if self.count > 0 => {
-                Error { spent: Spent::Known(Box::new(std::mem::take(&mut self.whole))), ..error }
-            }
-            _ => error,
-        }
+    /// A request failed: what the turn had come to before it goes along.
+    pub(super) fn broken(self, error: Error) -> Error {
+        let earlier = (self.count > 0).then(|| Box::new(Reply { messages: self.said, ..self.whole }));
+        Error { earlier, ..error }
+    }
+
+    /// No request failed, and still there is no reply.
+    pub(super) fn ended_with(&mut self, kind: FailureKind, message: String) -> Error {
+        let messages = std::mem::take(&mut self.said);
+        let whole = Reply { messages, ..std::mem::take(&mut self.whole) };
+        Error::new(kind, message, Spent::Known(Box::new(whole)))
     }
 
     pub(super) fn finish(mut self, endpoint: &str, is_silent: bool) -> Result<Reply, Error> {
         if is_silent && self.whole.text.trim().is_empty() {
             let message = format!("{endpoint} answered nothing once it had called its tools");
-            return Err(self.broken(Error { kind: FailureKind::AgentEmpty, message, spent: Spent::Nothing }));
+            return Err(self.ended_with(FailureKind::AgentEmpty, message));
+        }
+        let calls = self.whole.tool_calls.len();
+        let is_plain = match self.said.as_slice() {
+            [] => true,
+            [one] => usize::try_from(one.tool_calls_before).is_ok_and(|before| before == calls),
+            _ => false,
+        };
+        if self.count > 1 && !is_plain {
+            self.whole.messages = self.said;
         }
         Ok(self.whole)
     }

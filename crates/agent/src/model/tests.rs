@@ -12,7 +12,7 @@ use record::FailureKind;
 use scenario::{Message, Plugin, message, message::Part};
 use serde_json::json;
 
-use crate::{Agent, Error, Exchange, Session, Settings, Spent, Start, build, settings::Plugins};
+use crate::{Agent, Error, Exchange, Reply, Session, Settings, Spent, Start, build, settings::Plugins};
 
 #[derive(Debug, Default)]
 struct Script {
@@ -318,10 +318,13 @@ async fn calls_are_answered_by_mocks_until_the_model_answers_in_words() {
     assert_eq!(reply.text, "It is on its way.");
     let results: Vec<_> = reply.tool_calls.iter().map(|call| (call.name.as_str(), call.result.as_deref())).collect();
     assert_eq!(results, [("orders_lookup", Some(r#"{"state":"sent"}"#)), ("other", None)]);
-    assert_eq!(reply.timing.total, Duration::from_millis(180), "the tool's time is the agent's");
-    assert_eq!(reply.timing.first_token, Some(Duration::from_millis(135)));
-    assert_eq!(reply.timing.retried, Duration::from_millis(300));
-    assert_eq!((reply.cost_nanos, reply.usage.unwrap().input_tokens, reply.tries), (Some(200), 20, 1));
+    let said: Vec<_> = reply.messages.iter().map(|said| (said.text.as_str(), said.tool_calls_before)).collect();
+    assert_eq!(said, [("One moment.", 0), ("It is on its way.", 2)]);
+    assert_eq!(reply.took(), Duration::from_millis(180), "the tool's time is the agent's");
+    let requests: Vec<_> = reply.requests().map(|one| (one.timing.total.as_millis(), one.tools.as_millis())).collect();
+    assert_eq!(requests, [(100, 30), (50, 0)], "each request is a call of its own");
+    let of_each = |one: &Reply| (one.cost_nanos, one.usage.unwrap().input_tokens, one.tries);
+    assert_eq!(reply.requests().map(of_each).collect::<Vec<_>>(), [(Some(100), 10, 1); 2]);
 
     say(session.as_mut(), 2, "Thanks").await.unwrap();
     let asked = model.asked.lock().unwrap();
@@ -351,18 +354,36 @@ async fn a_model_that_never_stops_calling_is_stopped() {
 #[tokio::test(start_paused = true)]
 async fn what_breaks_after_a_call_has_cost_what_came_before() {
     let refused = llm::Error::Refused { endpoint: "script".to_owned(), status: 400, message: "m".to_owned() };
-    let call = || calls("", &[("c", "lookup", "{}")], 10);
+    let call = |text| calls(text, &[("c", "lookup", "{}")], 10);
     for (delay, second, kind) in [
         (0, Err(refused), FailureKind::AgentRefused),
         (0, says(" "), FailureKind::AgentEmpty),
         (31_000, says("never asked"), FailureKind::AgentTimeout),
     ] {
-        let model = script([call(), second]);
+        let was_asked = kind == FailureKind::AgentRefused;
+        let words = if kind == FailureKind::AgentEmpty { "" } else { "I look." };
+        let model = script([call(words), second]);
         let tools = Some(orders(json!("x"), delay));
         let mut session = agent(&Settings::default(), &model).open(Start { tools, ..start() }).await.unwrap();
         let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
-        let Spent::Known(reply) = error.spent else { panic!("{error:?}") };
-        assert_eq!((reply.tool_calls.len(), reply.usage.unwrap().input_tokens), (1, 10));
+        // What came before stands beside the request that failed, or is all there was.
+        let (reply, requests) = match (error.earlier, error.spent) {
+            (Some(earlier), Spent::Nothing) if was_asked => (earlier, 1),
+            (None, Spent::Known(reply)) if !was_asked => (reply, if kind == FailureKind::AgentEmpty { 2 } else { 1 }),
+            other => panic!("{kind:?} {other:?}"),
+        };
+        assert_eq!((reply.tool_calls.len(), reply.requests().count()), (1, requests));
+        assert_eq!(reply.requests().next().unwrap().usage.unwrap().input_tokens, 10);
+        assert_eq!(reply.messages.len(), usize::from(!words.is_empty()), "what was said before it broke is kept");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_beside_the_last_call_stand_before_it() {
+    let model = script([calls("I look it up.", &[("c", "lookup", "{}")], 10), says(" ")]);
+    let tools = Some(orders(json!("x"), 0));
+    let mut session = agent(&Settings::default(), &model).open(Start { tools, ..start() }).await.unwrap();
+    let reply = say(session.as_mut(), 1, "Hi").await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.messages[0].tool_calls_before), ("I look it up.", 0));
 }

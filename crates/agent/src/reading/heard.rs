@@ -1,6 +1,9 @@
 //! What has been heard of a reply: all at once, or event by event with the times of its pieces.
 
-use llm::{Timing, Usage, model::ToolCall};
+use llm::{
+    Timing, Usage,
+    model::{Said, ToolCall},
+};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -23,6 +26,10 @@ pub(crate) struct Trouble(pub(crate) String);
 pub(crate) struct Heard<'a> {
     reading: &'a Reading,
     pub(crate) text: String,
+    /// Messages that came whole.
+    messages: Vec<String>,
+    /// Where in the text the pieces of a message begin that has not come whole.
+    pieces_from: Option<usize>,
     tool_calls: Vec<ToolCall>,
     actions: Vec<String>,
     pub(crate) session: Option<String>,
@@ -41,6 +48,8 @@ impl<'a> Heard<'a> {
         Self {
             reading,
             text: String::new(),
+            messages: Vec::new(),
+            pieces_from: None,
             tool_calls: Vec::new(),
             actions: Vec::new(),
             session: None,
@@ -114,7 +123,8 @@ impl<'a> Heard<'a> {
     }
 
     /// The reply to a call sent at `sent` and answered in full at `ended`.
-    pub(crate) fn finish(self, sent: Instant, ended: Instant, streamed: bool) -> llm::Reply {
+    pub(crate) fn finish(mut self, sent: Instant, ended: Instant, streamed: bool) -> llm::Reply {
+        self.messages.extend(self.pieces_from.map(|from| self.text[from..].to_owned()));
         let gaps = self.pieces.checked_sub(1).filter(|gaps| *gaps > 0);
         let between = gaps.and_then(|gaps| Some((self.last? - self.first?) / gaps));
         let timing = Timing {
@@ -124,6 +134,7 @@ impl<'a> Heard<'a> {
             ..Timing::default()
         };
         llm::Reply {
+            messages: Said::several(&self.messages),
             text: self.text,
             tool_calls: self.tool_calls,
             actions: self.actions,
@@ -149,6 +160,7 @@ impl<'a> Heard<'a> {
             if !text.is_empty() {
                 // The whole text stands for the pieces that came before.
                 self.text.clear();
+                self.keep(texts.iter().filter(|text| !text.is_empty()));
             }
             if !texts.is_empty() {
                 self.say(text)?;
@@ -183,8 +195,21 @@ impl<'a> Heard<'a> {
             return Ok(());
         }
         self.note(came);
+        self.pieces_from.get_or_insert(self.text.len());
         self.text.push_str(text);
         self.check()
+    }
+
+    /// Messages that came whole. One that goes on where the one before it ended is that one, as far as it has come.
+    fn keep<'t>(&mut self, texts: impl Iterator<Item = &'t String>) {
+        let had_pieces = self.pieces_from.take().is_some();
+        for (index, text) in texts.enumerate() {
+            let goes_on = index == 0 && !had_pieces && self.messages.last().is_some_and(|last| text.starts_with(last));
+            if goes_on {
+                self.messages.pop();
+            }
+            self.messages.push(text.clone());
+        }
     }
 
     fn note(&mut self, came: Instant) {
@@ -200,7 +225,7 @@ impl<'a> Heard<'a> {
     }
 
     fn check(&self) -> Result<(), Trouble> {
-        if self.text.len() > MOST_BYTES {
+        if self.text.len().max(self.messages.iter().map(String::len).sum()) > MOST_BYTES {
             return Err(Trouble(format!("a reply of more than {MOST_BYTES} bytes")));
         }
         Ok(())

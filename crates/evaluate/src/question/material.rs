@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use record::{Turn, turn::Speaker};
+use record::{
+    Turn,
+    turn::{Part, Speaker, ToolCall},
+};
 use serde_json::{Map, Value, json};
 
 use crate::{Subject, excerpt::boundary};
@@ -40,7 +43,8 @@ impl Material {
     /// A conversation, oldest turn first.
     #[must_use]
     pub fn of_turns(turns: &[Turn]) -> Self {
-        let texts: usize = turns.iter().map(|turn| 2 + turn.actions.len() + 3 * turn.tool_calls.len()).sum();
+        let of_turn = |turn: &Turn| 2 + turn.messages.len() + turn.actions.len() + 3 * turn.tool_calls.len();
+        let texts: usize = turns.iter().map(of_turn).sum();
         let limit = TEXT_BYTES.min(TOTAL_BYTES / texts.max(1));
         let turns: Vec<Value> =
             turns.iter().enumerate().map(|(index, turn)| value_of(turn, index + 1, limit)).collect();
@@ -62,16 +66,24 @@ fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
         Speaker::Scripted | Speaker::Simulated => ("user", "agent"),
     };
     fields.insert(asked.to_owned(), text(&turn.user));
-    fields.insert(answered.to_owned(), turn.agent.as_deref().map_or(Value::Null, text));
+    let called = |call: &ToolCall| {
+        let result = call.result.as_deref().map_or(Value::Null, text);
+        json!({ "name": text(&call.name), "arguments": text(&call.arguments), "result": result })
+    };
+    if turn.messages.is_empty() {
+        fields.insert(answered.to_owned(), turn.agent.as_deref().map_or(Value::Null, text));
+    } else {
+        let parts = turn.parts().into_iter().map(|part| match part {
+            Part::Said(said) => json!({ answered: text(said) }),
+            Part::Called(call) => json!({ "tool_call": called(call) }),
+        });
+        fields.insert("in_order".to_owned(), parts.collect());
+    }
     if let Some(code) = turn.exit_code {
         fields.insert("exit_code".to_owned(), json!(code));
     }
-    if !turn.tool_calls.is_empty() {
-        let calls = turn.tool_calls.iter().map(|call| {
-            let result = call.result.as_deref().map_or(Value::Null, text);
-            json!({ "name": text(&call.name), "arguments": text(&call.arguments), "result": result })
-        });
-        fields.insert("tool_calls".to_owned(), calls.collect());
+    if !turn.tool_calls.is_empty() && turn.messages.is_empty() {
+        fields.insert("tool_calls".to_owned(), turn.tool_calls.iter().map(called).collect());
     }
     if !turn.actions.is_empty() {
         fields.insert("actions".to_owned(), turn.actions.iter().map(|action| text(action)).collect());

@@ -136,9 +136,12 @@ impl Scene {
     }
 
     pub(crate) async fn judge_by(&self, evaluator: &Evaluator, judges: &Judges) -> Judgment {
+        let last = self.turns.last().filter(|turn| turn.agent.as_deref() == Some(&self.reply));
+        let said = last.and_then(Turn::said).unwrap_or(self.reply.as_str().into());
         let subject = Subject {
             scope: SCOPE,
             reply: &self.reply,
+            said: &said,
             turns: &self.turns,
             conversation: self.conversation,
             duration_ms: self.duration_ms,
@@ -168,6 +171,7 @@ pub(crate) fn turn(user: &str, agent: &str) -> Turn {
         speaker: Speaker::Simulated,
         user: user.to_owned(),
         agent: Some(agent.to_owned()),
+        messages: Vec::new(),
         exit_code: None,
         tool_calls: Vec::new(),
         actions: Vec::new(),

@@ -13,6 +13,7 @@ mod facts;
 mod fakes;
 mod injection;
 mod judges;
+mod messages;
 mod rows;
 mod scores;
 mod skunit;

@@ -169,12 +169,12 @@ impl Session for Talk {
             Ok(Err(panic)) => return Err(refusal(format!("the agent panicked: {}", words_of(&*panic)))),
             Err(_) => {
                 let message = format!("the agent did not answer within {} ms", exchange.timeout.as_millis());
-                return Err(::agent::Error { kind: FailureKind::AgentTimeout, message, spent: Spent::Nothing });
+                return Err(::agent::Error::new(FailureKind::AgentTimeout, message, Spent::Nothing));
             }
         };
         if reply.text.trim().is_empty() && reply.calls.is_empty() && reply.actions.is_empty() {
             let message = "the agent answered nothing".to_owned();
-            return Err(::agent::Error { kind: FailureKind::AgentEmpty, message, spent: Spent::Nothing });
+            return Err(::agent::Error::new(FailureKind::AgentEmpty, message, Spent::Nothing));
         }
         self.history.extend(exchange.messages.iter().map(Said::from));
         self.history.push(Said { speaker: Speaker::Agent, text: reply.text.clone() });
@@ -198,7 +198,7 @@ impl Session for Talk {
 }
 
 fn refusal(message: String) -> ::agent::Error {
-    ::agent::Error { kind: FailureKind::AgentRefused, message, spent: Spent::Nothing }
+    ::agent::Error::new(FailureKind::AgentRefused, message, Spent::Nothing)
 }
 
 /// An error with its causes.

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use record::{Failure, Finding, Judgment, Turn, Verdict};
+use record::{
+    Failure, Finding, Judgment, Turn, Verdict,
+    turn::{Part, ToolCall},
+};
 use serde_json::Value;
 use worker::alone::Played;
 
@@ -167,12 +170,13 @@ fn said(turn: &Turn) -> Cow<'_, str> {
 }
 
 fn calls_of(turn: &Turn) -> String {
-    let call = |call: &record::turn::ToolCall| {
-        let result = call.result.as_ref().map(|result| format!(" = {}", shortened(result))).unwrap_or_default();
-        format!("{}({}){result}", call.name, shortened(&call.arguments))
-    };
-    let calls: Vec<String> = turn.tool_calls.iter().map(call).collect();
+    let calls: Vec<String> = turn.tool_calls.iter().map(shown_call).collect();
     if calls.is_empty() { "none".to_owned() } else { calls.join("\n") }
+}
+
+fn shown_call(call: &ToolCall) -> String {
+    let result = call.result.as_ref().map(|result| format!(" = {}", shortened(result))).unwrap_or_default();
+    format!("{}({}){result}", call.name, shortened(&call.arguments))
 }
 
 fn done(turn: &Turn) -> String {
@@ -188,9 +192,21 @@ fn transcript(report: &Report, played: &Played) -> String {
     }
     for turn in &played.turns {
         line("user", &turn.user);
-        line("agent", &said(turn));
-        if !turn.tool_calls.is_empty() {
-            line("  called", &calls_of(turn));
+        if turn.messages.is_empty() {
+            line("agent", &said(turn));
+            if !turn.tool_calls.is_empty() {
+                line("  called", &calls_of(turn));
+            }
+        } else {
+            for part in turn.parts() {
+                match part {
+                    Part::Said(text) => line("agent", text),
+                    Part::Called(call) => line("  called", &shown_call(call)),
+                }
+            }
+            if turn.agent.is_none() {
+                line("agent", &said(turn));
+            }
         }
         if !turn.actions.is_empty() {
             line("  did", &done(turn));

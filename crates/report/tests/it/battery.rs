@@ -172,6 +172,7 @@ fn turns(rows: &[Value], head: &Head) -> Vec<Turn> {
         speaker: Speaker::Scripted,
         user: row["Input"].as_str().unwrap().to_owned(),
         agent: row["Response"].as_str().map(str::to_owned),
+        messages: Vec::new(),
         exit_code: None,
         tool_calls: Vec::new(),
         actions: Vec::new(),

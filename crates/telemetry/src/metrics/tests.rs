@@ -66,6 +66,7 @@ fn turn(speaker: Speaker, agent: Option<&str>, calls: Vec<Call>) -> Turn {
         speaker,
         user: "hello".to_owned(),
         agent: agent.map(ToOwned::to_owned),
+        messages: Vec::new(),
         exit_code: None,
         tool_calls: Vec::new(),
         actions: Vec::new(),

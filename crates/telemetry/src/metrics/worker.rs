@@ -158,9 +158,9 @@ impl Place {
         let Some(Series { worker, place }) = self.0.as_deref() else { return };
         worker.turns.add(1, place);
         turn.calls.iter().for_each(|call| worker.calls.ended(call));
-        if let Some(call) = answered(turn) {
+        if is_answered(turn) {
             worker.turn_duration.record(seconds(turn.duration_micros), place);
-            if let Some(first) = call.ttft_micros {
+            if let Some(first) = turn.first_token_micros() {
                 worker.first_token.record(seconds(first), place);
             }
         }
@@ -185,10 +185,10 @@ impl Place {
     }
 }
 
-/// The call that the agent answered: a program and a turn of a saved conversation have none.
-fn answered(turn: &Turn) -> Option<&Call> {
-    turn.agent.as_ref().filter(|_| turn.speaker != Speaker::Program)?;
-    turn.calls.iter().find(|call| call.role == Role::Agent && call.error.is_none())
+/// The agent answered a call: a program and a turn of a saved conversation have none.
+fn is_answered(turn: &Turn) -> bool {
+    let answered = |call: &Call| call.role == Role::Agent && call.error.is_none();
+    turn.agent.is_some() && turn.speaker != Speaker::Program && turn.calls.iter().any(answered)
 }
 
 impl fmt::Debug for Inner {

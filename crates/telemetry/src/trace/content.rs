@@ -1,6 +1,9 @@
 //! What was said, as the JSON of the GenAI conventions. Only made where an operator asked for it.
 
-use record::{Turn, turn::ToolCall};
+use record::{
+    Turn,
+    turn::{Part, ToolCall},
+};
 use serde_json::{Value, json};
 
 use super::texts::Texts;
@@ -15,13 +18,18 @@ pub(super) fn input(turn: &Turn, texts: &Texts) -> String {
 pub(super) fn output(turn: &Turn, failed: bool, texts: &Texts) -> Option<String> {
     let mut parts: Vec<Value> = Vec::new();
     let mut left = texts.most_bytes();
-    if let Some(text) = turn.agent.as_deref().filter(|text| !text.is_empty()) {
-        parts.push(json!({ "type": "text", "content": texts.long_text(text) }));
-    }
-    let has_text = !parts.is_empty();
-    for call in &turn.tool_calls {
-        for part in tool_parts(call, texts) {
-            let size = part.to_string().len();
+    let has_text = turn.agent.as_deref().is_some_and(|text| !text.is_empty());
+    for part in turn.parts() {
+        // The answer is never left out; what stands beside it is, where it is too long.
+        let (told, is_answer) = match part {
+            Part::Called(call) => (tool_parts(call, texts), false),
+            Part::Said(text) => {
+                let is_answer = turn.agent.as_deref() == Some(text);
+                (vec![json!({ "type": "text", "content": texts.long_text(text) })], is_answer)
+            }
+        };
+        for part in told {
+            let size = if is_answer { 0 } else { part.to_string().len() };
             if size > left {
                 break;
             }

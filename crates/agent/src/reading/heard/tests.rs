@@ -123,3 +123,47 @@ fn a_stream_of_plain_texts_ends_where_it_ends() {
     assert_eq!(heard.event(b" [DONE] ", now), Ok(true));
     assert_eq!((heard.ended(true), heard.text.as_str()), (Ok(()), "Hello"));
 }
+
+#[test]
+fn every_message_of_a_reply_is_kept() {
+    let rows = [
+        // One message is no list.
+        (json!({ "text": "$.t", "done": "$.end" }), &[r#"{"t":"a"}"#][..], "a", ""),
+        (json!({ "text": "$.t", "done": "$.end" }), &[r#"{"t":"Wait."}"#, r#"{"t":"Done."}"#], "Done.", "Wait.|Done."),
+        // As far as it has come: one message.
+        (json!({ "text": "$.t", "done": "$.end" }), &[r#"{"t":"Do"}"#, r#"{"t":"Done."}"#], "Done.", ""),
+        (json!({ "text": "$.t[*]", "done": "$.end" }), &[r#"{"t":["Wait.","Done."]}"#], "Wait.\nDone.", "Wait.|Done."),
+        // The whole stands for its pieces.
+        (
+            json!({ "delta": "$.d", "text": "$.t" }),
+            &[r#"{"d":"Do"}"#, r#"{"d":"ne."}"#, r#"{"t":"Done."}"#],
+            "Done.",
+            "",
+        ),
+        (
+            json!({ "delta": "$.d", "text": "$.t" }),
+            &[r#"{"d":"Wa"}"#, r#"{"t":"Wait."}"#, r#"{"d":"Done."}"#, r#"{"t":"Done."}"#],
+            "Done.",
+            "Wait.|Done.",
+        ),
+        (
+            json!({ "delta": "$.d", "text": "$.t" }),
+            &[r#"{"t":"Wait."}"#, r#"{"d":"Done."}"#],
+            "Wait.Done.",
+            "Wait.|Done.",
+        ),
+    ];
+    for (reading_value, events, text, messages) in rows {
+        let reading = reading(reading_value);
+        let mut heard = Heard::new(&reading);
+        let now = Instant::now();
+        for event in events {
+            heard.event(event.as_bytes(), now).unwrap();
+        }
+        let reply = heard.finish(now, now, false);
+        let said: Vec<&str> = reply.messages.iter().map(|said| said.text.as_str()).collect();
+        assert_eq!((reply.text.as_str(), said.join("|").as_str()), (text, messages), "{events:?}");
+    }
+    let whole = whole(json!({ "text": "$.m[*].t" }), r#"{"m":[{"t":"a"},{"t":"b"}]}"#).unwrap();
+    assert_eq!(whole.messages.len(), 2);
+}

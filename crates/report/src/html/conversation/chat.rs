@@ -2,7 +2,13 @@
 
 mod json_text;
 
-use record::{Scope, turn::Speaker};
+use record::{
+    Scope,
+    turn::{
+        Part::{Called, Said},
+        Speaker,
+    },
+};
 use serde::Serialize;
 
 use crate::{
@@ -21,15 +27,24 @@ pub(super) struct Turn {
     speaker: &'static str,
     program: bool,
     user: String,
+    /// Messages and tool calls before the answer, in order.
+    before: Vec<Part>,
     agent: Option<String>,
+    /// Tool calls after it.
+    after: Vec<Tool>,
     exit_code: Option<i32>,
-    tools: Vec<Tool>,
     actions: Vec<String>,
     took: String,
     ttft: Option<String>,
     calls: Vec<Call>,
     notes: Vec<Note>,
     findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Part {
+    said: Option<String>,
+    tool: Option<Tool>,
 }
 
 #[derive(Serialize)]
@@ -90,11 +105,12 @@ impl Finding {
 }
 
 pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>) -> Vec<Turn> {
-    let mut before = 0;
+    let mut before_number = 0;
     let mut turns = Vec::with_capacity(selected.turns.len());
     for turn in &selected.turns {
-        let missing = u64::from(turn.number.saturating_sub(before + 1));
-        before = turn.number;
+        let missing = u64::from(turn.number.saturating_sub(before_number + 1));
+        before_number = turn.number;
+        let (before, agent, after) = parts(turn);
         turns.push(Turn {
             anchor: format!("{anchor}-turn-{}", turn.number),
             number: turn.number,
@@ -108,23 +124,38 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
             },
             program: turn.speaker == Speaker::Program,
             user: turn.user.clone(),
-            agent: turn.agent.clone().filter(|text| !text.is_empty()),
+            before,
+            agent,
+            after,
             exit_code: turn.exit_code,
-            tools: turn.tool_calls.iter().map(tool).collect(),
             actions: turn.actions.clone(),
             took: micros(turn.duration_micros),
-            ttft: turn
-                .calls
-                .iter()
-                .find(|call| call.role == record::Role::Agent)
-                .and_then(|call| call.ttft_micros)
-                .map(micros),
+            ttft: turn.first_token_micros().map(micros),
             calls: turn.calls.iter().map(call).collect(),
             notes: turn.notes.iter().map(|note| Note { kind: note.kind.clone(), text: note.text.clone() }).collect(),
             findings: findings(selected, |scope| turn_of(selected, scope) == Some(turn.number)),
         });
     }
     turns
+}
+
+/// What the agent said and called before its last words, these, and what it called after them.
+fn parts(turn: &record::Turn) -> (Vec<Part>, Option<String>, Vec<Tool>) {
+    let all = turn.parts();
+    let last_words = all.iter().rposition(|part| matches!(part, Said(_)));
+    // Where no answer came, there are no last words.
+    let last_words = last_words.filter(|_| turn.agent.is_some());
+    let mut before = Vec::new();
+    let (mut agent, mut after) = (None, Vec::new());
+    for (index, part) in all.into_iter().enumerate() {
+        match part {
+            Said(text) if last_words == Some(index) => agent = Some(text.to_owned()),
+            Said(text) => before.push(Part { said: Some(text.to_owned()), tool: None }),
+            Called(call) if last_words.is_some_and(|words| words < index) => after.push(tool(call)),
+            Called(call) => before.push(Part { said: None, tool: Some(tool(call)) }),
+        }
+    }
+    (before, agent, after)
 }
 
 /// What was found about steps, the conversation, and turns that are not shown.

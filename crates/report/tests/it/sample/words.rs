@@ -77,6 +77,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 speaker: if turn == 1 { Speaker::Scripted } else { Speaker::Simulated },
                 user: USER[index].to_owned(),
                 agent: agent.map(str::to_owned),
+                messages: Vec::new(),
                 exit_code: None,
                 tool_calls: if turn == 2 {
                     vec![ToolCall {

@@ -66,8 +66,11 @@ pub(super) fn span(
     if call.lost_tries > 0 {
         attributes.push(KeyValue::new(names::LOST_TRIES, i64::from(call.lost_tries)));
     }
+    // Of several calls of a turn nobody knows which message came with which; their turn's span has all of them.
+    let agents = turn.map_or(0, |turn| turn.calls.iter().filter(|one| one.role == Role::Agent).count());
     if exported.content
         && call.role == Role::Agent
+        && agents == 1
         && let Some(turn) = turn
     {
         attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));

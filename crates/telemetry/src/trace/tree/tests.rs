@@ -69,6 +69,7 @@ fn turn(number: u32, calls: Vec<Call>) -> Turn {
         speaker: Speaker::Simulated,
         user: format!("Where is my order? My key is {KEY}"),
         agent: Some("On its way.".into()),
+        messages: Vec::new(),
         exit_code: None,
         tool_calls: Vec::new(),
         actions: Vec::new(),

@@ -26,7 +26,8 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
     let texts = &exported.texts;
     let agent = texts.known(&played.case.agent);
     let times = times(played, turn);
-    let agent_call = turn.calls.iter().find(|call| call.role == Role::Agent);
+    // Where there were several, the last one answered or failed.
+    let agent_call = turn.calls.iter().rfind(|call| call.role == Role::Agent);
     let error = agent_call.and_then(|call| call.error.as_deref());
     let mut attributes = vec![
         common.conversation(played, Some(turn)),
@@ -91,7 +92,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
 
 /// When the agent had answered.
 fn reply_at(played: &Played<'_>, turn: &Turn) -> u64 {
-    let agent = turn.calls.iter().find(|call| call.role == Role::Agent);
+    let agent = turn.calls.iter().rfind(|call| call.role == Role::Agent);
     agent.map_or_else(|| times(played, turn).to, |agent| call::times(played, agent).to)
 }
 
