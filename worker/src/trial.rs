@@ -207,7 +207,7 @@ fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         strategy: scenario.strategy,
         termination_reason: stage.termination_reason.clone(),
         turns: u32::try_from(stage.turns.len()).unwrap_or(u32::MAX),
-        conversations: stage.conversations,
+        conversations: stage.conversations + u32::from(said_as_written(stage)),
         duration_ms: u64::try_from(stage.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         keep_transcript,
         verdict,
@@ -232,6 +232,13 @@ fn placed(stage: &Stage, failure: Failure) -> Failure {
         .is_some_and(|step| matches!(step.action, Action::Say { .. } | Action::Execute { .. }));
     let turn = stage.turns.iter().rev().find(|turn| scripted && turn.step == step).map(|turn| turn.number);
     Failure { turn, ..failure }
+}
+
+/// Whether the agent was sent a scripted message: all of them together are one conversation.
+fn said_as_written(stage: &Stage) -> bool {
+    let steps = &stage.script.scenario.steps;
+    let is_message = |step: Option<&Step>| step.is_some_and(|step| matches!(step.action, Action::Say { .. }));
+    stage.turns.iter().any(|turn| is_message(steps.get((turn.step as usize).wrapping_sub(1))))
 }
 
 fn wants_nothing(step: &Step) -> bool {

@@ -24,7 +24,7 @@ pub struct Trial {
     /// Which condition ended the last conversation; `None` where no conversation was held.
     pub termination_reason: Option<String>,
     pub turns: u32,
-    /// Conversations held (steps with a simulated user).
+    /// Conversations held: one for each step with a simulated user or a battery, and one for all scripted messages.
     pub conversations: u32,
     pub duration_ms: u64,
     /// One entry a turn that the agent answered.

@@ -25,7 +25,7 @@ const FRAME: u64 = 120;
 pub struct Estimate {
     pub cases: u64,
     pub trials: u64,
-    /// Simulated conversations, over all trials.
+    /// Conversations with the agent, over all trials.
     pub conversations: u64,
     pub typical: Load,
     pub upper: Load,
@@ -84,6 +84,8 @@ pub fn trial(scenario: &Scenario) -> Estimate {
     // What an agent that keeps no state is sent with each turn.
     let opening: u64 = scenario.opening.iter().map(|message| tokens(&message.text())).sum();
     let mut history = Span { typical: opening, upper: opening };
+    // The scripted messages of a trial are one conversation.
+    size.conversations += u64::from(scenario.steps.iter().any(|step| matches!(step.action, Action::Say { .. })));
     for step in &scenario.steps {
         match &step.action {
             Action::Say { messages, .. } => {

@@ -98,7 +98,7 @@ pub struct Case {
     /// Index into [`Plan::groups`].
     pub group: usize,
     pub scenario: String,
-    /// `combo-000-59fc3c`, where the group has axes.
+    /// `combo-000-59fc3c`, where the group has more than one combination.
     pub combination: Option<String>,
     /// In the order of the axes.
     pub parameters: Vec<(String, Value)>,

@@ -107,7 +107,7 @@ pub fn read(paths: &[PathBuf]) -> Reading {
 #[must_use]
 pub fn questions(path: &Path) -> Reading {
     let mut reader = Reader::default();
-    let found = |path: PathBuf| Found { path, kind: Kind::Scenario(Format::Qna), named: true };
+    let found = |path: PathBuf| Found { path, kind: Kind::Scenario(Format::Qna), named: true, root: None };
     if path.is_dir() {
         // A file that imports the whole folder, and has no name that a file could have.
         reader.open_scenarios("[all](./**)", &found(path.join("**")), Format::Qna);
@@ -135,6 +135,15 @@ struct Found {
     kind: Kind,
     /// The user named the file itself, not only a folder around it.
     named: bool,
+    /// The outermost folder around it that the user named: all of it may be imported.
+    root: Option<PathBuf>,
+}
+
+impl Found {
+    /// The folder that holds everything that the file may name: the one that the user named, else its own.
+    fn root(&self) -> &Path {
+        self.root.as_deref().or(self.path.parent()).unwrap_or(Path::new(""))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -147,7 +156,7 @@ enum Kind {
 impl Reader {
     fn find(&mut self, path: &Path) {
         if is_stdin(path) {
-            return self.add(path.to_path_buf(), Kind::Scenario(Format::Qna), true);
+            return self.add(path.to_path_buf(), Kind::Scenario(Format::Qna), None);
         }
         let fault = |message: &str, help: &str| Diagnostic::error(shown(path), 0, 0, message).with_help(help);
         match fs::metadata(path) {
@@ -157,17 +166,17 @@ impl Reader {
             }
             Ok(metadata) if metadata.is_dir() => {
                 // What the folder holds may have been found before.
-                if !self.walk(path, 0) {
+                if !self.walk(path, path, 0) {
                     let help = "scenario files end in `.scenario.yaml`, matrix files in `.matrix.yaml`";
                     self.report(fault("the folder holds no scenario, matrix or persona", help));
                 }
             }
             Ok(metadata) if metadata.is_file() => match kind_of(path).or_else(|| as_scenario(path)) {
                 Some(kind) => {
-                    self.add(path.to_path_buf(), kind, true);
+                    self.add(path.to_path_buf(), kind, None);
                     // The library beside a scenario belongs to it.
                     if let Some(folder) = path.parent().map(|folder| folder.join("personas")).filter(|it| it.is_dir()) {
-                        self.walk(&folder, 0);
+                        self.walk(&folder, &folder, 0);
                     }
                 }
                 None => self.report(fault(
@@ -179,8 +188,8 @@ impl Reader {
         }
     }
 
-    /// Whether there was anything to read.
-    fn walk(&mut self, folder: &Path, depth: usize) -> bool {
+    /// Whether there was anything to read below the `root` that the user named.
+    fn walk(&mut self, root: &Path, folder: &Path, depth: usize) -> bool {
         let mut held = false;
         let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
         let mut entries = match entries {
@@ -198,26 +207,31 @@ impl Reader {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth < MAX_FOLDERS && !path.join(OF_A_RUN).is_file() {
-                    held |= self.walk(&path, depth + 1);
+                    held |= self.walk(root, &path, depth + 1);
                 }
             } else if path.is_file()
                 && let Some(kind) = kind_of(&path).or_else(|| by_content(&path))
             {
-                self.add(path, kind, false);
+                self.add(path, kind, Some(root));
                 held = true;
             }
         }
         held
     }
 
-    fn add(&mut self, path: PathBuf, kind: Kind, named: bool) {
+    /// Without a `root` the user named the file itself.
+    fn add(&mut self, path: PathBuf, kind: Kind, root: Option<&Path>) {
         let real = real(&path);
         if let Some(place) = self.places.get(&real) {
-            self.found[*place].1.named |= named;
+            let known = &mut self.found[*place].1;
+            known.named |= root.is_none();
+            if let Some(root) = root.filter(|root| known.path.starts_with(root) && known.root().starts_with(root)) {
+                known.root = Some(root.to_path_buf());
+            }
             return;
         }
         self.places.insert(real.clone(), self.found.len());
-        self.found.push((real, Found { path, kind, named }));
+        self.found.push((real, Found { path, kind, named: root.is_none(), root: root.map(Path::to_path_buf) }));
     }
 
     fn personas(&mut self, file: &Found) {
@@ -244,10 +258,13 @@ impl Reader {
     }
 
     fn open_scenarios(&mut self, text: &str, file: &Found, format: Format) -> Option<Range<usize>> {
-        let mut beside = Beside::of(&file.path);
+        let mut beside = Beside::below(file.root());
         let (documents, diagnostics) = format.open_beside(text, &shown(&file.path), &mut beside);
         let mut sound = !diagnostics.iter().any(Diagnostic::is_error);
         self.reading.diagnostics.extend(diagnostics);
+        if sound && documents.is_empty() && file.named {
+            self.report(nothing_to_ask(text, &file.path));
+        }
         let origins: BTreeSet<&str> = documents.iter().map(|document| document.path.as_str()).collect();
         let others = origins.into_iter().filter(|origin| *origin != shown(&file.path));
         let others: BTreeSet<PathBuf> = others.map(|origin| real(Path::new(origin))).collect();
@@ -258,14 +275,19 @@ impl Reader {
         // What stands at the head of a file is read with each of its scenarios, and told once.
         let mut told = BTreeSet::new();
         for mut document in documents {
-            let mut complete = self.put_sql_in(&mut document, &file.path);
+            let before = self.reading.diagnostics.len();
+            let mut complete = self.put_sql_in(&mut document, file);
             if format == Format::Battery {
-                complete &= self.put_conversation_in(&mut document, &file.path);
+                complete &= self.put_conversation_in(&mut document, file);
             }
+            // What could not be put in has its error, and needs no second one.
+            let faulty: BTreeSet<(u32, u32)> =
+                self.reading.diagnostics[before..].iter().map(|found| (found.line, found.column)).collect();
             let (script, diagnostics) = format.read(&document);
-            self.reading.diagnostics.extend(
-                diagnostics.into_iter().filter(|found| told.insert((found.line, found.column, found.message.clone()))),
-            );
+            self.reading.diagnostics.extend(diagnostics.into_iter().filter(|found| {
+                let place = (found.line, found.column);
+                !faulty.contains(&place) && told.insert((place, found.message.clone()))
+            }));
             match script.filter(|_| complete) {
                 Some(script) => self.reading.scenarios.push(ScenarioFile {
                     document,
@@ -312,7 +334,7 @@ impl Reader {
             self.report(fault(format!("`{}` is not a scenario file", shown(&path))));
             return;
         };
-        let base_file = Found { path, kind, named: false };
+        let base_file = Found { path, kind, named: false, root: file.root.clone() };
         let Some(bases) = self.scenario(&real(&base_file.path), &base_file) else {
             self.report(fault(format!("the base scenario `{}` has errors", shown(&base_file.path))));
             return;
@@ -330,7 +352,7 @@ impl Reader {
     }
 
     /// SQL files travel in the document, since workers see no files of the user.
-    fn put_sql_in(&mut self, document: &mut Document, scenario: &Path) -> bool {
+    fn put_sql_in(&mut self, document: &mut Document, scenario: &Found) -> bool {
         let mut findings = Findings::new(&document.path);
         let mut texts = Vec::new();
         let root = document.root();
@@ -338,7 +360,7 @@ impl Reader {
         for (index, database) in databases.iter().enumerate() {
             for (place, file) in database.items_of("files").iter().enumerate() {
                 let Value::String(name) = file.value() else { continue };
-                match text_beside(scenario, name) {
+                match text_beside(&scenario.path, scenario.root(), name) {
                     Ok(text) => texts.push((index, place, json!({ "path": name, "text": text }))),
                     Err(fault) => findings.error(file.spot(), format!("the SQL file `{name}` {fault}")),
                 }
@@ -361,11 +383,11 @@ impl Reader {
     }
 
     /// So does a conversation that a battery judges again.
-    fn put_conversation_in(&mut self, document: &mut Document, battery: &Path) -> bool {
+    fn put_conversation_in(&mut self, document: &mut Document, battery: &Found) -> bool {
         let root = document.root();
         let Some(part) = root.get("conversation") else { return true };
         let Value::String(name) = part.value() else { return true };
-        match text_beside(battery, name) {
+        match text_beside(&battery.path, battery.root(), name) {
             Ok(text) => {
                 let value = json!({ "path": name, "text": text });
                 let path = path::Path(vec![Segment::Key("conversation".to_owned())]);
@@ -375,7 +397,7 @@ impl Reader {
             Err(fault) => {
                 let spot = part.spot();
                 let message = format!("the conversation `{name}` {fault}");
-                self.report(Diagnostic::error(shown(battery), spot.line, spot.column, message));
+                self.report(Diagnostic::error(shown(&battery.path), spot.line, spot.column, message));
                 false
             }
         }
@@ -421,6 +443,15 @@ pub fn knowledge_base(path: &Path) -> Collated {
         }
         Err(diagnostic) => Collated { diagnostics: vec![diagnostic], ..Collated::default() },
     }
+}
+
+/// The finding for a file of questions without one; other formats report this themselves.
+fn nothing_to_ask(text: &str, path: &Path) -> Diagnostic {
+    let help = "write `# ? question`, and below it the answer between two lines of ```";
+    if text.trim().is_empty() {
+        return Diagnostic::error(shown(path), 0, 0, "the file is empty").with_help(help);
+    }
+    Diagnostic::warning(shown(path), 0, 0, "the file holds no question").with_help(help)
 }
 
 fn kind_of(path: &Path) -> Option<Kind> {

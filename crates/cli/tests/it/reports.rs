@@ -44,6 +44,22 @@ fn a_battery_has_a_section_in_every_report() {
             "aria-label=\"Success by level of error: level ",
         ],
     );
+    let mut files: Vec<String> = std::fs::read_dir(place.path().join("out/batteries"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let name = "quality-of-a-chat-partner-mock";
+    let conversations = (0..4).map(|repeat| format!("{name}-conversation-{repeat}.txt"));
+    let books = ["report", "summary"].map(|kind| format!("{name}_{kind}.xlsx"));
+    let mut expected: Vec<String> = conversations.chain(books).collect();
+    expected.extend(["histograms.csv", "scores.csv"].map(str::to_owned));
+    expected.sort();
+    assert_eq!(files, expected);
+    // A setting for all cases makes no combination of them, whose name would be a number and a hash.
+    let compat = place.run(&["run", &battery, "--compat", "emely-9043c93", "--out", "compat"]);
+    assert!(compat.stdout.contains("Requirements of Quality of a chat partner\n"), "{}", compat.stdout);
+    assert!(place.path().join("compat/batteries").join(format!("{name}_summary.xlsx")).is_file());
     // The findings about single replies are the section's, and no evaluations of their own.
     let page = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
     assert!(!page.contains("data-testid=\"informing\""));

@@ -1,6 +1,6 @@
 //! A knowledge base that answers questions, as the QnA Maker service does: always the same for the same question.
 //!
-//! A question that a pair has, but for capitals and marks, scores 100. Any other scores by the words that it shares
+//! A question that a pair has, but for capitals and marks, scores 100; a pair that has it to the letter comes first. Any other scores by the words that it shares
 //! with the nearest question of a pair (Dice's coefficient), and below [`LEAST_SCORE`] there is no match.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,8 @@ impl Service {
         service
     }
 
-    /// The best answers with their scores, best first; equal ones in the order of the pairs. Empty: no match.
+    /// The best answers with their scores, best first; of equal ones first those that have the question to the letter, then
+    /// in the order of the pairs. Empty: no match.
     #[must_use]
     pub fn answers(&self, query: &Query) -> Vec<(&Pair, f64)> {
         let words = words(&query.question);
@@ -96,7 +97,9 @@ impl Service {
                 reached && *score >= query.threshold.max(LEAST_SCORE)
             })
             .collect();
-        found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let question = query.question.trim();
+        let differs = |index: usize| !self.pairs[index].questions.iter().any(|known| known.trim() == question);
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| (differs(a.0), a.0).cmp(&(differs(b.0), b.0))));
         found.truncate(query.top.max(1));
         found.into_iter().map(|(index, score)| (&self.pairs[index], score)).collect()
     }
@@ -150,6 +153,8 @@ mod tests {
             pair(2, &["Where is my bicycle mended?"], Some("Bergen")),
             pair(3, &["How tall is it?"], None),
             pair(4, &["???"], None),
+            pair(5, &["How tall is it"], None),
+            pair(6, &["how tall is it"], None),
         ])
     }
 
@@ -164,6 +169,10 @@ mod tests {
             ("where was your bicycle mended", vec![], 0.0, vec![(1, 60.0)]),
             ("where was your bicycle mended", vec![], 60.01, vec![]),
             ("how tall am I", vec![], 0.0, vec![(3, 50.0)]),
+            ("How tall is it?", vec![], 0.0, vec![(3, 100.0)]),
+            ("How tall is it", vec![], 0.0, vec![(5, 100.0)]),
+            (" how tall is it ", vec![], 0.0, vec![(6, 100.0)]),
+            ("HOW TALL IS IT", vec![], 0.0, vec![(3, 100.0)]),
             ("mended bicycle my is where", vec![], 0.0, vec![(1, 99.99)]),
             ("what a fine day", vec![], 0.0, vec![]),
             ("???", vec![], 0.0, vec![(4, 100.0)]),

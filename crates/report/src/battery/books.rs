@@ -1,7 +1,7 @@
 //! The folder `batteries` of a run: for each case a workbook a report and a summary, and all scores as CSV.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -33,6 +33,8 @@ pub(crate) struct Books {
 struct Book {
     totals: Totals,
     sheets: Vec<(u32, Sheet)>,
+    /// Conversations under the case's id, until its name is known, and the repeats that they are.
+    conversations: Vec<(PathBuf, u32)>,
 }
 
 impl Books {
@@ -42,7 +44,7 @@ impl Books {
 
     pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
         let Some(sheet) = Sheet::of(turns, &trial.judgments) else { return Ok(()) };
-        let name = trial.case_id.as_str();
+        let id = trial.case_id.as_str();
         if self.scores.is_none() {
             fs::create_dir_all(&self.dir).map_err(|source| Error::Write { path: self.dir.clone(), source })?;
             let mut file = PartFile::create(&self.dir, "scores.csv")?;
@@ -50,19 +52,19 @@ impl Books {
             self.scores = Some(file);
         }
         if let Some(file) = &mut self.scores {
-            file.write(&csv::scores(name, trial.repeat, &trial.judgments))?;
+            file.write(&csv::scores(id, trial.repeat, &trial.judgments))?;
         }
+        let book = self.cases.entry(trial.case).or_default();
         if self.conversations < MOST_CONVERSATIONS
             && let Some(head) = Head::of(turns)
         {
             self.conversations += 1;
             let said = |turn: &Turn| (turn.user.clone(), turn.agent.clone().unwrap_or_default());
             let saved = Saved { exchanges: turns.iter().map(said).collect(), examination: head.examination };
-            let mut file = PartFile::create(&self.dir, &format!("{name}-conversation-{}.txt", trial.repeat))?;
+            let mut file = PartFile::create(&self.dir, &format!("{id}-conversation-{}.txt", trial.repeat))?;
             file.write(&saved.write())?;
-            file.finish()?;
+            book.conversations.push((file.finish()?, trial.repeat));
         }
-        let book = self.cases.entry(trial.case).or_default();
         book.totals.add(&sheet);
         if self.sheets < MOST_SHEETS {
             self.sheets += 1;
@@ -76,13 +78,20 @@ impl Books {
         let Self { dir, cases, scores, .. } = self;
         let Some(scores) = scores else { return Ok(Vec::new()) };
         scores.finish()?;
-        let mut written = Vec::new();
+        let (mut written, mut names) = (Vec::new(), BTreeSet::new());
         let mut histograms = PartFile::create(&dir, "histograms.csv")?;
         histograms.write(&csv::text(&[csv::HISTOGRAMS]))?;
         for (number, book) in &cases {
             let case = cases::find(summary, *number);
             let id = case.map_or_else(|| number.to_string(), |case| case.id.to_string());
-            let name = case.map_or_else(|| id.clone(), |case| file_name(&cases::full_name(case), &id));
+            let mut name = case.map_or_else(|| id.clone(), |case| file_name(&cases::full_name(case)));
+            if name.is_empty() || !names.insert(name.clone()) {
+                name = format!("{name}-{id}");
+            }
+            for (path, repeat) in &book.conversations {
+                let to = dir.join(format!("{name}-conversation-{repeat}.txt"));
+                fs::rename(path, &to).map_err(|source| Error::Write { path: to, source })?;
+            }
             histograms.write(&csv::histograms(&id, &book.totals))?;
             let pages = [("report", workbook::report(&book.sheets)), ("summary", workbook::summary(&book.totals))];
             for (kind, bytes) in pages {
@@ -96,10 +105,10 @@ impl Books {
     }
 }
 
-/// The case's name in letters that every file system takes, and its id, since names may look alike then.
-fn file_name(name: &str, id: &str) -> String {
+/// The case's name in letters that every file system takes. Names may look alike then.
+fn file_name(name: &str) -> String {
     let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
     let words: String = name.to_lowercase().chars().map(plain).take(60).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    format!("{}-{id}", words.join("-"))
+    words.join("-")
 }

@@ -235,11 +235,14 @@ fn word(finding: Finding) -> Value {
 fn sum<'a>(requirement: Requirement, rows: impl Iterator<Item = &'a Row>) -> Sum {
     let mut total: Total = [0, 0];
     let mut levels: Histogram = [[0, 0]; LEVELS];
+    let mut known = true;
     for row in rows.filter(|row| row.cell.counted) {
         count(&mut total, row.finding);
-        if let Some(values) = row.cell.values {
-            count(&mut levels[values.level()], row.finding);
+        match row.cell.values {
+            Some(values) => count(&mut levels[values.level()], row.finding),
+            None => known = false,
         }
     }
-    if requirement.garbles() { Sum::ByLevel(Box::new(levels)) } else { Sum::Passed(total) }
+    // A conversation that was saved elsewhere does not say how strongly its questions were garbled.
+    if requirement.garbles() && known { Sum::ByLevel(Box::new(levels)) } else { Sum::Passed(total) }
 }

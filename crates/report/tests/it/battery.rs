@@ -265,6 +265,36 @@ fn a_corrected_run_differs_where_it_is_said_to() {
     assert!(!required.iter().any(|judgment| judgment.check == "ML-I13"), "one answer alone says nothing");
 }
 
+/// A conversation that was held elsewhere does not say how strongly a question was garbled: its total is a plain one.
+#[test]
+fn a_garbled_question_of_unknown_level_is_in_the_total() {
+    let Some(golden) = sheet_of("golden-report-run0.json") else { return };
+    let rows: Vec<Value> = golden["rows"].as_array().unwrap()[..25].to_vec();
+    let battery = battery(None);
+    let mut examination = examination(&rows);
+    for test in examination.turns.iter_mut().flatten() {
+        test.mutation = None;
+    }
+    let head = Head {
+        requirements: battery.requirements(),
+        examination: examination.clone(),
+        thresholds: battery.thresholds,
+        shown: battery.shown,
+        compat: None,
+        saved: true,
+    };
+    let turns = turns(&rows, &head);
+    let conversation = Conversation { battery: &battery, examination: &examination, turns: &turns, step: 1 };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let judgments = runtime.block_on(examine(conversation, &Replay { rows }));
+    let sheet = Sheet::of(&turns, &judgments).unwrap();
+    let total = |wanted: &str| {
+        let totals = sheet.columns.iter().filter_map(|column| column.total.as_ref());
+        totals.into_iter().find(|(name, _)| name == wanted).unwrap().1.value()
+    };
+    assert_eq!((total("MLU4TC1"), total("MLU3TC1")), (json!([0, 6]), json!([1, 3])));
+}
+
 #[test]
 fn the_golden_summary_is_reproduced_with_its_broken_sums() {
     let Some(golden) = sheet_of("golden-emely_summary.json") else { return };

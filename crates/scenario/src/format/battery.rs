@@ -48,6 +48,9 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         None => battery::shipped(compat.is_some()),
     };
     let written = written?;
+    if saved.is_none() && root.get("conversation").is_some() {
+        return None;
+    }
     let tester = match tester {
         Some(tester) => tester?,
         None if saved.is_some() => Tester::Lines(Vec::new()),

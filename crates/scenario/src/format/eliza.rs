@@ -35,6 +35,11 @@ pub fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
 fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let root = document.root();
     let written = root.decode::<ScenarioDocument>(findings);
+    if let Some(kind) = root.get("environment").and_then(|it| it.get("type")).filter(|kind| kind.value() == "e2b") {
+        findings.warning(kind.spot(), "the environment `e2b` changes nothing: the scenario is played as with `local`");
+        findings
+            .help("write `type: local`; `--allow-exec` runs the programs of scenarios in a sandbox of this machine");
+    }
     let plugins = setup::plugins(&root.items_of("plugins"), findings);
     let mocks = root.get("setup").map_or_else(Vec::new, |setup| setup::mocks(&setup.items_of("mocks"), findings));
     let files = root.get("setup").and_then(|setup| setup.get("virtual_fs")).map(|part| files::read(&part, findings));

@@ -36,6 +36,12 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let is_list = root.value().is_array();
     let written = if is_list { Some(LineDocument::default()) } else { root.decode::<LineDocument>(findings) };
     let parts = if is_list { root.items() } else { root.items_of("conversation") };
+    if !parts.is_empty() && parts.iter().all(|part| part.get("role").is_none()) {
+        let spot = if is_list { root.spot() } else { root.spot_of("conversation") };
+        findings.error(spot, "this is a list, and no conversation: none of its items has a `role`");
+        findings.help("a turn is `{role: user, text: Hello}` or `{role: assistant, text: Hi}`");
+        return None;
+    }
     let turns: Vec<Turn<'_>> = parts.iter().filter_map(|part| Turn::read(part, findings)).collect();
     // Which turns follow which can only be said of all of them.
     let complete = turns.len() == parts.len();

@@ -23,10 +23,12 @@ pub use base::{Alteration, DEFAULT_SOURCE, FileLink, Filter, KnowledgeBase, Pair
 pub use collate::{Collated, Files, NoFiles, Place, TextFile, collate};
 pub use document::{Asked, Beside, QUESTION, REQUEST, Request};
 
-/// Reads a knowledge base: JSON where the text begins as an object does, else `.qna`.
+/// Reads a knowledge base: JSON where the text begins as an object does or the file is named so, else `.qna`.
 #[must_use]
 pub fn knowledge_base(text: &str, path: &str, files: &mut dyn Files) -> Collated {
-    if text.trim_start().starts_with('{') { json::read(text, path) } else { collate(text, path, files) }
+    let text_begins = |mark: char| text.trim_start().starts_with(mark);
+    let is_json = text_begins('{') || (text_begins('[') && path.to_ascii_lowercase().ends_with(".json"));
+    if is_json { json::read(text, path) } else { collate(text, path, files) }
 }
 
 pub(super) fn open(text: &str, path: &str, files: &mut dyn Files) -> (Vec<Document>, Vec<Diagnostic>) {

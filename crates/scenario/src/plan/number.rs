@@ -67,7 +67,7 @@ impl Plan {
             number,
             group: group_index,
             scenario: group.name.clone(),
-            combination: (!group.axes.is_empty()).then(|| matrix::combination::id(combination, &parameters)),
+            combination: (group.combinations() > 1).then(|| matrix::combination::id(combination, &parameters)),
             parameters,
             persona: persona.clone(),
             agent: agent.clone(),

@@ -1,4 +1,4 @@
-//! The files that a knowledge base may name: those beside and below it, and no others.
+//! The files that a knowledge base may name: those below a folder, and no others.
 
 use std::{
     fs,
@@ -7,14 +7,14 @@ use std::{
 
 use super::{
     MAX_FOLDERS,
-    text::{real, shown, text_of},
+    text::{outside, real_folder, shown, text_of},
 };
 use crate::{
     Format,
     format::qna::{Files, TextFile},
 };
 
-/// The files beside and below one that names them.
+/// The files below a folder, for those that name them.
 #[derive(Debug)]
 pub struct Beside {
     /// As the user named it.
@@ -24,19 +24,22 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Those that a file may name.
+    /// Those beside a file and below it.
     #[must_use]
     pub fn of(file: &Path) -> Self {
-        let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-        let real = real(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder });
-        Self { folder, real, files: Vec::new() }
+        Self::below(file.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Those below a folder. The files that name them are below it too, by their paths.
+    pub(super) fn below(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf(), real: real_folder(folder), files: Vec::new() }
     }
 
     fn add(&mut self, path: &Path) -> Result<(), String> {
         let path = fs::canonicalize(path).map_err(|error| format!("cannot be read: {error}"))?;
         // A file from elsewhere must not show just any file of this machine.
         let Ok(below) = path.strip_prefix(&self.real) else {
-            return Err("is not in the folder of the file that is read".to_owned());
+            return Err(outside(&self.folder));
         };
         let name = self.folder.join(below);
         let (text, warning) = text_of(&path, Format::Qna.max_bytes()).map_err(|diagnostic| diagnostic.message)?;
@@ -75,7 +78,7 @@ impl Files for Beside {
             Some((rest, depth)) => {
                 let folder = fs::canonicalize(folder.join(rest)).map_err(|error| format!("cannot be read: {error}"))?;
                 if !folder.starts_with(&self.real) {
-                    return Err("is not in the folder of the file that is read".to_owned());
+                    return Err(outside(&self.folder));
                 }
                 self.walk(&folder, depth)?;
             }

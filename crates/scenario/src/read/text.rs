@@ -34,15 +34,21 @@ pub fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnost
     encoding::decode(bytes, &shown(path))
 }
 
-/// The text of a file beside or below the scenario. The error is a fragment that fits behind its name.
-pub(super) fn text_beside(scenario: &Path, name: &str) -> Result<String, String> {
-    let folder = real(scenario).parent().map(Path::to_path_buf).unwrap_or_default();
+/// The text of a file that a scenario names, somewhere below `root`. The error is a fragment that fits behind its name.
+pub(super) fn text_beside(scenario: &Path, root: &Path, name: &str) -> Result<String, String> {
+    let folder = real_folder(scenario.parent().unwrap_or(Path::new("")));
     let path = fs::canonicalize(folder.join(name)).map_err(|error| format!("cannot be read: {error}"))?;
     // A scenario from elsewhere must not send just any file of this machine away.
-    if !path.starts_with(&folder) {
-        return Err("is not in the scenario's folder".to_owned());
+    if !path.starts_with(real_folder(root)) {
+        return Err(outside(root));
     }
     text_of(&path, yaml::MAX_BYTES).map(|(text, _)| text).map_err(|diagnostic| diagnostic.message)
+}
+
+/// What is said of a file that may not be read, behind its name.
+pub(super) fn outside(root: &Path) -> String {
+    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+    format!("is outside of the folder `{}`: name a folder that holds both files", shown(root))
 }
 
 /// `-`, which is read as questions and answers: other formats stand in files.
@@ -53,6 +59,11 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 /// A path as diagnostics show it.
 pub(super) fn shown(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
+}
+
+/// A folder without links and `..`; the empty path is the current one.
+pub(super) fn real_folder(folder: &Path) -> PathBuf {
+    real(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
 }
 
 /// The path without links and `..`, so that one file has one name.

@@ -150,6 +150,17 @@ fn what_is_not_understood_is_a_warning_with_a_hint() {
 }
 
 #[test]
+fn the_environment_e2b_is_read_with_a_warning() {
+    let text =
+        "name: a\ndescription: b\nenvironment:\n  type: e2b\njudgment: {strategy: all_pass}\nrun: [{input: hi}]\n";
+    let (script, found) = Format::Eliza.read(&yaml::open(text, "x.yaml").unwrap());
+    assert!(script.is_some());
+    let [found] = found.as_slice() else { panic!("{found:#?}") };
+    assert!(!found.is_error() && found.line == 4 && found.message.contains("changes nothing"), "{found:#?}");
+    assert!(found.help.as_deref().is_some_and(|help| help.contains("`type: local`")), "{found:#?}");
+}
+
+#[test]
 fn all_faults_of_a_file_are_found_in_one_reading() {
     let text = super::GOOD
         .replacen("temperature: 0.6", "temperature: 3", 1)

@@ -52,6 +52,15 @@ conversation:
 }
 
 #[test]
+fn a_list_that_is_no_conversation_gets_one_error() {
+    for text in ["[1, 2, {a: 1}]", "[]", "conversation: [hello, {text: hi}]", "[[user, hi]]"] {
+        let (script, found) = read_text(text);
+        assert!(script.is_none() && found.len() == 1, "{text}: {found:#?}");
+    }
+    assert!(read_text("[1, {a: 1}]").1[0].contains("none of its items has a `role`"));
+}
+
+#[test]
 fn a_bare_list_is_named_after_its_file() {
     let scenario = good(r#"[{"role": "user", "text": "Hi"}, {"role": "assistant", "text": "*"}]"#);
     assert_eq!(scenario.name, "x");

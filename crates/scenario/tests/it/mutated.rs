@@ -11,7 +11,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("  - '@elizaos/plugin-bootstrap'", "  - 12", "expected a mapping"),
     ("'@elizaos/plugin-bootstrap'", "'@elizaos/plugin-bootstrap'\n  - '@elizaos/plugin-bootstrap'^", "a second time"),
     ("    enabled: true", "    enabled: 'on'", "expected true or false"),
-    ("  type: local", "  type: e2b", "unknown word `e2b`"),
+    ("  type: local", "  type: e3b", "unknown word `e3b`"),
     ("      method: refund\n", "", "missing key `method`"),
     ("      method: refund", "      method: ''", "expected text, found none"),
     ("        status: 429", "        status: 42", "from 100 to 599, found 42"),

@@ -267,7 +267,7 @@ fn the_estimate_counts_what_is_asked() {
     let reading = reading(&[("j.scenario.yaml", judged), ("ask.scenario.yaml", ASK)]);
     let plan = build(&reading, &Choices { repeats: Some(10), ..Choices::default() }).unwrap();
     let size = estimate::estimate(&plan);
-    assert_eq!((size.cases, size.trials, size.conversations), (2, 20, 10));
+    assert_eq!((size.cases, size.trials, size.conversations), (2, 20, 20));
     assert_eq!(size.upper.agent.calls, 10 + 30);
     assert_eq!(size.upper.user_sim.calls, 20, "the first line is the scenario's");
     assert_eq!(size.upper.judge.calls, 30 + 20);

@@ -251,6 +251,7 @@ fn json_that_is_no_knowledge_base_is_refused() {
     for (text, message) in [
         ("{", "is no JSON"),
         ("{}", "has no `qnaList`"),
+        ("[1, 2]", "its JSON is a list; a conversation ends in `.conversation.json`"),
         (r#"{"qnaList": 3}"#, "is no list"),
         (r#"{"qnaList": [{"questions": ["a"]}]}"#, "`qnaList[0]` has no `answer`"),
         (r#"{"qnaList": [{"answer": "a", "questions": []}]}"#, "`qnaList[0]` has no questions"),

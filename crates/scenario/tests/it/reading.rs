@@ -73,6 +73,41 @@ fn a_knowledge_base_that_another_one_takes_in_is_asked_once() {
 }
 
 #[test]
+fn what_is_below_the_folder_that_was_named_may_be_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = folder.path().join("all");
+    put(&all, "shop/faq.qna", "[base](../base/base.lu)\n# ? one\n```\nyes\n```\n");
+    put(&all, "base/base.lu", "[more](../shop/more/more.qna)\n# ? two\n```\nyes\n```\n");
+    put(&all, "shop/more/more.qna", "# ? three\n- [x](../../../secret.qna#?)\n```\nyes\n```\n");
+    put(&all, "shop/talk.battery.yaml", "name: b\nconversation: ../base/talk.txt\nrequirements: {ML-A6: true}\n");
+    put(&all, "base/talk.txt", "hello\n hi\n");
+    put(folder.path(), "secret.qna", "# ? secret\n```\nyes\n```\n");
+    let read_of = |paths: &[&str]| {
+        let paths: Vec<_> = paths.iter().map(|path| folder.path().join(path)).collect();
+        let reading = read::read(&paths);
+        let asked: Vec<String> = reading.scenarios.iter().map(|file| file.script.scenario.name.clone()).collect();
+        (asked, findings(&reading))
+    };
+    let outside = |file: &str, root: &str| {
+        let root = folder.path().join(root);
+        format!("`{file}` is outside of the folder `{}`: name a folder that holds both files", root.display())
+    };
+    let (asked, found) = read_of(&["all"]);
+    assert_eq!(asked, ["one", "two", "three", "three", "b"]);
+    assert!(
+        found.len() == 2 && found.iter().all(|found| found.contains(&outside("../../../secret.qna", "all"))),
+        "{found:#?}"
+    );
+    // The outermost folder counts, whatever is named first.
+    assert_eq!(read_of(&["all/shop", "all"]).0, ["one", "two", "three", "three", "b"]);
+    let (_, found) = read_of(&["all/shop"]);
+    assert!(found[0].contains(&outside("../base/base.lu", "all/shop")), "{found:#?}");
+    assert!(found.iter().any(|found| found.contains(&outside("../base/talk.txt", "all/shop"))), "{found:#?}");
+    let (asked, found) = read_of(&["all/shop/talk.battery.yaml"]);
+    assert!(asked.is_empty() && found.len() == 1, "one error, and no second about the tester: {found:#?}");
+}
+
+#[test]
 fn a_faulty_file_is_reported_and_the_others_are_read() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "1.scenario.yaml", "name: [");
@@ -125,11 +160,17 @@ fn a_faulty_file_is_reported_and_the_others_are_read() {
 fn paths_that_hold_nothing_are_errors_with_hints() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "empty/readme.txt", "");
-    put(folder.path(), "x.txt", "");
+    for name in ["x.txt", "x.qna", "x.qna.tsv", "x.lu", "x.qna.json"] {
+        put(folder.path(), name, "\n");
+    }
     for (name, message) in [
         ("gone.scenario.yaml", "cannot be read: "),
         ("empty", "the folder holds no scenario, matrix or persona"),
         ("x.txt", "is not a scenario file"),
+        ("x.qna", "the file is empty"),
+        ("x.qna.tsv", "the file is empty"),
+        ("x.lu", "the file is empty"),
+        ("x.qna.json", "the file is empty"),
     ] {
         let reading = read::read(&[folder.path().join(name)]);
         assert_eq!(reading.diagnostics.len(), 1);
@@ -209,7 +250,7 @@ fn sql_files_travel_in_the_document() {
     assert_eq!(findings(&reading), Vec::<String>::new());
     let seeding = &reading.scenarios[0].script.scenario.environment.databases[0];
     assert_eq!(seeding.files, [("sql/seed.sql".to_owned(), "create table t (a int);".to_owned())]);
-    for (file, message) in [("../sql/seed.sql", "is not in the scenario's folder"), ("gone.sql", "cannot be read")] {
+    for (file, message) in [("../sql/seed.sql", "is outside of the folder"), ("gone.sql", "cannot be read")] {
         put(folder.path(), "s/bad.scenario.yaml", text(file));
         let reading = read::read(&[folder.path().join("s/bad.scenario.yaml")]);
         assert!(reading.scenarios.is_empty());

@@ -13,7 +13,7 @@ async fn messages_are_said_in_one_conversation() {
     let steps = json!([say("one", &[contains("1: one")]), say("two", &[contains("2: two"), contains("1:")])]);
     let played = first(&scenario(steps, json!({})), &cast).await;
     assert_eq!(played.findings(), [Finding::Pass, Finding::Pass, Finding::Fail]);
-    assert_eq!((cast.agent.heard(), played.trial.conversations), (vec!["one".to_owned(), "two".to_owned()], 0));
+    assert_eq!((cast.agent.heard(), played.trial.conversations), (vec!["one".to_owned(), "two".to_owned()], 1));
     assert_eq!(cast.agent.starts.lock().unwrap().len(), 1);
     assert_eq!(played.turns.iter().map(|turn| (turn.number, turn.step)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
     assert_eq!(played.trial.termination_reason, None);

@@ -59,6 +59,8 @@ pub(crate) enum EnvironmentKind {
     /// A fresh folder on the worker's machine.
     #[default]
     Local,
+    /// The cloud sandbox of ElizaOS: read, and played as `local`.
+    E2b,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

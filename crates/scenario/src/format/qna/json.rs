@@ -90,7 +90,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn base(&mut self, value: &Value) {
         let Value::Object(base) = value else {
-            return self.error("", "is no knowledge base: its JSON is no object");
+            return self
+                .error("", "is no knowledge base: its JSON is a list; a conversation ends in `.conversation.json`");
         };
         if let Some(alterations) = base.get("wordAlterations") {
             self.alterations(alterations);

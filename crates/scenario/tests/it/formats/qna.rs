@@ -97,7 +97,7 @@ const FAULTS: &[Row] = &[
         "# ? When do you open?\n```\nAt 9.\n```\n**Prompts:**\n- [And on Sundays?](#12)\n",
     ),
     refused(
-        "A file that is named is there, in the same folder or below. Imports that lead in a circle are refused.",
+        "A file that is imported is there, below the folder that was named on the command line. Imports that lead in a circle are refused.",
         "[more](../elsewhere.qna)\n# ? When do you open?\n```\nAt 9.\n```\n",
     )
     .unlike("any file is read", "a file from elsewhere must not read this machine's"),
