@@ -26,7 +26,7 @@ pub mod v1 {
 pub const DESCRIPTOR: &[u8] = include_bytes!("generated/gabfest.v1.bin");
 
 /// The version of this protocol; a worker of another one is refused at `Join`.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Plans travel whole, so they bound the size of a message.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;

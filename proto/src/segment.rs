@@ -1,44 +1,150 @@
-//! Segments: the turns of one batch, encoded once by the worker and stored as they came.
-
-use std::collections::BTreeMap;
+//! Segments: the turns of one batch, encoded once by the worker and stored as they came, one piece for each attempt.
+//!
+//! A piece is a field of the message `Segment` with its tag, so a piece is a segment of one attempt, and pieces one
+//! after the other are the segment again. What a version before pieces stored is one piece with many attempts.
 
 use bytes::Bytes;
-use prost::Message as _;
+use prost::{
+    Message as _,
+    encoding::{self, DecodeContext, WireType},
+};
 use record::Turn;
 
 use crate::{names::Error, turn, v1};
 
-/// Encodes the turns of several attempts: (trial, epoch, turns).
-#[must_use]
-pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Vec<Turn>)>) -> Bytes {
-    let trials = parts
-        .into_iter()
-        .map(|(trial, epoch, turns)| v1::TrialTurns {
-            trial,
-            epoch,
-            turns: turns.into_iter().map(turn::to_wire).collect(),
-        })
-        .collect();
-    v1::Segment { trials }.encode_to_vec().into()
-}
+/// The field `trials` of `Segment`.
+const TRIALS: u32 = 1;
 
-pub fn decode(payload: Bytes) -> Result<v1::Segment, Error> {
-    v1::Segment::decode(payload).map_err(|error| Error::Undecodable(error.to_string()))
-}
-
-/// The turns of each attempt, by trial and epoch, in the order in which they happened.
+/// Encodes the turns of several attempts (trial, epoch, turns), and says how many bytes the piece of each has.
 #[must_use]
-pub fn attempts(segment: v1::Segment) -> BTreeMap<(u64, u32), Vec<v1::Turn>> {
-    let mut attempts: BTreeMap<_, Vec<v1::Turn>> = BTreeMap::new();
-    for part in segment.trials {
-        attempts.entry((part.trial, part.epoch)).or_default().extend(part.turns);
+pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Vec<Turn>)>) -> (Bytes, Vec<u32>) {
+    let mut segment = Vec::new();
+    let mut lengths = Vec::new();
+    for (trial, epoch, turns) in parts {
+        let start = segment.len();
+        let turns = turns.into_iter().map(turn::to_wire).collect();
+        encoding::message::encode(TRIALS, &v1::TrialTurns { trial, epoch, turns }, &mut segment);
+        lengths.push(u32::try_from(segment.len() - start).unwrap_or(u32::MAX));
     }
-    attempts
+    (segment.into(), lengths)
+}
+
+/// The pieces of a segment, in its order. Nothing is copied, and no turn is decoded.
+pub fn pieces(mut segment: Bytes) -> Result<Vec<Bytes>, Error> {
+    let mut pieces = Vec::new();
+    while !segment.is_empty() {
+        let mut rest = segment.clone();
+        let (tag, wire_type) = encoding::decode_key(&mut rest).map_err(undecodable)?;
+        encoding::skip_field(wire_type, tag, &mut rest, DecodeContext::default()).map_err(undecodable)?;
+        let piece = segment.split_to(segment.len() - rest.len());
+        if tag == TRIALS {
+            pieces.push(piece);
+        }
+    }
+    Ok(pieces)
+}
+
+/// The turns of each attempt in a segment: (trial, epoch, turns).
+pub fn attempts(segment: Bytes) -> Result<Vec<(u64, u32, Vec<v1::Turn>)>, Error> {
+    let segment = v1::Segment::decode(segment).map_err(undecodable)?;
+    Ok(segment.trials.into_iter().map(|part| (part.trial, part.epoch, part.turns)).collect())
+}
+
+/// The turns of one attempt in a segment, in the order in which they happened; those of others are not decoded.
+pub fn turns_of(segment: Bytes, trial: u64, epoch: u32) -> Result<Vec<v1::Turn>, Error> {
+    let mut turns = Vec::new();
+    for mut piece in pieces(segment)? {
+        let (_, wire_type) = encoding::decode_key(&mut piece).map_err(undecodable)?;
+        encoding::check_wire_type(WireType::LengthDelimited, wire_type).map_err(undecodable)?;
+        encoding::decode_varint(&mut piece).map_err(undecodable)?;
+        let head = Head::decode(piece.clone()).map_err(undecodable)?;
+        if (head.trial, head.epoch) == (trial, epoch) {
+            turns.extend(v1::TrialTurns::decode(piece).map_err(undecodable)?.turns);
+        }
+    }
+    Ok(turns)
+}
+
+/// What a `TrialTurns` says besides its turns.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Head {
+    #[prost(uint64, tag = "1")]
+    trial: u64,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+}
+
+fn undecodable(error: prost::DecodeError) -> Error {
+    Error::Undecodable(error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use record::turn::Speaker;
+
     use super::*;
+
+    fn turn(number: u32, user: &str) -> Turn {
+        Turn {
+            number,
+            step: 1,
+            speaker: Speaker::Scripted,
+            user: user.into(),
+            agent: Some("hi".into()),
+            exit_code: None,
+            tool_calls: vec![],
+            actions: vec![],
+            started_micros: 0,
+            duration_micros: 0,
+            calls: vec![],
+            notes: vec![],
+            messages: vec![],
+        }
+    }
+
+    #[test]
+    fn each_attempt_is_a_piece_and_the_pieces_are_the_segment() {
+        let long = "x".repeat(300);
+        let parts = [
+            (0, 1, vec![turn(1, "a"), turn(2, &long)]),
+            (7, 2, vec![turn(1, "b")]),
+            (7, 3, vec![]),
+            (u64::MAX, 1, vec![turn(9, "c")]),
+        ];
+        let (segment, lengths) = encode(parts.clone());
+        let pieces = pieces(segment.clone()).unwrap();
+        let found: Vec<u32> = pieces.iter().map(|piece| piece.len() as u32).collect();
+        assert_eq!(found, lengths);
+        assert_eq!(pieces.concat(), segment);
+        for ((trial, epoch, turns), piece) in parts.into_iter().zip(pieces) {
+            let turns: Vec<_> = turns.into_iter().map(turn::to_wire).collect();
+            assert_eq!(turns_of(piece.clone(), trial, epoch).unwrap(), turns);
+            assert_eq!(turns_of(segment.clone(), trial, epoch).unwrap(), turns, "of all of it");
+            assert_eq!(attempts(piece.clone()).unwrap(), [(trial, epoch, turns)]);
+            assert_eq!(turns_of(piece, trial, epoch + 9).unwrap(), []);
+        }
+    }
+
+    /// As version 0.1.0 encoded it: turn 1 "a" / "hi" of trial 3, epoch 1, and turn 1 "b" / "hi" of trial 4, epoch 2.
+    const LAST_VERSION: &[u8] = b"\x0a\x1b\x08\x03\x10\x01\x1a\x15\x08\x01\x10\x01\x1a\x08scripted\x22\x01a\x2a\x02hi\
+        \x0a\x1b\x08\x04\x10\x02\x1a\x15\x08\x01\x10\x01\x1a\x08scripted\x22\x01b\x2a\x02hi";
+
+    #[test]
+    fn the_last_versions_bytes_are_read() {
+        for (trial, epoch, user) in [(3, 1, "a"), (4, 2, "b")] {
+            let turns = turns_of(Bytes::from_static(LAST_VERSION), trial, epoch).unwrap();
+            assert_eq!(turns, [turn::to_wire(turn(1, user))]);
+        }
+        let (now, _) = encode([(3, 1, vec![turn(1, "a")]), (4, 2, vec![turn(1, "b")])]);
+        assert_eq!(now, LAST_VERSION, "and still written");
+    }
+
+    #[test]
+    fn what_is_no_segment_is_said() {
+        for bytes in [&b"\x0a"[..], b"\x0a\x09short", b"\xff\xff", b"\x0a\x01\xff"] {
+            assert!(turns_of(Bytes::from_static(bytes), 1, 1).is_err(), "{bytes:?}");
+        }
+    }
 
     /// A segment as it was stored before turns had messages.
     #[test]
@@ -46,7 +152,7 @@ mod tests {
         let old = "0a41080310011a3b080110011a087363726970746564220248692a0548656c6c6f3a0d0a01311201611a027b7d22017842055245504c594801500262060a016b120174";
         let bytes: Vec<u8> =
             (0..old.len()).step_by(2).map(|at| u8::from_str_radix(&old[at..at + 2], 16).unwrap()).collect();
-        let turns = attempts(decode(bytes.into()).unwrap()).remove(&(3, 1)).unwrap();
+        let turns = turns_of(bytes.into(), 3, 1).unwrap();
         let turn = turn::from_wire(turns[0].clone()).unwrap();
         assert_eq!((turn.user.as_str(), turn.agent.as_deref(), turn.tool_calls.len()), ("Hi", Some("Hello"), 1));
         assert!(turn.messages.is_empty());

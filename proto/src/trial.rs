@@ -12,9 +12,9 @@ use crate::{
     v1,
 };
 
-/// A trial, and the batches of its session that hold its turns.
+/// A trial, and where its turns are in the batches of its session.
 #[must_use]
-pub fn to_wire(trial: Trial, first_sequence: u64, last_sequence: u64) -> v1::Trial {
+pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
     v1::Trial {
         number: trial.number,
         trial_id: trial.trial_id.as_str().to_owned(),
@@ -45,8 +45,7 @@ pub fn to_wire(trial: Trial, first_sequence: u64, last_sequence: u64) -> v1::Tri
         spend: spend_to_wire(trial.spend),
         judgments: trial.judgments.into_iter().map(judgment_to_wire).collect(),
         keep_transcript: trial.keep_transcript,
-        first_sequence,
-        last_sequence,
+        pieces,
     }
 }
 
@@ -216,7 +215,7 @@ mod tests {
                 judgments: vec![judgment],
                 keep_transcript: true,
             };
-            assert_eq!(from_wire(to_wire(trial.clone(), 1, 2)), Ok(trial));
+            assert_eq!(from_wire(to_wire(trial.clone(), vec![])), Ok(trial));
         }
     }
 

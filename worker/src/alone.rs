@@ -54,8 +54,7 @@ impl Kept {
     fn take(&mut self, outbox: &Outbox) {
         const OWN: &str = "this process wrote it";
         while let Some(batch) = outbox.next() {
-            let segment = proto::segment::decode(batch.segment).expect(OWN);
-            for ((trial, _), turns) in proto::segment::attempts(segment) {
+            for (trial, _, turns) in proto::segment::attempts(batch.segment).expect(OWN) {
                 let turns = turns.into_iter().map(|turn| proto::turn::from_wire(turn).expect(OWN));
                 self.turns.entry(trial).or_default().extend(turns);
             }

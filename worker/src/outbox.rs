@@ -43,8 +43,8 @@ struct State {
     last_sequence: u64,
     /// The last batch that the stream has been given.
     given: u64,
-    /// The batch that holds the first turn of an attempt that has not ended.
-    first_sequences: BTreeMap<Attempt, u64>,
+    /// Where the turns are that went into batches, of attempts that have not ended.
+    pieces: BTreeMap<Attempt, Vec<v1::Piece>>,
     bytes: usize,
 }
 
@@ -137,7 +137,7 @@ impl Outbox {
         }
         // What they said goes into batches first, since that would name them anew.
         state.close_all();
-        state.first_sequences.retain(|attempt, _| !gone(attempt));
+        state.pieces.retain(|attempt, _| !gone(attempt));
     }
 
     /// Forgets everything: the session is over, so nothing of it counts any more.
@@ -240,23 +240,25 @@ impl State {
         let Some(pending) = self.pending.remove(run) else { return };
         self.last_sequence += 1;
         let sequence = self.last_sequence;
-        for (trial, epoch) in pending.turns.keys() {
-            let attempt = Attempt { run: run.clone(), trial: *trial, epoch: *epoch };
-            self.first_sequences.entry(attempt).or_insert(sequence);
+        let keys: Vec<(u64, u32)> = pending.turns.keys().copied().collect();
+        let parts = pending.turns.into_iter().map(|((trial, epoch), turns)| (trial, epoch, turns));
+        let (segment, lengths) = proto::segment::encode(parts);
+        for (place, ((trial, epoch), bytes)) in (0..).zip(keys.into_iter().zip(lengths)) {
+            let attempt = Attempt { run: run.clone(), trial, epoch };
+            self.pieces.entry(attempt).or_default().push(v1::Piece { sequence, place, bytes });
         }
         let mut attempts = Vec::with_capacity(pending.ended.len());
         let mut ended = Vec::with_capacity(pending.ended.len());
         for trial in pending.ended {
             let attempt = attempt_of(run, &trial);
-            let first = self.first_sequences.remove(&attempt).unwrap_or(sequence);
-            ended.push(proto::trial::to_wire(trial, first, sequence));
+            let pieces = self.pieces.remove(&attempt).unwrap_or_default();
+            ended.push(proto::trial::to_wire(trial, pieces));
             attempts.push(attempt);
         }
-        let parts = pending.turns.into_iter().map(|((trial, epoch), turns)| (trial, epoch, turns));
         let batch = v1::Batch {
             sequence,
             run: run.as_str().to_owned(),
-            segment: proto::segment::encode(parts),
+            segment,
             turns: pending.count,
             ended,
             spend: proto::trial::spend_to_wire(pending.spend),
@@ -340,15 +342,20 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_trial_names_the_batches_that_hold_its_turns() {
+    fn an_ended_trial_says_where_its_turns_are() {
         let outbox = Outbox::new(Gate::new());
         outbox.turn(&attempt(7), turn(1));
         assert_eq!(sequences(&outbox), [1]);
         outbox.turn(&attempt(7), turn(2));
+        outbox.turn(&attempt(5), turn(1));
         outbox.ended(&RunId::new("r"), trial(7));
         assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
         let batch = outbox.next().unwrap();
-        assert_eq!((batch.ended[0].first_sequence, batch.ended[0].last_sequence), (1, 2));
+        let places: Vec<_> = batch.ended[0].pieces.iter().map(|piece| (piece.sequence, piece.place)).collect();
+        assert_eq!(places, [(1, 0), (2, 1)]);
+        let words = proto::segment::pieces(batch.segment).unwrap().remove(1);
+        assert_eq!(batch.ended[0].pieces[1].bytes as usize, words.len());
+        assert_eq!(proto::segment::turns_of(words, 7, 1).unwrap()[0].number, 2);
         assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
         outbox.acknowledged(1);
         assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
@@ -402,7 +409,7 @@ mod tests {
         assert!((10..=11).contains(&batches.len()), "{}", batches.len());
         assert!(batches.iter().all(|batch| batch.segment.len() < 2 * BATCH_BYTES));
         assert_eq!(batches.iter().map(|batch| batch.ended.len()).sum::<usize>(), 30);
-        assert!(batches.iter().flat_map(|batch| &batch.ended).all(|end| end.first_sequence <= end.last_sequence));
+        assert!(batches.iter().flat_map(|batch| &batch.ended).all(|end| end.pieces.len() == 1));
     }
 
     #[test]
@@ -416,7 +423,7 @@ mod tests {
         outbox.forget(|attempt| attempt.trial == 7);
         let batch = outbox.next().unwrap();
         assert_eq!((batch.turns, batch.ended.len(), batch.ended[0].number), (1, 1, 8));
-        assert!(outbox.lock().first_sequences.is_empty());
+        assert!(outbox.lock().pieces.is_empty());
     }
 
     #[tokio::test(start_paused = true)]

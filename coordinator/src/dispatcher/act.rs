@@ -2,7 +2,6 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use bytes::Bytes;
 use record::{Failure, FailureKind, Trial, Verdict, call::Spend, summary::RunState};
 use scenario::RunId;
 use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
@@ -124,8 +123,8 @@ impl<S: Store> Dispatcher<S> {
         let message = "every worker that played this trial alone was lost";
         let failure = Failure::new(FailureKind::Poisoned, message);
         let trial = Trial::unplayed(&planned, epoch, Verdict::Error, failure);
-        let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
-        let ended = vec![EndedTrial { trial, first_sequence: sequence, last_sequence: sequence }];
+        let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
+        let ended = vec![EndedTrial { trial, pieces: Vec::new() }];
         let commit = Commit { session, sequence, run: run.clone(), segment, ended };
         let asked = Instant::now();
         let committed = self.store.commit(&commit, at).await?;

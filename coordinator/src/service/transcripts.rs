@@ -1,21 +1,19 @@
-//! Winning attempts with their words, in the plan's order, without holding more than a few pages of them.
+//! Winning attempts with their words, in the plan's order, without holding more than a few of them.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use proto::v1;
 use scenario::RunId;
-use store::{Store, StoredTrial};
+use store::{Part, Piece, Store, StoredTrial};
 
 use crate::{Error, aggregate};
 
 /// Trials read from the store at a time.
 const PAGE: u32 = 64;
-/// Encoded bytes of segments that are kept decoded: neighbouring trials were played at the same time and lie in
-/// the same ones.
-const KEPT_BYTES: usize = 8 << 20;
+/// Encoded words that are read at a time, give or take a trial.
+const READ_BYTES: usize = 4 << 20;
+/// For a segment whose pieces are not known; workers send no batch much larger.
+const SEGMENT_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
 pub(super) struct Transcripts<S> {
@@ -23,71 +21,68 @@ pub(super) struct Transcripts<S> {
     run: RunId,
     next: u64,
     page: VecDeque<StoredTrial>,
-    segments: BTreeMap<Place, Attempts>,
-    /// Oldest first, with their encoded sizes.
-    kept: VecDeque<(Place, usize)>,
-    kept_bytes: usize,
+    read: VecDeque<v1::ExportedTrial>,
 }
-
-/// A session and a sequence in it.
-type Place = (u64, u64);
-/// What a segment holds, by trial and epoch.
-type Attempts = BTreeMap<(u64, u32), Vec<v1::Turn>>;
 
 impl<S: Store> Transcripts<S> {
     pub(super) fn new(store: Arc<S>, run: RunId, first: u64) -> Self {
-        Self {
-            store,
-            run,
-            next: first,
-            page: VecDeque::new(),
-            segments: BTreeMap::new(),
-            kept: VecDeque::new(),
-            kept_bytes: 0,
-        }
+        Self { store, run, next: first, page: VecDeque::new(), read: VecDeque::new() }
     }
 
     /// The next trial that has ended; `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<v1::ExportedTrial>, Error> {
+        if self.read.is_empty() {
+            self.read().await?;
+        }
+        Ok(self.read.pop_front())
+    }
+
+    /// Reads on: each piece once, and no other.
+    async fn read(&mut self) -> Result<(), Error> {
         if self.page.is_empty() {
             self.page = self.store.trials(&self.run, self.next, PAGE).await?.into();
         }
-        let Some(stored) = self.page.pop_front() else { return Ok(None) };
-        self.next = stored.trial.number + 1;
-        let mut turns = Vec::new();
-        for sequence in stored.first_sequence..=stored.last_sequence {
-            if let Some(segment) = self.segment((stored.session, sequence)).await? {
-                // An attempt is exported once, so its turns need not stay.
-                turns.extend(segment.remove(&(stored.trial.number, stored.trial.epoch)).unwrap_or_default());
+        let some = self.few();
+        let Some(last) = some.last() else { return Ok(()) };
+        self.next = last.trial.number + 1;
+        let asked: Vec<(u64, Piece)> =
+            some.iter().flat_map(|stored| stored.pieces.iter().map(|piece| (stored.session, *piece))).collect();
+        let mut pieces = self.store.pieces(&self.run, &asked).await?.into_iter();
+        for StoredTrial { trial, session, pieces: places } in some {
+            let mut turns = Vec::new();
+            for (place, words) in places.into_iter().zip(&mut pieces) {
+                let broken = |error| broken(session, place.sequence, error);
+                turns.extend(proto::segment::turns_of(words, trial.number, trial.epoch).map_err(broken)?);
             }
+            let trial = proto::trial::to_wire(trial, Vec::new());
+            self.read.push_back(v1::ExportedTrial { trial: Some(trial), turns });
         }
-        let trial = proto::trial::to_wire(stored.trial, stored.first_sequence, stored.last_sequence);
-        Ok(Some(v1::ExportedTrial { trial: Some(trial), turns }))
+        Ok(())
     }
 
-    /// `None` for a sequence that belongs to another run of the session.
-    async fn segment(&mut self, place: Place) -> Result<Option<&mut Attempts>, Error> {
-        if !self.segments.contains_key(&place) {
-            let (session, sequence) = place;
-            let Some(payload) = self.store.segments(&self.run, session, sequence, sequence).await?.pop() else {
-                return Ok(None);
-            };
-            let bytes = payload.len();
-            let broken = |error: proto::Error| {
-                let text = format!("segment {sequence} of session {session} is broken: {error}");
-                Error::Read(aggregate::Error::Store(store::Error::Failed(text)))
-            };
-            let segment = proto::segment::decode(payload).map_err(broken)?;
-            while self.kept_bytes + bytes > KEPT_BYTES
-                && let Some((oldest, freed)) = self.kept.pop_front()
-            {
-                self.segments.remove(&oldest);
-                self.kept_bytes -= freed;
+    /// The next trials of the page: as many as it takes to have [`READ_BYTES`] of words.
+    fn few(&mut self) -> Vec<StoredTrial> {
+        let mut bytes = 0;
+        let mut few = Vec::new();
+        while let Some(stored) = self.page.pop_front() {
+            bytes += stored.pieces.iter().map(size).sum::<usize>();
+            few.push(stored);
+            if bytes > READ_BYTES {
+                break;
             }
-            self.segments.insert(place, proto::segment::attempts(segment));
-            self.kept.push_back((place, bytes));
-            self.kept_bytes += bytes;
         }
-        Ok(self.segments.get_mut(&place))
+        few
     }
+}
+
+fn size(piece: &Piece) -> usize {
+    match piece.part {
+        Part::At { bytes, .. } => bytes as usize,
+        Part::Whole => SEGMENT_BYTES,
+    }
+}
+
+fn broken(session: u64, sequence: u64, error: proto::Error) -> Error {
+    let text = format!("segment {sequence} of session {session} is broken: {error}");
+    Error::Read(aggregate::Error::Store(store::Error::Failed(text)))
 }

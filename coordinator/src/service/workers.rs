@@ -3,7 +3,7 @@
 use proto::v1::{self, coordinator_message as down, worker_message as up};
 use record::{Usd, call::Spend};
 use scenario::{Digest, RunId};
-use store::{Commit, EndedTrial, SegmentRow, Store};
+use store::{Commit, EndedTrial, Part, Piece, SegmentRow, Store};
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
@@ -142,21 +142,30 @@ fn commit(session: u64, batch: v1::Batch) -> Result<Commit, String> {
     let malformed = |error: proto::Error| error.to_string();
     let mut ended = Vec::with_capacity(batch.ended.len());
     for trial in batch.ended {
-        let (number, first_sequence, last_sequence) = (trial.number, trial.first_sequence, trial.last_sequence);
-        if !(1 <= first_sequence && first_sequence <= last_sequence && last_sequence <= batch.sequence) {
-            let place = format!("batches {first_sequence} to {last_sequence}");
-            return Err(format!("batch {} says that the turns of trial {number} are in {place}", batch.sequence));
+        let number = trial.number;
+        if let Some(piece) = trial.pieces.iter().find(|piece| !(1..=batch.sequence).contains(&piece.sequence)) {
+            let wrong = format!("the turns of trial {number} are in batch {}", piece.sequence);
+            return Err(format!("batch {} says that {wrong}", batch.sequence));
         }
+        if trial.turns > 0 && trial.pieces.is_empty() {
+            return Err(format!("batch {} does not say where the turns of trial {number} are", batch.sequence));
+        }
+        let pieces = trial.pieces.iter().map(piece).collect();
         let trial = proto::trial::from_wire(trial).map_err(malformed)?;
         check_numbers([number, trial.case])?;
         check_spend(&trial.spend)?;
-        ended.push(EndedTrial { trial, first_sequence, last_sequence });
+        ended.push(EndedTrial { trial, pieces });
     }
     check_numbers([batch.sequence])?;
     let spend = proto::trial::spend_from_wire(batch.spend).map_err(malformed)?;
     check_spend(&spend)?;
-    let segment = SegmentRow { payload: batch.segment, turns: batch.turns, spend };
+    let pieces = proto::segment::pieces(batch.segment).map_err(malformed)?;
+    let segment = SegmentRow { pieces, turns: batch.turns, spend };
     Ok(Commit { session, sequence: batch.sequence, run: RunId::new(batch.run), segment, ended })
+}
+
+fn piece(piece: &v1::Piece) -> Piece {
+    Piece { sequence: piece.sequence, part: Part::At { place: piece.place, bytes: piece.bytes } }
 }
 
 fn check_spend(spend: &Spend) -> Result<(), String> {

@@ -1,16 +1,18 @@
-//! A store that cannot be written for a while.
+//! A store that cannot be written for a while, and that counts what is read back from it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use record::{Usd, call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
-use store::{Commit, Committed, Error, Lease, Memory, Recovered, RunRow, Store, StoredTrial};
+use store::{Commit, Committed, Error, Lease, Memory, Piece, Recovered, RunRow, Store, StoredTrial};
 
 #[derive(Debug, Default)]
 pub(crate) struct BreakingStore {
     memory: Memory,
     pub(crate) broken: AtomicBool,
+    /// Of words.
+    pub(crate) read_bytes: AtomicUsize,
 }
 
 impl BreakingStore {
@@ -84,8 +86,10 @@ impl Store for BreakingStore {
         self.memory.trials(run, first, limit).await
     }
 
-    async fn segments(&self, run: &RunId, session: u64, first: u64, last: u64) -> Result<Vec<Bytes>, Error> {
-        self.memory.segments(run, session, first, last).await
+    async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
+        let pieces = self.memory.pieces(run, asked).await?;
+        self.read_bytes.fetch_add(pieces.iter().map(Bytes::len).sum(), Ordering::Relaxed);
+        Ok(pieces)
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

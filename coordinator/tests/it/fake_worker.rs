@@ -159,8 +159,11 @@ pub(crate) fn words(trial: u64, epoch: u32) -> [Turn; 2] {
 pub(crate) fn batch(plan: &Plan, sequence: u64, lease: &v1::Lease, verdict: Verdict) -> v1::Batch {
     let played: Vec<(u64, [Turn; 2])> =
         (lease.first..lease.end).map(|number| (number, words(number, lease.epoch))).collect();
-    let ended = played.iter().map(|(number, turns)| {
-        proto::trial::to_wire(trial(plan, *number, lease.epoch, verdict, turns), sequence, sequence)
+    let words = played.iter().map(|(number, turns)| (*number, lease.epoch, turns.to_vec()));
+    let (segment, lengths) = proto::segment::encode(words);
+    let ended = played.iter().zip((0..).zip(lengths)).map(|((number, turns), (place, bytes))| {
+        let piece = v1::Piece { sequence, place, bytes };
+        proto::trial::to_wire(trial(plan, *number, lease.epoch, verdict, turns), vec![piece])
     });
     let all: Vec<Turn> = played.iter().flat_map(|(_, turns)| turns.clone()).collect();
     v1::Batch {
@@ -169,8 +172,6 @@ pub(crate) fn batch(plan: &Plan, sequence: u64, lease: &v1::Lease, verdict: Verd
         ended: ended.collect(),
         turns: all.len() as u32,
         spend: proto::trial::spend_to_wire(spend(&all)),
-        segment: proto::segment::encode(
-            played.into_iter().map(|(number, turns)| (number, lease.epoch, turns.to_vec())),
-        ),
+        segment,
     }
 }

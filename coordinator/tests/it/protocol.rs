@@ -62,16 +62,17 @@ async fn what_does_not_follow_the_protocol_ends_the_stream() {
         (Word::Hello(v1::Hello::default()), "a second Hello on a stream"),
         (Word::Batch(good(2)), "batch 2 came where 1 was due"),
         (
-            spoiled(|batch| batch.ended[0].first_sequence = 0),
-            "batch 1 says that the turns of trial 0 are in batches 0 to 1",
+            spoiled(|batch| batch.ended[0].pieces[0].sequence = 0),
+            "batch 1 says that the turns of trial 0 are in batch 0",
         ),
         (
-            spoiled(|batch| batch.ended[0].first_sequence = 2),
-            "batch 1 says that the turns of trial 0 are in batches 2 to 1",
+            spoiled(|batch| batch.ended[0].pieces[0].sequence = 2),
+            "batch 1 says that the turns of trial 0 are in batch 2",
         ),
         (
-            spoiled(|batch| batch.ended[0].last_sequence = 2),
-            "batch 1 says that the turns of trial 0 are in batches 1 to 2",
+            // As a worker of protocol 1 does.
+            spoiled(|batch| batch.ended[0].pieces.clear()),
+            "batch 1 does not say where the turns of trial 0 are",
         ),
         (spoiled(|batch| batch.sequence = u64::MAX), "18446744073709551615 is not a number that can be kept"),
         (spoiled(|batch| batch.ended[0].number = 1 << 63), "9223372036854775808 is not a number that can be kept"),

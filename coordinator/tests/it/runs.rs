@@ -1,16 +1,20 @@
 //! Runs from submission to summary, as people see them.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use coordinator::Config;
 use proto::v1::{self, RunState, coordinator_message::Body as Order, worker_message::Body as Word};
 use record::{FailureKind, Verdict, summary::RunVerdict};
-use store::{Memory, Store as _};
+use store::Memory;
 use tonic::Code;
 
 use crate::{
+    breaking_store::BreakingStore,
     fake_worker::{FakeWorker, batch, held},
-    plans::plan,
+    plans::{plan, turn},
     served::{STARTED_AT, Served, pass},
 };
 
@@ -272,11 +276,7 @@ async fn transcripts_come_in_the_plans_order_wherever_their_segments_are() {
         worker.say(Word::Batch(words.clone())).await;
         worker.acknowledged().await;
         worker.sequence += 1;
-        let first_sequence = worker.sequence - 1;
-        let ended =
-            ended.into_iter().map(|trial| v1::Trial { first_sequence, last_sequence: worker.sequence, ..trial });
-        let end =
-            v1::Batch { sequence: worker.sequence, run: words.run, ended: ended.collect(), ..v1::Batch::default() };
+        let end = v1::Batch { sequence: worker.sequence, run: words.run, ended, ..v1::Batch::default() };
         worker.say(Word::Batch(end)).await;
         worker.acknowledged().await;
     }
@@ -289,5 +289,47 @@ async fn transcripts_come_in_the_plans_order_wherever_their_segments_are() {
             assert_eq!(trial.turns.len(), 2);
         }
     }
-    assert!(served.store.segments(&"r1".into_id(), 1, 1, u64::MAX).await.unwrap().len() > 10);
+}
+
+/// Trials that are played at the same time share their batches; each of them is read without the others.
+#[tokio::test(start_paused = true)]
+async fn every_word_is_read_back_once() {
+    const TRIALS: u64 = 40;
+    let mut served = Served::new(Arc::new(BreakingStore::default()), Config::default()).await;
+    let plan = plan(1, TRIALS as u32);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(TRIALS as u32).await.remove(0);
+    assert_eq!((lease.first, lease.end), (0, TRIALS));
+    let mut written = 0;
+    let mut pieces = vec![Vec::new(); TRIALS as usize];
+    for sequence in 1..=30 {
+        let said = "x".repeat(10_000);
+        let parts = (0..TRIALS).map(|trial| (trial, 1, vec![turn(sequence as u32, &said)]));
+        let (segment, lengths) = proto::segment::encode(parts);
+        written += segment.len();
+        for (place, (of, bytes)) in (0..).zip(pieces.iter_mut().zip(lengths)) {
+            of.push(v1::Piece { sequence, place, bytes });
+        }
+        worker.sequence = sequence;
+        let run = "r1".to_owned();
+        worker.say(Word::Batch(v1::Batch { sequence, run, segment, turns: 40, ..v1::Batch::default() })).await;
+        worker.acknowledged().await;
+    }
+    assert!(written > 10 << 20, "more than anybody would keep: {written}");
+    worker.sequence += 1;
+    let mut end = batch(&plan, worker.sequence, &lease, Verdict::Pass);
+    for (trial, pieces) in end.ended.iter_mut().zip(pieces) {
+        trial.pieces = pieces;
+    }
+    worker.say(Word::Batch(end)).await;
+    worker.acknowledged().await;
+
+    let exported = served.export("r1", 0).await;
+    assert_eq!(exported.len() as u64, TRIALS);
+    assert!(exported.iter().all(|trial| trial.turns.iter().map(|turn| turn.number).eq(1..=30)));
+    assert_eq!(served.store.read_bytes.swap(0, Ordering::Relaxed), written);
+    served.export("r1", TRIALS - 1).await;
+    let of_one = written / TRIALS as usize;
+    assert_eq!(served.store.read_bytes.load(Ordering::Relaxed), of_one, "of the last trial alone");
 }

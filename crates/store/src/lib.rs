@@ -10,6 +10,6 @@ pub mod sqlite;
 pub mod store;
 
 pub use memory::Memory;
-pub use rows::{Commit, Committed, EndedTrial, Lease, Recovered, RunRow, SegmentRow, StoredTrial};
+pub use rows::{Commit, Committed, EndedTrial, Lease, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial};
 pub use sqlite::Sqlite;
 pub use store::{Error, Store};

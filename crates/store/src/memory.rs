@@ -12,7 +12,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Error, Lease, Recovered, RunRow, Store, StoredTrial, ranges};
+use crate::{Commit, Committed, Error, Lease, Part, Piece, Recovered, RunRow, Store, StoredTrial, ranges};
 
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -42,7 +42,7 @@ struct Session {
     over: bool,
     unsettled: Usd,
     /// Those of sequence 1, 2, …: as many as the watermark says.
-    segments: Vec<(RunId, Bytes)>,
+    segments: Vec<(RunId, Vec<Bytes>)>,
     /// By id and first trial: a release can cut one lease into several.
     leases: BTreeMap<(u64, u64), Lease>,
 }
@@ -74,6 +74,15 @@ impl State {
 
     fn session_mut(&mut self, session: u64) -> Option<&mut Session> {
         self.sessions.get_mut(index(session)?).filter(|session| !session.over)
+    }
+
+    fn piece(&self, run: &RunId, session: u64, piece: Piece) -> Option<Bytes> {
+        let (of, pieces) = self.sessions.get(index(session)?)?.segments.get(index(piece.sequence)?)?;
+        match piece.part {
+            _ if of != run => None,
+            Part::At { place, .. } => pieces.get(place as usize).cloned(),
+            Part::Whole => Some(pieces.concat().into()),
+        }
     }
 
     /// The session's leases that are not done.
@@ -185,17 +194,13 @@ impl Store for Memory {
                 committed.fenced.push(number);
                 continue;
             }
-            let stored = StoredTrial {
-                trial: ended.trial.clone(),
-                session: commit.session,
-                first_sequence: ended.first_sequence,
-                last_sequence: ended.last_sequence,
-            };
+            let stored =
+                StoredTrial { trial: ended.trial.clone(), session: commit.session, pieces: ended.pieces.clone() };
             run.trials.insert(number, stored);
             committed.counted.push(number);
         }
         run.spend.add(&commit.segment.spend);
-        session.segments.push((commit.run.clone(), commit.segment.payload.clone()));
+        session.segments.push((commit.run.clone(), commit.segment.pieces.clone()));
         Ok(committed)
     }
 
@@ -272,13 +277,10 @@ impl Store for Memory {
         Ok(trials.take(limit as usize).map(|(_, trial)| trial.clone()).collect())
     }
 
-    async fn segments(&self, run: &RunId, session: u64, first: u64, last: u64) -> Result<Vec<Bytes>, Error> {
+    async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
         let state = self.state();
         state.run(run)?;
-        let Some(session) = index(session).and_then(|at| state.sessions.get(at)) else { return Ok(Vec::new()) };
-        let numbered = (1_u64..).zip(&session.segments);
-        let asked = numbered.filter(|(sequence, (of, _))| of == run && (first..=last).contains(sequence));
-        Ok(asked.map(|(_, (_, payload))| payload.clone()).collect())
+        Ok(asked.iter().map(|(session, piece)| state.piece(run, *session, *piece).unwrap_or_default()).collect())
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {
@@ -286,6 +288,7 @@ impl Store for Memory {
     }
 }
 
-fn index(session: u64) -> Option<usize> {
-    usize::try_from(session).ok()?.checked_sub(1)
+/// Sessions and sequences begin with 1.
+fn index(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()?.checked_sub(1)
 }

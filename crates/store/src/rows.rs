@@ -46,21 +46,35 @@ pub struct Commit {
     pub ended: Vec<EndedTrial>,
 }
 
-/// Encoded turns, stored as they came.
+/// Encoded turns, stored as they came: a piece for each attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentRow {
-    pub payload: Bytes,
+    pub pieces: Vec<Bytes>,
     pub turns: u32,
     /// What the calls of these turns used, winning attempt or not.
     pub spend: Spend,
 }
 
-/// A trial that ended, and which segments of its session hold its turns (both ends included).
+/// A trial that ended, and where its turns are in the segments of its session, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndedTrial {
     pub trial: Trial,
-    pub first_sequence: u64,
-    pub last_sequence: u64,
+    pub pieces: Vec<Piece>,
+}
+
+/// Which piece of a session's segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    pub sequence: u64,
+    pub part: Part,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The piece at this place, counted from 0.
+    At { place: u32, bytes: u32 },
+    /// All of the segment: version 0.1.0 did not say where in it the turns of a trial are.
+    Whole,
 }
 
 /// What became of a commit.
@@ -81,8 +95,7 @@ pub struct Committed {
 pub struct StoredTrial {
     pub trial: Trial,
     pub session: u64,
-    pub first_sequence: u64,
-    pub last_sequence: u64,
+    pub pieces: Vec<Piece>,
 }
 
 /// What the scheduler must know of a run after a restart.

@@ -6,6 +6,7 @@
 mod commit;
 mod leases;
 mod open;
+mod pieces;
 mod refusal;
 mod results;
 mod runs;
@@ -19,7 +20,7 @@ use record::{Usd, call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
-use crate::{Commit, Committed, Error, Lease, Recovered, RunRow, Store, StoredTrial};
+use crate::{Commit, Committed, Error, Lease, Piece, Recovered, RunRow, Store, StoredTrial};
 
 #[derive(Debug)]
 pub struct Sqlite {
@@ -104,8 +105,8 @@ impl Store for Sqlite {
         results::trials(&self.readers, run, first, limit).await
     }
 
-    async fn segments(&self, run: &RunId, session: u64, first: u64, last: u64) -> Result<Vec<Bytes>, Error> {
-        results::segments(&self.readers, run, session, first..=last).await
+    async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
+        pieces::read(&self.readers, run, asked).await
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

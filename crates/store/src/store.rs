@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Lease, Recovered, RunRow, StoredTrial};
+use crate::{Commit, Committed, Lease, Piece, Recovered, RunRow, StoredTrial};
 
 /// Where runs are kept. Times are arguments (unix milliseconds), never read here.
 ///
@@ -74,15 +74,10 @@ pub trait Store: Send + Sync + 'static {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
 
-    /// The segments of a session with sequences from `first` to `last`, both included, that belong to the run:
-    /// a session serves several, and a segment names its trials by number alone.
-    fn segments(
-        &self,
-        run: &RunId,
-        session: u64,
-        first: u64,
-        last: u64,
-    ) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
+    /// The pieces of sessions (session, which piece), one for each that is asked for, without reading others. Empty
+    /// where there is none, or where the segment belongs to another run: a session serves several, and a segment
+    /// names its trials by number alone.
+    fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
 
     /// What all attempts used.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;

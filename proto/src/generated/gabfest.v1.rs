@@ -355,6 +355,7 @@ pub struct ExportedTrial {
     #[prost(message, repeated, tag = "2")]
     pub turns: ::prost::alloc::vec::Vec<Turn>,
 }
+/// A piece for each attempt: the coordinator stores them apart, so that one trial is read without the others.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Segment {
     #[prost(message, repeated, tag = "1")]
@@ -408,14 +409,23 @@ pub struct Trial {
     pub judgments: ::prost::alloc::vec::Vec<Judgment>,
     #[prost(bool, tag = "18")]
     pub keep_transcript: bool,
-    /// The batches of the session that hold its turns.
-    #[prost(uint64, tag = "19")]
-    pub first_sequence: u64,
-    #[prost(uint64, tag = "20")]
-    pub last_sequence: u64,
     /// Turns in which the agent was asked and gave no answer.
     #[prost(uint32, tag = "21")]
     pub unanswered: u32,
+    /// Where its turns are, in the order in which they happened; a worker says it, an export does not.
+    #[prost(message, repeated, tag = "22")]
+    pub pieces: ::prost::alloc::vec::Vec<Piece>,
+}
+/// The turns of one attempt in the segment of one batch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Piece {
+    #[prost(uint64, tag = "1")]
+    pub sequence: u64,
+    /// Counted from 0 in the segment.
+    #[prost(uint32, tag = "2")]
+    pub place: u32,
+    #[prost(uint32, tag = "3")]
+    pub bytes: u32,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TurnLatency {

@@ -77,8 +77,7 @@ async fn play_behind(gate: Gate, plan: &Arc<Plan>, number: u64, epoch: u32, reso
     let took = began.elapsed();
     let (mut turns, mut ended, mut sent) = (Vec::new(), Vec::new(), Spend::default());
     while let Some(batch) = outbox.next() {
-        let segment = proto::segment::decode(batch.segment).unwrap();
-        let own = proto::segment::attempts(segment).remove(&(number, epoch)).unwrap_or_default();
+        let own = proto::segment::turns_of(batch.segment, number, epoch).unwrap();
         turns.extend(own.into_iter().map(|turn| proto::turn::from_wire(turn).unwrap()));
         ended.extend(batch.ended.into_iter().map(|trial| proto::trial::from_wire(trial).unwrap()));
         sent.add(&proto::trial::spend_from_wire(batch.spend).unwrap());

@@ -1,6 +1,5 @@
 //! Batches without words, as the store takes them.
 
-use bytes::Bytes;
 use record::{Trial, Verdict, call::Spend};
 use scenario::{CaseId, RunId, Strategy, TrialId};
 use store::{Commit, EndedTrial, SegmentRow};
@@ -8,13 +7,9 @@ use store::{Commit, EndedTrial, SegmentRow};
 pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, u32, Verdict)>) -> Commit {
     let ended = ended
         .into_iter()
-        .map(|(number, epoch, verdict)| EndedTrial {
-            trial: trial(number, epoch, verdict),
-            first_sequence: sequence,
-            last_sequence: sequence,
-        })
+        .map(|(number, epoch, verdict)| EndedTrial { trial: trial(number, epoch, verdict), pieces: Vec::new() })
         .collect();
-    let segment = SegmentRow { payload: Bytes::new(), turns: 0, spend: Spend::default() };
+    let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
     Commit { session, sequence, run: run.clone(), segment, ended }
 }
 

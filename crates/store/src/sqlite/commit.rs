@@ -1,13 +1,14 @@
 //! A batch of results: its turns, the trials that count, what they used, and how far the session has come.
 //!
-//! Six statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
+//! Seven statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use record::call::Spend;
 use sqlx::{query, query_as};
 
-use super::{bound, integer, json, runs, writer::Writing};
+use super::{bound, integer, json, pieces, runs, writer::Writing};
 use crate::{Commit, Committed, EndedTrial, Error, store::gap};
 
 /// A commit in the form that its statements take.
@@ -15,7 +16,11 @@ pub(super) struct Encoded {
     session: i64,
     sequence: i64,
     spend: String,
-    /// JSON: a row `[number, epoch, first sequence, last sequence, start of the body, its length]` a trial.
+    /// JSON: a row `[start, length]` for each piece in `words`.
+    pieces: String,
+    /// The pieces, one after the other.
+    words: Vec<u8>,
+    /// JSON: a row `[number, epoch, pieces, start of the body, its length]` for each trial.
     ended: String,
     /// The trials as JSON, one after the other: beside the rows, since escaped within them each would be read twice.
     bodies: Vec<u8>,
@@ -23,26 +28,27 @@ pub(super) struct Encoded {
 
 impl Encoded {
     pub(super) fn of(commit: &Commit) -> Result<Self, Error> {
+        let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(Bytes::len).sum());
+        let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
+        for piece in &commit.segment.pieces {
+            // SQLite counts from 1.
+            pieces.push((words.len() + 1, piece.len()));
+            words.extend_from_slice(piece);
+        }
         let mut bodies = Vec::new();
         let mut ended = Vec::with_capacity(commit.ended.len());
-        for EndedTrial { trial, first_sequence, last_sequence } in &commit.ended {
-            // SQLite counts from 1.
+        for EndedTrial { trial, pieces } in &commit.ended {
             let start = bodies.len() + 1;
             serde_json::to_writer(&mut bodies, trial).map_err(|error| Error::Failed(error.to_string()))?;
             let length = bodies.len() + 1 - start;
-            ended.push((
-                integer(trial.number)?,
-                trial.epoch,
-                integer(*first_sequence)?,
-                integer(*last_sequence)?,
-                start,
-                length,
-            ));
+            ended.push((integer(trial.number)?, trial.epoch, pieces::rows(pieces)?, start, length));
         }
         Ok(Self {
             session: bound(commit.session),
             sequence: integer(commit.sequence)?,
             spend: json(&commit.segment.spend)?,
+            pieces: json(&pieces)?,
+            words,
             ended: json(&ended)?,
             bodies,
         })
@@ -101,16 +107,30 @@ impl Encoded {
 
     async fn keep_segment(&self, writing: &mut Writing<'_>, run: i64, commit: &Commit, at: i64) -> Result<(), Error> {
         query(
-            "insert into segment (session, sequence, run, turns, spend, payload, committed_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "insert into segment (session, sequence, run, turns, spend, payload, committed_at, first_piece, pieces)
+             values (?1, ?2, ?3, ?4, ?5, x'', ?6, (select coalesce(max(key), 0) + 1 from piece), ?7)",
         )
         .bind(self.session)
         .bind(self.sequence)
         .bind(run)
         .bind(commit.segment.turns)
         .bind(&self.spend)
-        .bind(&commit.segment.payload[..])
         .bind(at)
+        .bind(integer(commit.segment.pieces.len() as u64)?)
+        .execute(&mut writing.connection)
+        .await?;
+        if commit.segment.pieces.is_empty() {
+            return Ok(());
+        }
+        query(
+            "insert into piece (key, payload)
+             select first_piece + cut.key, substr(?3, cut.value ->> 0, cut.value ->> 1)
+             from segment, json_each(?4) as cut where session = ?1 and sequence = ?2",
+        )
+        .bind(self.session)
+        .bind(self.sequence)
+        .bind(&self.words)
+        .bind(&self.pieces)
         .execute(&mut writing.connection)
         .await?;
         Ok(())
@@ -119,9 +139,9 @@ impl Encoded {
     /// Writes the trials that were lent to the session with their epoch and are not done, and returns which.
     async fn count(&self, writing: &mut Writing<'_>, run: i64) -> Result<BTreeSet<(i64, i64)>, Error> {
         let counted: Vec<(i64, i64)> = query_as(
-            "insert into trial (run, number, epoch, session, first_sequence, last_sequence, body)
-             select ?1, ended.value ->> 0, ended.value ->> 1, ?2, ended.value ->> 2, ended.value ->> 3,
-                 cast(substr(?4, ended.value ->> 4, ended.value ->> 5) as text)
+            "insert into trial (run, number, epoch, session, first_sequence, last_sequence, pieces, body)
+             select ?1, ended.value ->> 0, ended.value ->> 1, ?2, 0, 0, ended.value ->> 2,
+                 cast(substr(?4, ended.value ->> 3, ended.value ->> 4) as text)
              from json_each(?3) as ended
              where exists (
                  select 1 from lease

@@ -91,5 +91,8 @@ fn migrations() -> Migrator {
     let migration = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    Migrator::with_migrations(vec![migration(1, "runs", include_str!("../../migrations/sqlite/1_runs.sql"))])
+    Migrator::with_migrations(vec![
+        migration(1, "runs", include_str!("../../migrations/sqlite/1_runs.sql")),
+        migration(2, "pieces", include_str!("../../migrations/sqlite/2_pieces.sql")),
+    ])
 }

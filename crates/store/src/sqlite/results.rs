@@ -1,8 +1,5 @@
 //! What was counted, read back: for the report, and for a scheduler that starts again.
 
-use std::ops::RangeInclusive;
-
-use bytes::Bytes;
 use record::{
     Role, Tokens, Usd,
     call::{Spend, SpendLine},
@@ -10,7 +7,7 @@ use record::{
 use scenario::RunId;
 use sqlx::{SqliteConnection, SqlitePool, query_as, query_scalar};
 
-use super::{bound, natural, runs};
+use super::{bound, natural, pieces, runs};
 use crate::{Error, Lease, Recovered, StoredTrial};
 
 pub(super) async fn trials(
@@ -20,8 +17,8 @@ pub(super) async fn trials(
     limit: u32,
 ) -> Result<Vec<StoredTrial>, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<(String, i64, i64, i64)> = query_as(
-        "select body, session, first_sequence, last_sequence from trial
+    let rows: Vec<(String, i64, Option<String>, i64, i64)> = query_as(
+        "select body, session, pieces, first_sequence, last_sequence from trial
          where run = ?1 and number >= ?2 order by number limit ?3",
     )
     .bind(run)
@@ -29,32 +26,15 @@ pub(super) async fn trials(
     .bind(limit)
     .fetch_all(readers)
     .await?;
-    let stored = rows.into_iter().map(|(body, session, first_sequence, last_sequence)| {
+    let stored = rows.into_iter().map(|(body, session, pieces, first_sequence, last_sequence)| {
         let trial = serde_json::from_str(&body).map_err(|error| Error::Failed(format!("a stored trial: {error}")))?;
-        let (first_sequence, last_sequence) = (natural(first_sequence)?, natural(last_sequence)?);
-        Ok(StoredTrial { trial, session: natural(session)?, first_sequence, last_sequence })
+        let pieces = match pieces {
+            Some(pieces) => pieces::of_json(&pieces)?,
+            None => pieces::whole(natural(first_sequence)?..=natural(last_sequence)?),
+        };
+        Ok(StoredTrial { trial, session: natural(session)?, pieces })
     });
     stored.collect()
-}
-
-pub(super) async fn segments(
-    readers: &SqlitePool,
-    run: &RunId,
-    session: u64,
-    sequences: RangeInclusive<u64>,
-) -> Result<Vec<Bytes>, Error> {
-    let run = runs::key(readers, run).await?;
-    let payloads: Vec<Vec<u8>> = query_scalar(
-        "select payload from segment
-         where session = ?1 and sequence >= ?2 and sequence <= ?3 and run = ?4 order by sequence",
-    )
-    .bind(bound(session))
-    .bind(bound(*sequences.start()))
-    .bind(bound(*sequences.end()))
-    .bind(run)
-    .fetch_all(readers)
-    .await?;
-    Ok(payloads.into_iter().map(Bytes::from).collect())
 }
 
 pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {

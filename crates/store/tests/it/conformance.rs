@@ -48,7 +48,7 @@ on_every_store! {
     reading:
         all_comes_back_after_a_restart
         trials_come_in_pages
-        segments_come_by_run_and_sequence
+        pieces_come_one_by_one
         spend_adds_up
         absurd_bills_saturate;
 }

@@ -8,17 +8,67 @@ use std::{
     time::Duration,
 };
 
-use record::Usd;
+use record::{Usd, summary::RunState};
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
-use store::{Error, Sqlite, Store};
+use store::{Error, Part, Piece, Sqlite, Store};
 use tempfile::TempDir;
 
-use crate::samples::{PLAN, batch, id, lease, payload, run};
+use crate::samples::{PLAN, batch, id, lease, run, trial, whole_segments, words};
 
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs/gabfest.db");
     (folder, path)
+}
+
+/// A store as version 0.1.0 left it: one run, with the words of its trials 3 and 4 in two whole segments.
+async fn of_version_0_1_0(path: &Path) {
+    Sqlite::open(path).await.unwrap().close().await.unwrap();
+    let mut connection = raw(path).await;
+    let statements = [
+        "drop table piece",
+        "alter table segment drop column first_piece",
+        "alter table segment drop column pieces",
+        "alter table trial drop column pieces",
+        "delete from _sqlx_migrations where version > 1",
+        "insert into session (id, worker, opened_at, watermark) values (1, 'worker', 1, 2)",
+        "insert into run (id, name, plan_digest, seed, planned, state, started_at, version)
+         values ('run', 'run', 'digest', 1, 9, 'finished', 1, '0.1.0')",
+        "insert into segment (session, sequence, run, turns, spend, payload, committed_at)
+         values (1, 1, 1, 2, '[]', x'0a0204', 5), (1, 2, 1, 2, '[]', x'0a05', 6)",
+    ];
+    for statement in statements {
+        sqlx::query(statement).execute(&mut connection).await.unwrap();
+    }
+    for (number, first) in [(3, 1), (4, 2)] {
+        let insert = "insert into trial (run, number, epoch, session, first_sequence, last_sequence, body)
+                      values (1, ?1, 1, 1, ?2, 2, ?3)";
+        let body = serde_json::to_string(&trial(number, 1)).unwrap();
+        let query = sqlx::query(insert).bind(number as i64).bind(first).bind(body);
+        query.execute(&mut connection).await.unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_version_0_1_0_wrote_is_read() {
+    let (_folder, path) = place();
+    of_version_0_1_0(&path).await;
+    let store = Sqlite::open(&path).await.unwrap();
+    let stored = store.trials(&id("run"), 0, 9).await.unwrap();
+    let whole = |sequence| Piece { sequence, part: Part::Whole };
+    let places: Vec<_> = stored.iter().map(|one| (one.trial.number, one.pieces.clone())).collect();
+    assert_eq!(places, [(3, vec![whole(1), whole(2)]), (4, vec![whole(2)])]);
+    assert_eq!(words(&store, "run", 1, 1).await, &b"\x0a\x02\x04"[..]);
+    assert_eq!(words(&store, "run", 1, 2).await, &b"\x0a\x05"[..]);
+
+    // A run that was interrupted goes on in the same store.
+    store.set_state(&id("run"), RunState::Running, None).await.unwrap();
+    let session = store.open_session("worker", 7).await.unwrap();
+    store.grant(&[lease(1, session, "run", 5..6, 1)], 7).await.unwrap();
+    assert_eq!(store.commit(&batch(session, 1, "run", &[(5, 1)]), 8).await.unwrap().counted, [5]);
+    assert_eq!(whole_segments(&store, "run", session).await, 1);
+    assert_eq!(words(&store, "run", 1, 1).await, &b"\x0a\x02\x04"[..]);
 }
 
 /// The file without the store.
@@ -44,7 +94,7 @@ async fn a_store_is_open_once() {
 async fn another_version_is_refused() {
     let rows = [
         ("update _sqlx_migrations set version = 99", "was made by a newer gabfest: use that one, or restore a backup"),
-        ("insert into _sqlx_migrations values (2, 'later', '', true, x'00', 1)", "was made by a newer gabfest"),
+        ("insert into _sqlx_migrations values (3, 'later', '', true, x'00', 1)", "was made by a newer gabfest"),
         ("update _sqlx_migrations set checksum = x'00'", "was made by a gabfest of another line"),
         ("update _sqlx_migrations set success = false", "was left half changed by an upgrade"),
         ("pragma application_id = 7", "belongs to another program"),
@@ -108,7 +158,7 @@ async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
     }
     assert!(dropped > 0, "the test was too patient");
     let last = store.watermark(session).await.unwrap().unwrap();
-    assert_eq!(store.segments(&id("run"), session, 1, last + 9).await.unwrap().len() as u64, last);
+    assert_eq!(whole_segments(&store, "run", session).await, last);
     let done = store.recover(&id("run")).await.unwrap().done;
     assert_eq!(done.iter().map(|range| range.end - range.start).sum::<u64>(), last);
 }
@@ -146,7 +196,7 @@ async fn a_full_disk_is_said_and_loses_nothing() {
     store.grant(&[lease(1, session, "run", 0..1_000, 1)], 1).await.unwrap();
     let large = |sequence: u64| {
         let mut commit = batch(session, sequence, "run", &[(sequence, 1)]);
-        commit.segment.payload = vec![7; 50_000].into();
+        commit.segment.pieces = vec![vec![7; 50_000].into()];
         commit
     };
     let mut sequence = 1;
@@ -167,7 +217,8 @@ async fn a_full_disk_is_said_and_loses_nothing() {
     assert_eq!(store.commit(&large(sequence), 3).await.unwrap().counted, [sequence]);
     let done = store.recover(&id("run")).await.unwrap().done;
     assert_eq!((done.len(), done.first()), (1, Some(&(1..sequence + 1))));
-    assert_eq!(store.segments(&id("run"), session, 1, 1_000).await.unwrap().len() as u64, sequence);
+    assert_eq!(words(&store, "run", session, sequence).await.len(), 50_000);
+    assert_eq!(words(&store, "run", session, sequence + 1).await.len(), 0);
 }
 
 const KILLED: &str = "GABFEST_STORE_TO_BE_KILLED";
@@ -214,9 +265,7 @@ async fn what_was_acknowledged_survives_a_kill() {
         let store = Sqlite::open(&path).await.unwrap();
         let watermark = store.watermark(session).await.unwrap().unwrap();
         assert!(watermark >= sequence, "{watermark} of at least {sequence}");
-        let segments = store.segments(&id("run"), session, 1, u64::MAX).await.unwrap();
-        let expected: Vec<_> = (1..=watermark).map(|sequence| payload(session, sequence)).collect();
-        assert_eq!(segments, expected);
+        assert_eq!(whole_segments(&store, "run", session).await, watermark);
         let first = session * 5_000;
         let recovered = store.recover(&id("run")).await.unwrap();
         assert_eq!(recovered.done.last(), Some(&(first + 1..first + watermark + 1)));

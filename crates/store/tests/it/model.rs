@@ -6,7 +6,7 @@ use scenario::Digest;
 use store::{Error, RunRow, Store};
 
 use crate::{
-    samples::{PLAN, batch, id, lease, run, spend},
+    samples::{PLAN, batch, id, lease, piece, run, spend},
     stand::{InMemory, OnDisk, Stand},
 };
 
@@ -153,7 +153,8 @@ async fn view<S: Store>(store: &S) -> Vec<String> {
         view.push(answer(store.trials(&run, 5, 3).await));
         view.push(answer(store.spend(&run).await));
         for session in 0..=SESSIONS {
-            view.push(answer(store.segments(&run, session, 2, 9).await));
+            let asked: Vec<_> = (0..9).map(|sequence| (session, piece(sequence, (sequence % 4) as u32))).collect();
+            view.push(answer(store.pieces(&run, &asked).await));
         }
     }
     for session in 0..=SESSIONS + 1 {

@@ -10,7 +10,7 @@ use record::{
     trial::TurnLatency,
 };
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
-use store::{Commit, EndedTrial, Lease, RunRow, SegmentRow};
+use store::{Commit, EndedTrial, Lease, Part, Piece, RunRow, SegmentRow, Store};
 
 pub(crate) const PLAN: &[u8] = br#"{"cases":[]}"#;
 
@@ -80,22 +80,45 @@ pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
     spend
 }
 
-pub(crate) fn payload(session: u64, sequence: u64) -> Bytes {
-    Bytes::from(format!("\u{0}turns of {session}/{sequence}"))
+/// One to three pieces; the second has no bytes.
+pub(crate) fn pieces(session: u64, sequence: u64) -> Vec<Bytes> {
+    let words = |place: u64| match place {
+        1 => Bytes::new(),
+        _ => Bytes::from(format!("\u{0}turns of {session}/{sequence}, {place}")),
+    };
+    (0..=sequence % 3).map(words).collect()
+}
+
+/// All words of a segment.
+pub(crate) async fn words(store: &impl Store, run: &str, session: u64, sequence: u64) -> Bytes {
+    let whole = Piece { sequence, part: Part::Whole };
+    store.pieces(&id(run), &[(session, whole)]).await.unwrap().remove(0)
+}
+
+/// How many segments the session has in a row from 1 on, all as [`batch`] makes them.
+pub(crate) async fn whole_segments(store: &impl Store, run: &str, session: u64) -> u64 {
+    let mut sequence = 1;
+    while words(store, run, session, sequence).await == pieces(session, sequence).concat() {
+        sequence += 1;
+    }
+    sequence - 1
+}
+
+pub(crate) fn piece(sequence: u64, place: u32) -> Piece {
+    Piece { sequence, part: Part::At { place, bytes: 30 + place } }
 }
 
 /// A batch of turns in which the given trials ended, by number and epoch.
 pub(crate) fn batch(session: u64, sequence: u64, run: &str, ended: &[(u64, u32)]) -> Commit {
     let ended = ended.iter().map(|(number, epoch)| EndedTrial {
         trial: trial(*number, *epoch),
-        first_sequence: sequence.saturating_sub(1).max(1),
-        last_sequence: sequence,
+        pieces: (sequence.saturating_sub(1).max(1)..=sequence).map(|sequence| piece(sequence, 0)).collect(),
     });
     Commit {
         session,
         sequence,
         run: id(run),
-        segment: SegmentRow { payload: payload(session, sequence), turns: 4, spend: spend(Role::Agent, "a", sequence) },
+        segment: SegmentRow { pieces: pieces(session, sequence), turns: 4, spend: spend(Role::Agent, "a", sequence) },
         ended: ended.collect(),
     }
 }

@@ -5,7 +5,7 @@ use store::{Committed, Error, Store};
 
 use super::{counted, fenced, numbers, ready};
 use crate::{
-    samples::{PLAN, batch, id, lease, payload, run, spend, trial},
+    samples::{PLAN, batch, id, lease, piece, pieces, run, spend, trial, words},
     stand::Stand,
 };
 
@@ -22,8 +22,8 @@ pub(super) async fn a_commit_counts_and_a_second_one_does_not<S: Stand>() {
     assert_eq!(store.commit(&batch(session, 1, "run", &[(2, 1)]), 5).await.unwrap(), duplicate);
 
     let stored = store.trials(&id("run"), 0, 10).await.unwrap();
-    let found: Vec<_> = stored.iter().map(|one| (one.trial.number, one.first_sequence, one.last_sequence)).collect();
-    assert_eq!(found, [(0, 1, 2), (1, 1, 1), (3, 1, 1)]);
+    let found: Vec<_> = stored.iter().map(|one| (one.trial.number, one.pieces.clone())).collect();
+    assert_eq!(found, [(0, vec![piece(1, 0), piece(2, 0)]), (1, vec![piece(1, 0)]), (3, vec![piece(1, 0)])]);
     assert!(stored.iter().all(|one| one.session == session && one.trial == trial(one.trial.number, 1)));
     assert_eq!(store.spend(&id("run")).await.unwrap(), spend(Role::Agent, "a", 3), "of batch 1 and 2, each once");
 }
@@ -37,7 +37,7 @@ pub(super) async fn a_gap_is_refused_and_changes_nothing<S: Stand>() {
         assert!(matches!(refusal, Error::Failed(_)), "{sequence}: {refusal}");
     }
     assert_eq!(store.watermark(session).await.unwrap(), Some(0));
-    assert_eq!(store.segments(&id("run"), session, 1, 9).await.unwrap().len(), 0);
+    assert_eq!(words(store, "run", session, 2).await, "");
     assert_eq!(numbers(store, "run").await, [0_u64; 0]);
     assert_eq!(store.commit(&batch(session, 1, "run", &[(0, 1)]), 2).await.unwrap(), counted(&[0]));
 }
@@ -99,7 +99,7 @@ pub(super) async fn nothing_counts_after_the_session<S: Stand>() {
     assert_eq!(store.watermark(session).await.unwrap(), None);
     assert_eq!(numbers(store, "run").await, [0]);
     assert_eq!(store.spend(&id("run")).await.unwrap(), spend(Role::Agent, "a", 1));
-    assert_eq!(store.segments(&id("run"), session, 1, 9).await.unwrap(), [payload(session, 1)], "what it sent stays");
+    assert_eq!(words(store, "run", session, 1).await, pieces(session, 1).concat(), "what it sent stays");
     assert_eq!(store.recover(&id("run")).await.unwrap().lost_attempts, 3, "a late release takes no loss back");
 }
 

@@ -1,14 +1,15 @@
 //! What is read back: pages, segments, sums, and all of it after a restart.
 
+use bytes::Bytes;
 use record::{
     Role, Tokens, Usd,
     call::{Spend, SpendLine},
 };
-use store::{Recovered, Store};
+use store::{Part, Piece, Recovered, Store};
 
 use super::{counted, ready};
 use crate::{
-    samples::{PLAN, batch, id, lease, payload, run, spend},
+    samples::{PLAN, batch, id, lease, piece, pieces, run, spend},
     stand::Stand,
 };
 
@@ -60,27 +61,44 @@ pub(super) async fn trials_come_in_pages<S: Stand>() {
     assert_eq!(store.trials(&id("run"), 0, 0).await.unwrap(), []);
 }
 
-pub(super) async fn segments_come_by_run_and_sequence<S: Stand>() {
+pub(super) async fn pieces_come_one_by_one<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let store = stand.store();
     store.create_run(&run("other"), PLAN).await.unwrap();
-    for sequence in 1..=6 {
+    for sequence in 1..=5 {
         let name = if sequence == 3 { "other" } else { "run" };
         store.commit(&batch(session, sequence, name, &[]), 1).await.unwrap();
     }
-    let rows: [(&str, u64, u64, &[u64]); 6] = [
-        ("run", 2, 4, &[2, 4]),
-        ("run", 0, u64::MAX, &[1, 2, 4, 5, 6]),
-        ("other", 0, u64::MAX, &[3]),
-        ("run", 6, 6, &[6]),
-        ("run", 7, 9, &[]),
-        ("run", 5, 4, &[]),
+    let mut wordless = batch(session, 6, "run", &[]);
+    wordless.segment.pieces.clear();
+    store.commit(&wordless, 1).await.unwrap();
+    let stand = stand.reopen().await;
+    let store = stand.store();
+
+    let whole = |sequence| Piece { sequence, part: Part::Whole };
+    let asked = [
+        ((session, piece(5, 2)), pieces(session, 5).remove(2)),
+        ((session, piece(1, 0)), pieces(session, 1).remove(0)),
+        ((session, piece(5, 2)), pieces(session, 5).remove(2)),
+        ((session, piece(5, 1)), Bytes::new()),
+        ((session, whole(5)), pieces(session, 5).concat().into()),
+        ((session, whole(2)), pieces(session, 2).concat().into()),
+        // None of these is there.
+        ((session, piece(1, 2)), Bytes::new()),
+        ((session, piece(1, u32::MAX)), Bytes::new()),
+        ((session, piece(3, 0)), Bytes::new()),
+        ((session, whole(3)), Bytes::new()),
+        ((session, whole(6)), Bytes::new()),
+        ((session, piece(6, 0)), Bytes::new()),
+        ((session, piece(7, 0)), Bytes::new()),
+        ((session, piece(0, 0)), Bytes::new()),
+        ((session + 1, piece(1, 0)), Bytes::new()),
+        ((u64::MAX, piece(u64::MAX, 0)), Bytes::new()),
     ];
-    for (name, first, last, expected) in rows {
-        let found = store.segments(&id(name), session, first, last).await.unwrap();
-        let expected: Vec<_> = expected.iter().map(|sequence| payload(session, *sequence)).collect();
-        assert_eq!(found, expected, "{name} {first}..={last}");
-    }
+    let (asked, expected): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+    assert_eq!(store.pieces(&id("run"), &asked).await.unwrap(), expected);
+    assert_eq!(store.pieces(&id("other"), &[(session, piece(3, 0))]).await.unwrap(), [pieces(session, 3).remove(0)]);
+    assert_eq!(store.pieces(&id("run"), &[]).await.unwrap(), [Bytes::new(); 0]);
 }
 
 pub(super) async fn spend_adds_up<S: Stand>() {

@@ -6,7 +6,7 @@ use store::{Error, RunRow, Store};
 
 use super::ready;
 use crate::{
-    samples::{PLAN, batch, id, lease, run},
+    samples::{PLAN, batch, id, lease, piece, run},
     stand::Stand,
 };
 
@@ -66,7 +66,7 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
         store.commit(&batch(session, 1, "ghost", &[]), 1).await.unwrap_err(),
         store.recover(&ghost).await.unwrap_err(),
         store.trials(&ghost, 0, 1).await.unwrap_err(),
-        store.segments(&ghost, session, 1, 1).await.unwrap_err(),
+        store.pieces(&ghost, &[]).await.unwrap_err(),
         store.spend(&ghost).await.unwrap_err(),
     ];
     for (row, refusal) in refusals.into_iter().enumerate() {
@@ -76,7 +76,7 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
         assert_eq!(store.watermark(nobody).await.unwrap(), None);
         assert!(matches!(store.beat(nobody, Usd(1)).await, Err(Error::SessionOver(session)) if session == nobody));
         assert_eq!(store.end_session(nobody, "gone", false, 1).await.unwrap(), []);
-        assert_eq!(store.segments(&id("run"), nobody, 0, u64::MAX).await.unwrap().len(), 0);
+        assert_eq!(store.pieces(&id("run"), &[(nobody, piece(1, 0))]).await.unwrap(), [""]);
         assert!(store.commit(&batch(nobody, 1, "run", &[]), 1).await.unwrap().session_over);
         store.release(nobody, &[lease(1, nobody, "run", 0..1, 1)]).await.unwrap();
     }
