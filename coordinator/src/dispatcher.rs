@@ -24,6 +24,8 @@ use self::{
     active::Active,
     command::{Capacity, Command, Message, Order},
     links::Links,
+    roster::Roster,
+    shares::Shares,
 };
 use crate::{
     Clock, Config, Observers, aggregate,
@@ -34,7 +36,9 @@ mod act;
 pub(crate) mod active;
 pub(crate) mod command;
 mod links;
+mod roster;
 mod runs;
+pub(crate) mod shares;
 mod shown;
 
 /// Ended runs that stay in memory, for those who ask for their numbers next.
@@ -75,6 +79,8 @@ pub(crate) struct Dispatcher<S> {
     /// Runs in memory that have ended, oldest first.
     ended: VecDeque<RunId>,
     links: Links,
+    roster: Roster,
+    shares: Shares,
     /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
     own: Option<(u64, u64)>,
     /// Ended runs whose numbers are being found out for those who look on.
@@ -93,6 +99,8 @@ impl<S: Store> Dispatcher<S> {
             runs: BTreeMap::new(),
             ended: VecDeque::new(),
             links: Links::default(),
+            roster: Roster::default(),
+            shares: Shares::default(),
             own: None,
             telling: JoinSet::new(),
         }
@@ -125,6 +133,7 @@ impl<S: Store> Dispatcher<S> {
         let running: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
         running.iter().for_each(|run| self.publish(run));
+        self.share_limits();
         self.show_fleet();
         while self.telling.try_join_next().is_some() {}
     }
@@ -141,14 +150,17 @@ impl<S: Store> Dispatcher<S> {
             Command::Hear { session, stream, message } => self.listen(session, stream, message).await,
             Command::Close { session, stream } => {
                 if self.links.closed(session, stream) {
+                    self.shares.closed(session);
                     self.hear(Event::Disconnected { session }).await;
                 }
             }
             Command::Submit { row, plan, json, reply } => {
                 let _ = reply.send(self.submit(row, plan, &json).await);
+                self.share_limits();
             }
             Command::Resume { run, reply } => {
                 let _ = reply.send(self.resume(&run).await);
+                self.share_limits();
             }
             Command::Cancel { run, drain, reply } => {
                 let _ = reply.send(self.cancel(&run, drain).await);
@@ -158,6 +170,9 @@ impl<S: Store> Dispatcher<S> {
             }
             Command::Snapshot { run, reply } => {
                 let _ = reply.send(self.snapshot(&run));
+            }
+            Command::Workers { reply } => {
+                let _ = reply.send(self.roster.shown(&self.scheduler, Instant::now()));
             }
         }
     }
@@ -181,10 +196,13 @@ impl<S: Store> Dispatcher<S> {
             // From before a restart, and not given up by the store.
             self.hear(Event::Joined { session }).await;
         }
-        let Capacity { agents, slots } = worker;
+        self.roster.opened(session, &worker, Instant::now());
+        let Capacity { agents, slots, .. } = worker;
         let stream = self.links.open(session, orders, wanted, acknowledged, slots);
+        self.shares.opened(session, slots);
         self.links.send(session, Order::Welcome { acknowledged });
         self.hear(Event::Connected { session, agents }).await;
+        self.share_limits();
         Ok(stream)
     }
 
@@ -193,6 +211,7 @@ impl<S: Store> Dispatcher<S> {
         let Some(link) = self.links.get(session, stream) else { return };
         match message {
             Message::Beat { held, unsettled } => {
+                self.roster.heard(session, Instant::now());
                 if link.unsettled != Some(unsettled) {
                     link.unsettled = Some(unsettled);
                     if let Err(error) = self.store.beat(session, unsettled).await {
@@ -203,7 +222,14 @@ impl<S: Store> Dispatcher<S> {
             }
             Message::Claim { number, want } => self.hear(Event::Claimed { session, number, want }).await,
             Message::Release { trials } => self.hear(Event::Released { session, trials }).await,
-            Message::Leave => self.hear(Event::Left { session }).await,
+            Message::Leave => {
+                self.hear(Event::Left { session }).await;
+                self.share_limits();
+            }
+            Message::ShareTaken { share } => {
+                self.shares.taken(session, share);
+                self.share_limits();
+            }
             Message::Malformed { reason } => self.links.dismiss(session, &reason),
             Message::Batch { commit, room } => {
                 let next = link.acknowledged + 1;
@@ -216,6 +242,14 @@ impl<S: Store> Dispatcher<S> {
                 }
                 drop(room);
             }
+        }
+    }
+
+    /// Tells workers which part of their limits they may use from now on, where that has changed.
+    fn share_limits(&mut self) {
+        let now = Instant::now().duration_since(self.began);
+        for (session, share) in self.shares.balance(|session| self.scheduler.plays(session), now) {
+            self.links.send(session, Order::Share(share));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     dispatcher::{
         Error,
         active::{Fleet, progress},
-        command::{Capacity, Command, Message, Order, Reply, Resumed},
+        command::{Capacity, Command, Message, Order, Reply, Resumed, WorkerShown},
     },
 };
 
@@ -133,6 +133,12 @@ impl<S: Store> Handle<S> {
 
     pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {
         self.ask(|reply| Command::Cancel { run, drain, reply }).await
+    }
+
+    pub(crate) async fn workers(&self) -> Result<Vec<WorkerShown>, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Workers { reply }).await?;
+        answer.await.map_err(|_| Error::Stopped)
     }
 
     pub(crate) async fn plan(&self, digest: &Digest) -> Result<Bytes, Error> {

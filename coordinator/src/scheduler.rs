@@ -103,6 +103,25 @@ impl Scheduler {
         self.sessions.get(&session).map_or(0, Session::count)
     }
 
+    /// The same, by run.
+    #[must_use]
+    pub fn held_by_run(&self, session: u64) -> Vec<(RunId, u64)> {
+        self.sessions.get(&session).map(Session::by_run).unwrap_or_default()
+    }
+
+    #[must_use]
+    pub fn is_connected(&self, session: u64) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.stream == Stream::Open)
+    }
+
+    /// Whether the session holds trials, or may be lent some of a run that goes on; anybody, between runs.
+    #[must_use]
+    pub fn plays(&self, session: u64) -> bool {
+        self.sessions.get(&session).is_some_and(|session| {
+            !session.is_empty() || self.runs.is_empty() || self.runs.values().any(|run| session.can_play(run))
+        })
+    }
+
     /// Trials of the run that are lent.
     #[must_use]
     pub fn lent(&self, run: &RunId) -> u64 {

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use llm::limit::Share;
 use proto::v1;
 use record::{Failure, FailureKind, Verdict};
 use scenario::{Digest, Plan, RunId};
@@ -96,6 +97,16 @@ impl Executor {
 
     pub(crate) fn busy(&self) -> u32 {
         u32::try_from(self.running.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Which part of its limits the worker uses from now on.
+    pub(crate) fn set_share(&self, share: Share) {
+        self.resources.limits.iter().for_each(|limit| limit.set_share(share));
+    }
+
+    /// Whether no more calls are in flight than the share allows.
+    pub(crate) fn keeps_to_share(&self) -> bool {
+        self.resources.limits.iter().all(|limit| limit.is_settled())
     }
 
     pub(crate) fn unsettled_nanos(&self) -> i64 {

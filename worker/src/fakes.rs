@@ -261,6 +261,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         traces: telemetry::Traces::off(),
         metrics: telemetry::metrics::Worker::default(),
         unsettled: Box::new(|| 0),
+        limits: Vec::new(),
     }
 }
 

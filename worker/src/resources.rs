@@ -32,6 +32,8 @@ pub struct Resources {
     pub metrics: telemetry::metrics::Worker,
     /// What the calls in flight may cost at most, in nano-dollars.
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
+    /// Of all endpoints and agents: the worker uses its share of each.
+    pub limits: Vec<Arc<llm::limit::Limit>>,
 }
 
 /// The language models that are asked on gabfest's own behalf. [`llm::Absent`] stands where a key is not there.

@@ -68,7 +68,7 @@ mod tests {
         ("reqwest", &["gabfest-embed", "gabfest-telemetry", "gabfest-worker", "gabfest-bench"]),
         ("hyper", &["gabfest-llm"]),
         ("hyper-rustls", &["gabfest-llm"]),
-        ("governor", &["gabfest-llm", "gabfest-telemetry"]),
+        ("governor", &["gabfest-telemetry"]),
         ("hdrhistogram", &["gabfest-record", "gabfest-llm"]),
         ("serde_yaml", &["gabfest-scenario"]),
         ("saphyr-parser", &["gabfest-scenario"]),

@@ -8,7 +8,7 @@ use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
 use telemetry::trace::Played;
 use tokio::time::Instant;
 
-use super::{Dispatcher, active::Fleet, command::Order};
+use super::{Dispatcher, active::Fleet, command::Order, roster::Roster, shares::Shares};
 use crate::scheduler::{Action, Event, Scheduler, lease_id};
 
 impl<S: Store> Dispatcher<S> {
@@ -49,6 +49,8 @@ impl<S: Store> Dispatcher<S> {
             self.links.dismiss(session, &trouble);
         }
         self.scheduler = Scheduler::new(self.config.timing);
+        (self.roster, self.shares) = (Roster::default(), Shares::default());
+        self.shares.keep_quiet(self.now() + self.config.timing.closed_stream);
         self.own = None;
         for id in running {
             let at = self.clock.now();
@@ -77,7 +79,14 @@ impl<S: Store> Dispatcher<S> {
             Action::EndSession { session, reason, solo } => {
                 let lost = self.store.end_session(session, reason, solo, at).await?;
                 self.observers.metrics.lost(trials_of(&lost));
-                tracing::info!(session, reason, "session ended");
+                self.shares.over(session);
+                match (self.roster.over(session), trials_of(&lost)) {
+                    (worker, trials @ 1..) => {
+                        let worker = worker.unwrap_or_default();
+                        tracing::warn!(worker, trials, reason, "worker lost; its trials are played again");
+                    }
+                    (worker, 0) => tracing::info!(session, worker, reason, "session ended"),
+                }
                 self.links.dismiss(session, reason);
             }
             Action::Poison { run, trial, epoch } => return self.poison(run, trial, epoch, at).await,

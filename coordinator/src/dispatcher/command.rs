@@ -9,7 +9,7 @@ use store::{Commit, Lease, RunRow};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio_util::sync::DropGuard;
 
-use super::Error;
+use super::{Error, shares::Share};
 use crate::{Progress, scheduler::Held};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
@@ -63,6 +63,9 @@ pub(crate) enum Command {
         run: RunId,
         reply: oneshot::Sender<Option<Snapshot>>,
     },
+    Workers {
+        reply: oneshot::Sender<Vec<WorkerShown>>,
+    },
 }
 
 /// What a worker can play.
@@ -72,6 +75,9 @@ pub(crate) struct Capacity {
     pub(crate) agents: BTreeSet<String>,
     /// Trials at the same time; 0 from workers that do not say it.
     pub(crate) slots: u32,
+    /// For people.
+    pub(crate) name: String,
+    pub(crate) version: String,
 }
 
 /// What a worker says on its stream.
@@ -94,6 +100,10 @@ pub(crate) enum Message {
         trials: Vec<Held>,
     },
     Leave,
+    /// It keeps to this part of its limits.
+    ShareTaken {
+        share: Share,
+    },
     /// Not what the protocol says; the session cannot go on.
     Malformed {
         reason: String,
@@ -109,7 +119,22 @@ pub(crate) enum Order {
     Fenced { trials: Vec<Held> },
     Renewed { ttl: Duration },
     Stop { run: RunId, drain: bool },
+    Share(Share),
     Goodbye { reason: String },
+}
+
+/// A worker as people see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkerShown {
+    pub(crate) session: u64,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) slots: u32,
+    /// Since its last heartbeat or the beginning of its stream.
+    pub(crate) silent: Duration,
+    /// Trials that it holds, by run.
+    pub(crate) playing: Vec<(RunId, u64)>,
+    pub(crate) connected: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

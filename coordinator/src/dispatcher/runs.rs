@@ -106,6 +106,10 @@ impl<S: Store> Dispatcher<S> {
         let tally = aggregate::tally(&*self.store, &id).await?;
         let spend = self.store.spend(&id).await?;
         let (planned, now) = (row.planned, self.clock.now());
+        if !recovered.leases.is_empty() {
+            // Their workers may be calling for a moment still, with what the last coordinator gave them.
+            self.shares.keep_quiet(self.began.elapsed() + self.config.timing.closed_stream);
+        }
         let active = Active::new(row, plan, tally, spend, recovered.lost_attempts, now);
         let agents = active.agents();
         self.observers.metrics.suite(&active.row.name, active.plan.groups.iter().map(|group| group.name.as_str()));

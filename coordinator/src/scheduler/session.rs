@@ -95,6 +95,10 @@ impl Session {
         self.held.values().map(|trials| trials.len() as u64).sum()
     }
 
+    pub(super) fn by_run(&self) -> Vec<(RunId, u64)> {
+        self.held.iter().map(|(run, trials)| (run.clone(), trials.len() as u64)).collect()
+    }
+
     pub(super) fn holds_any_of(&self, run: &RunId) -> bool {
         self.held.contains_key(run)
     }

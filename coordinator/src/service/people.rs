@@ -14,7 +14,7 @@ use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use super::{status, transcripts::Transcripts};
-use crate::{Error, Handle, Progress};
+use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
 
 /// Between two messages of a watched run.
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
@@ -106,6 +106,11 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         Ok(Response::new(v1::ListReply { runs }))
     }
 
+    async fn list_workers(&self, _: Request<v1::ListWorkersRequest>) -> Result<Response<v1::ListWorkersReply>, Status> {
+        let workers = self.handle.workers().await.map_err(status)?;
+        Ok(Response::new(v1::ListWorkersReply { workers: workers.into_iter().map(worker_to_wire).collect() }))
+    }
+
     async fn get_summary(
         &self,
         request: Request<v1::GetSummaryRequest>,
@@ -134,6 +139,19 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+}
+
+fn worker_to_wire(worker: WorkerShown) -> v1::WorkerLine {
+    let playing = worker.playing.into_iter();
+    v1::WorkerLine {
+        session: worker.session,
+        name: worker.name,
+        version: worker.version,
+        slots: worker.slots,
+        silent_millis: u64::try_from(worker.silent.as_millis()).unwrap_or(u64::MAX),
+        playing: playing.map(|(run, trials)| v1::Playing { run: run.as_str().to_owned(), trials }).collect(),
+        connected: worker.connected,
     }
 }
 

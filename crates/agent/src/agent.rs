@@ -43,6 +43,11 @@ pub trait Agent: Send + Sync + fmt::Debug {
         0
     }
 
+    /// The limits of a connection of its own; those of an endpoint are the endpoint's.
+    fn limit(&self) -> Option<&Arc<llm::limit::Limit>> {
+        None
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
 }
 

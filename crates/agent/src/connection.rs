@@ -85,6 +85,10 @@ impl Agent for Connected {
         self.layers.unsettled_nanos()
     }
 
+    fn limit(&self) -> Option<&Arc<llm::limit::Limit>> {
+        Some(self.layers.limit())
+    }
+
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {
         if let Some(reason) = self.unready() {
             return Err(Error::before(FailureKind::Misconfigured, reason));

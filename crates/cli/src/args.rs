@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Cancel(Cancel),
     /// List the runs of a coordinator
     Runs(Runs),
+    /// List the workers of a coordinator, and what they play
+    Workers(Workers),
     /// Keep small models that run in gabfest itself
     Models(Models),
     /// Print a completion script for a shell
@@ -467,6 +469,13 @@ pub(crate) struct Cancel {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Runs {
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Workers {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: String,

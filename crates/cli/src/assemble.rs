@@ -100,6 +100,9 @@ pub(crate) async fn resources(
     let (opened, places) = (endpoints.opened, endpoints.places);
     let opened: Vec<Arc<Endpoint>> = opened.into_values().collect();
     let connected: Vec<_> = agents.values().cloned().collect();
+    let limits =
+        opened.iter().map(|endpoint| endpoint.limit()).chain(connected.iter().filter_map(|agent| agent.limit()));
+    let limits = limits.cloned().collect();
     Ok(Resources {
         agents,
         models,
@@ -110,6 +113,7 @@ pub(crate) async fn resources(
         now_millis: clock::now_millis,
         traces: observed.map_or_else(Traces::off, Observed::traces).with_endpoints(places.clone()),
         metrics: observed.map(Observed::worker).unwrap_or_default().with_endpoints(places),
+        limits,
         unsettled: Box::new(move || {
             let endpoints: i64 = opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum();
             connected.iter().map(|agent| agent.unsettled_nanos()).sum::<i64>() + endpoints

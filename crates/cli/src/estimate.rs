@@ -64,6 +64,10 @@ fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings,
     let time = HumanDuration(std::time::Duration::from_secs_f64(seconds.min(1e12)));
     let _ = writeln!(text, "\ntime   about {time} at {CALL_SECONDS} s a call and {slots} slots");
     let _ = writeln!(text, "money  {}", money(size, plan, settings));
+    let limited = settings.endpoints.values().map(|endpoint| endpoint.limits);
+    if limited.chain(settings.agents.values().map(|agent| agent.limits)).any(|limits| limits != Default::default()) {
+        let _ = writeln!(text, "limits as in the settings, for all workers together: each uses its share, by slots");
+    }
 }
 
 fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {

@@ -36,6 +36,7 @@ mod stdout;
 mod submit;
 mod validate;
 mod work;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -97,6 +98,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Watch(args) => submit::watch(args).await,
         Command::Cancel(args) => submit::cancel(args).await,
         Command::Runs(args) => submit::list(args).await,
+        Command::Workers(args) => workers::list(args).await,
         Command::Models(args) => models::models(args).await,
         Command::Completions(args) => {
             clap_complete::generate(args.shell, &mut Args::command(), "gabfest", &mut std::io::stdout());

@@ -35,7 +35,7 @@ pub struct GetPlanReply {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub body: ::core::option::Option<worker_message::Body>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -54,6 +54,9 @@ pub mod worker_message {
         Release(super::Release),
         #[prost(message, tag = "6")]
         Leave(super::Leave),
+        /// Answers a Share: the worker keeps to it.
+        #[prost(message, tag = "7")]
+        ShareTaken(super::Share),
     }
 }
 /// The first message of a stream.
@@ -67,6 +70,11 @@ pub struct Hello {
     /// Concurrent trials, so that a coordinator that restarts knows what a session can play.
     #[prost(uint32, tag = "4")]
     pub slots: u32,
+    /// The worker's name and its version, for people.
+    #[prost(string, tag = "5")]
+    pub worker: ::prost::alloc::string::String,
+    #[prost(string, tag = "6")]
+    pub version: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {
@@ -128,7 +136,7 @@ pub struct Release {
 pub struct Leave {}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CoordinatorMessage {
-    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 7, 8")]
+    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 7, 8, 9")]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
 /// Nested message and enum types in `CoordinatorMessage`.
@@ -149,6 +157,8 @@ pub mod coordinator_message {
         Stop(super::Stop),
         #[prost(message, tag = "8")]
         Goodbye(super::Goodbye),
+        #[prost(message, tag = "9")]
+        Share(super::Share),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -179,6 +189,15 @@ pub struct Lease {
     pub end: u64,
     #[prost(uint32, tag = "6")]
     pub epoch: u32,
+}
+/// The part of its endpoints' limits that a worker may use: so many slots of those of all workers that play. A stream
+/// begins with none of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Share {
+    #[prost(uint32, tag = "1")]
+    pub slots: u32,
+    #[prost(uint32, tag = "2")]
+    pub of: u32,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Acknowledged {
@@ -328,6 +347,40 @@ pub struct RunLine {
     pub done: u64,
     #[prost(int64, tag = "6")]
     pub started_at: i64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListWorkersRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListWorkersReply {
+    #[prost(message, repeated, tag = "1")]
+    pub workers: ::prost::alloc::vec::Vec<WorkerLine>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct WorkerLine {
+    #[prost(uint64, tag = "1")]
+    pub session: u64,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub version: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "4")]
+    pub slots: u32,
+    /// Since its last heartbeat or the beginning of its stream.
+    #[prost(uint64, tag = "5")]
+    pub silent_millis: u64,
+    /// What it holds, by run.
+    #[prost(message, repeated, tag = "6")]
+    pub playing: ::prost::alloc::vec::Vec<Playing>,
+    /// Without an open stream it plays on for a second, and is given up a little later.
+    #[prost(bool, tag = "7")]
+    pub connected: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Playing {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub trials: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetSummaryRequest {
@@ -1297,6 +1350,31 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Export"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// The workers that are connected, or were a moment ago.
+        pub async fn list_workers(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListWorkersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListWorkersReply>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/gabfest.v1.Runs/ListWorkers",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("gabfest.v1.Runs", "ListWorkers"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1358,6 +1436,14 @@ pub mod runs_server {
             &self,
             request: tonic::Request<super::ExportRequest>,
         ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
+        /// The workers that are connected, or were a moment ago.
+        async fn list_workers(
+            &self,
+            request: tonic::Request<super::ListWorkersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListWorkersReply>,
+            tonic::Status,
+        >;
     }
     /// For people.
     #[derive(Debug)]
@@ -1739,6 +1825,49 @@ pub mod runs_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/ListWorkers" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListWorkersSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::ListWorkersRequest>
+                    for ListWorkersSvc<T> {
+                        type Response = super::ListWorkersReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListWorkersRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::list_workers(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListWorkersSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, pin::pin, time::Duration};
 
+use llm::limit::Share;
 use proto::v1::{
     self, coordinator_client::CoordinatorClient, coordinator_message::Body as Order, worker_message::Body as Word,
 };
@@ -23,6 +24,8 @@ const LINGER: Duration = Duration::from_millis(50);
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Between two claims, where the last one brought what cannot be played.
 const DECLINED: Duration = Duration::from_secs(1);
+/// Between two looks at whether calls beyond a smaller share have ended.
+const SETTLING: Duration = Duration::from_millis(20);
 /// Words that may wait in the pipe; batches that find no room stay in the outbox.
 const PIPE_WORDS: usize = 64;
 
@@ -56,6 +59,8 @@ pub(super) struct Session<'a> {
     unsaid: VecDeque<Word>,
     /// When the beats of this stream were sent that are not answered yet. They are answered in order.
     unanswered: VecDeque<Instant>,
+    /// The part of the limits that was given and not answered yet: calls are in flight beyond it.
+    share: Option<v1::Share>,
     /// Batches are put into the pipe until the outbox is empty.
     flushing: bool,
     /// How long after the last answered beat the session lives for certain.
@@ -88,6 +93,7 @@ impl<'a> Session<'a> {
             leaving: None,
             unsaid: VecDeque::new(),
             unanswered: VecDeque::new(),
+            share: None,
             flushing: false,
             // Two thirds of what the coordinator waits, so that clocks may differ.
             self_fence: config.timing.self_fence.min(Duration::from_millis(u64::from(joined.ttl_millis)) * 2 / 3),
@@ -124,9 +130,18 @@ impl<'a> Session<'a> {
         self.unanswered.clear();
         self.flushing = false;
         self.outbox.rewind();
+        // What others were given meanwhile is not known here.
+        self.executor.set_share(Share::NONE);
+        self.share = None;
         let (words, outgoing) = mpsc::channel::<v1::WorkerMessage>(PIPE_WORDS);
         let hello_sent = Instant::now();
-        let hello = v1::Hello { session: self.id, agents: self.executor.agents(), slots: self.config.slots };
+        let hello = v1::Hello {
+            session: self.id,
+            agents: self.executor.agents(),
+            slots: self.config.slots,
+            worker: self.config.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
         if words.try_send(v1::WorkerMessage { body: Some(Word::Hello(hello)) }).is_err() {
             return End::Broken;
         }
@@ -190,6 +205,7 @@ impl<'a> Session<'a> {
                 () = drain.hurry.cancelled(), if welcome && self.leaving.is_some() && self.executor.busy() > 0 => {
                     self.give_up_running();
                 }
+                () = sleep(SETTLING), if self.share.is_some() => self.answer_share(),
                 () = at(self.leaving), if welcome && self.executor.busy() > 0 => self.give_up_running(),
                 () = at(closes_at) => self.gate.set_away(true),
                 () = sleep_until(fenced_at) => return End::Over,
@@ -243,6 +259,11 @@ impl<'a> Session<'a> {
                 let given_back = self.executor.stop_run(&stop.run, stop.drain);
                 self.release(given_back);
                 self.executor.start_ready();
+            }
+            Order::Share(share) => {
+                self.executor.set_share(Share::new(share.slots, share.of));
+                self.share = Some(share);
+                self.answer_share();
             }
             Order::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the coordinator ended the session");
@@ -333,6 +354,13 @@ impl<'a> Session<'a> {
     fn give_up_running(&mut self) {
         let given_up = self.executor.give_up_running();
         self.release(given_up);
+    }
+
+    /// Others get what this worker does not use any more, so calls in flight have to end first.
+    fn answer_share(&mut self) {
+        if let Some(share) = self.share.take_if(|_| self.executor.keeps_to_share()) {
+            self.say(Word::ShareTaken(share));
+        }
     }
 
     fn say_claim(&mut self) {

@@ -1,6 +1,9 @@
 //! One plan, one seed: the same answer in one process, with one worker, with three, and with one of them killed.
 
-use std::time::Duration;
+use std::{
+    fs::{self, File},
+    time::Duration,
+};
 
 use crate::process::{Place, Process, scenarios};
 
@@ -135,4 +138,48 @@ fn a_coordinator_that_does_not_answer_is_a_clear_error() {
     assert!(worker.stderr.contains("reach the coordinator"), "{}", worker.stderr);
     assert!(worker.stderr.contains("refused"), "it says why: {}", worker.stderr);
     assert_eq!(place.run(&["coordinator", "--listen", "0.0.0.0:0"]).code, 2, "open to the world only when asked for");
+}
+
+#[test]
+fn workers_are_listed_and_a_lost_one_is_logged() {
+    let place = Place::new();
+    place.write("gabfest.yaml", "endpoints: { mock: { kind: mock, mock: { latency: { ms: 60000 } } } }");
+    let mut command = place.gabfest(&["coordinator", "--listen", "127.0.0.1:0"]);
+    let log = place.path().join("coordinator.log");
+    let (mut coordinator, address) = Process::serve_logging(&mut command, File::create(&log).unwrap().into());
+    let list = || {
+        let listed = place.run(&["workers", "--coordinator", &address]);
+        assert_eq!(listed.code, 0, "{}", listed.stderr);
+        listed.stdout
+    };
+    assert_eq!(list(), "no worker is connected\n");
+    let start = |name: &str| {
+        let at = ["--coordinator", &address, "--name", name, "--slots", "3", "--config", "gabfest.yaml"];
+        place.start(&[&["worker"], &at[..]].concat())
+    };
+    let (mut rack, _other) = (start("rack-1"), start("rack-2"));
+    let submit = ["submit", &scenarios(), "--coordinator", &address, "--run", "slow"];
+    assert_eq!(place.run(&submit).code, 0);
+    let shown = eventually(|| Some(list()).filter(|shown| shown.matches(" of slow").count() == 2));
+    assert!(
+        shown.contains("rack-1") && shown.contains(env!("CARGO_PKG_VERSION")) && shown.contains("s ago"),
+        "{shown}"
+    );
+    rack.kill();
+    eventually(|| Some(list()).filter(|shown| !shown.contains("rack-1")));
+    coordinator.signal("TERM");
+    assert_eq!(coordinator.wait(Duration::from_secs(20)), 0);
+    let log = fs::read_to_string(log).unwrap();
+    let line = log.lines().find(|line| line.contains("worker lost")).unwrap_or_else(|| panic!("{log}"));
+    assert!(line.contains("WARN") && line.contains("rack-1") && line.contains("trials="), "{line}");
+}
+
+fn eventually<T>(mut found: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..200 {
+        if let Some(found) = found() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("not within 20 s")
 }

@@ -8,7 +8,7 @@ use record::{Blame, FailureKind, Summary, Verdict};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use self::house::House;
+use self::house::{Asked, House};
 
 mod house;
 
@@ -202,5 +202,77 @@ async fn the_rate_at_which_an_agent_passes_is_found() {
     let failed = house.view(&run).await.iter().filter(|trial| trial["verdict"] == Verdict::Fail.name()).count();
     assert_eq!(failed as u64, last.fail);
     worker.drained().await;
+    house.close().await;
+}
+
+/// Messages without a judge.
+fn greetings() -> Value {
+    json!([{ "name": "greeting", "input": "hello", "evaluations": [{ "type": "string_contains", "value": "hello" }] }])
+}
+
+fn limits(limits: Value) -> llm::limit::Settings {
+    serde_json::from_value(limits).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_workers_keep_to_one_limit() {
+    let limited = limits(json!({ "requests_per_minute": 120 }));
+    let mut house = House::open().await;
+    let asked = Asked::default();
+    let workers = [4, 4, 4].map(|slots| house.hire_counted(&limited, slots, &asked));
+    sleep(Duration::from_secs(1)).await;
+    let run = house.submit(&house::plan(&greetings(), 480)).await;
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.pass), (RunState::Finished, 480));
+    let times = asked.times();
+    assert_eq!(times.len(), 480);
+    // One more for each worker beyond the first, where a minute begins with one of each.
+    assert!(asked.most_in_a_minute() <= 122, "{}", asked.most_in_a_minute());
+    let lasted = times[479] - times[0];
+    assert!((235..260).contains(&lasted.as_secs()), "all of the limit is used: {lasted:?}");
+    for worker in workers {
+        worker.drained().await;
+    }
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn workers_that_come_and_go_keep_to_one_limit() {
+    let limited = limits(json!({ "requests_per_minute": 120, "burst": 6, "concurrency": 6 }));
+    let mut house = House::open().await;
+    let asked = Asked::default();
+    let first = house.hire_counted(&limited, 12, &asked);
+    let run = house.submit(&house::plan(&greetings(), 480)).await;
+    sleep(Duration::from_secs(30)).await;
+    let second = house.hire_counted(&limited, 12, &asked);
+    sleep(Duration::from_secs(30)).await;
+    let third = house.hire_counted(&limited, 12, &asked);
+    sleep(Duration::from_secs(30)).await;
+    second.killed();
+    sleep(Duration::from_secs(30)).await;
+    first.drained().await;
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.pass), (RunState::Finished, 480));
+    // The burst, and one more for each worker beyond the first.
+    assert!(asked.most_in_a_minute() <= 120 + 5 + 2, "{}", asked.most_in_a_minute());
+    assert!(asked.most_at_once() <= 6, "{}", asked.most_at_once());
+    third.drained().await;
+    house.close().await;
+}
+
+/// Each worker may have one call in flight, else some would never play.
+#[tokio::test(start_paused = true)]
+async fn more_workers_than_a_limit_of_concurrency_have_a_call_each() {
+    let limited = limits(json!({ "concurrency": 2 }));
+    let mut house = House::open().await;
+    let asked = Asked::default();
+    let workers = [4, 4, 4].map(|slots| house.hire_counted(&limited, slots, &asked));
+    sleep(Duration::from_secs(1)).await;
+    let run = house.submit(&house::plan(&greetings(), 60)).await;
+    assert_eq!(house.followed(&run).await.pass, 60);
+    assert_eq!(asked.most_at_once(), 3);
+    for worker in workers {
+        worker.drained().await;
+    }
     house.close().await;
 }

@@ -91,7 +91,12 @@ pub(crate) struct Process(pub(crate) Child);
 impl Process {
     /// Starts a role that prints its address first, and returns that address with its scheme.
     pub(crate) fn serve(command: &mut Command) -> (Self, String) {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::serve_logging(command, Stdio::null())
+    }
+
+    /// The same, with a place for what it logs.
+    pub(crate) fn serve_logging(command: &mut Command, log: Stdio) -> (Self, String) {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().expect("a line with the address").unwrap();
         std::thread::spawn(move || lines.for_each(drop));

@@ -186,6 +186,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
         traces: telemetry::Traces::off(),
         metrics: telemetry::metrics::Worker::default(),
         unsettled: Box::new(|| 0),
+        limits: Vec::new(),
     }
 }
 

@@ -106,6 +106,12 @@ impl Endpoint {
         Arc::new(Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy))
     }
 
+    /// Its limits, which a worker of several uses a share of.
+    #[must_use]
+    pub fn limit(&self) -> &Arc<Limit> {
+        &self.limit
+    }
+
     /// What its calls that are not answered may cost at most, in nano-dollars; of calls without `max_tokens` the
     /// tokens are not bounded and count as nothing.
     #[must_use]

@@ -43,6 +43,12 @@ impl Layers {
         Self { price, ..self }
     }
 
+    /// Its limits, which a worker of several uses a share of.
+    #[must_use]
+    pub fn limit(&self) -> &Arc<Limit> {
+        &self.limit
+    }
+
     /// What the calls that are not answered may cost, in nano-dollars; their tokens are not bounded and count as
     /// nothing.
     #[must_use]

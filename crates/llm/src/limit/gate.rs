@@ -1,7 +1,7 @@
 //! The gate before an endpoint: one at a time through the turnstile, each with leave for one call.
 
 use std::{
-    num::NonZeroU32,
+    num::{NonZeroU32, NonZeroU64},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -10,21 +10,22 @@ use std::{
 };
 
 use tokio::{
-    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    sync::Mutex,
     time::{Instant, sleep_until},
 };
 
-use super::{Settings, requests::Requests, tokens::Tokens};
-
-/// Far above what one process can hold in flight, and below what a semaphore can count.
-const MOST_SLOTS: usize = 1 << 20;
+use super::{
+    Settings, Share,
+    bucket::Bucket,
+    slots::{Slot, Slots},
+};
 
 /// The limits of one endpoint, with what has been used of them.
 #[derive(Debug)]
 pub struct Limit {
-    slots: Option<Arc<Semaphore>>,
-    requests: Option<Requests>,
-    tokens: Option<Tokens>,
+    slots: Option<Arc<Slots>>,
+    requests: Option<Bucket>,
+    tokens: Option<Bucket>,
     /// One call waits on the clock, the others in line behind it. All waiting on the clock would wake together
     /// for each request that can start, and the last could starve.
     turnstile: Mutex<()>,
@@ -39,25 +40,38 @@ pub struct Permit {
     limit: Arc<Limit>,
     estimate: u64,
     waited: Duration,
-    _slot: Option<OwnedSemaphorePermit>,
+    _slot: Option<Slot>,
 }
 
 impl Limit {
     #[must_use]
     pub fn new(settings: &Settings) -> Arc<Self> {
         let burst = settings.burst.unwrap_or(NonZeroU32::MIN);
-        let slots = settings.concurrency.map(|most| {
-            let most = usize::try_from(most.get()).map_or(MOST_SLOTS, |most| most.min(MOST_SLOTS));
-            Arc::new(Semaphore::new(most))
-        });
         Arc::new(Self {
-            slots,
-            requests: settings.requests_per_minute.map(|rate| Requests::new(rate, burst)),
-            tokens: settings.tokens_per_minute.map(Tokens::new),
+            slots: settings.concurrency.map(|most| Slots::new(most.get().into())),
+            requests: settings.requests_per_minute.map(|rate| Bucket::new(rate.into(), burst.into())),
+            tokens: settings.tokens_per_minute.map(|rate| Bucket::new(rate, NonZeroU64::MIN)),
             turnstile: Mutex::new(()),
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
         })
+    }
+
+    /// How much of these limits this process may use from now on; all, if nobody says. What was used before is not
+    /// granted again, and calls that are in flight are finished.
+    pub fn set_share(&self, share: Share) {
+        if let Some(slots) = &self.slots {
+            slots.set_share(share);
+        }
+        for bucket in self.requests.iter().chain(&self.tokens) {
+            bucket.set_share(share);
+        }
+    }
+
+    /// Whether no more calls are in flight than the share allows.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.slots.as_ref().is_none_or(|slots| slots.is_settled())
     }
 
     /// Whether an estimate makes a difference.
@@ -72,20 +86,21 @@ impl Limit {
         let began = Instant::now();
         // The slot comes first: who holds a request and then waits for a slot could start late, in a crowd.
         let slot = match &self.slots {
-            Some(slots) => Some(Arc::clone(slots).acquire_owned().await.expect("the semaphore is never closed")),
+            Some(slots) => Some(slots.take().await),
             None => None,
         };
         if self.requests.is_some() || self.tokens.is_some() {
             let _turn = self.turnstile.lock().await;
-            if let Some(tokens) = &self.tokens {
-                tokens.clear().await;
+            // While one was waited for, another may have come up: a pause, or a smaller share.
+            while !self.is_open() {
+                for bucket in self.requests.iter().chain(&self.tokens) {
+                    bucket.clear().await;
+                }
+                self.pause_over().await;
             }
-            self.pause_over().await;
             if let Some(requests) = &self.requests {
-                requests.take().await;
+                requests.take(1);
             }
-            // A pause may have begun while the request was waited for.
-            self.pause_over().await;
             if let Some(tokens) = &self.tokens {
                 tokens.take(estimate);
             }
@@ -110,6 +125,10 @@ impl Limit {
             return None;
         }
         until.checked_sub(self.born.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    fn is_open(&self) -> bool {
+        self.paused_for().is_none() && self.requests.iter().chain(&self.tokens).all(Bucket::is_clear)
     }
 
     async fn pause_over(&self) {
@@ -141,8 +160,6 @@ impl Permit {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU64;
-
     use super::*;
 
     fn limit(requests: u32, tokens: u64, concurrency: u32, burst: u32) -> Arc<Limit> {
@@ -256,5 +273,104 @@ mod tests {
         first.settle(0);
         let next = limit.acquire(1).await;
         assert_eq!(next.waited(), Duration::ZERO);
+    }
+
+    /// Starts of calls that come as fast as they may, while the share changes.
+    async fn starts_while(limit: &Arc<Limit>, lasts: Duration, changes: &[(u64, Share)]) -> Vec<Duration> {
+        let began = Instant::now();
+        let mut starts = Vec::new();
+        let mut changes = changes.iter().peekable();
+        loop {
+            let change_at = changes.peek().map_or(lasts, |(at, _)| Duration::from_secs(*at));
+            tokio::select! {
+                biased;
+                () = sleep_until(began + change_at) => match changes.next() {
+                    Some((_, share)) => limit.set_share(*share),
+                    None => return starts,
+                },
+                permit = limit.acquire(10) => {
+                    permit.settle(10);
+                    starts.push(began.elapsed());
+                }
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_share_slows_requests_and_tokens_down() {
+        let minutes = Duration::from_secs(120);
+        for limit in [limit(120, 0, 0, 0), limit(0, 1_200, 0, 0)] {
+            limit.set_share(Share::new(1, 3));
+            let starts = starts_while(&limit, minutes, &[]).await;
+            assert_eq!((starts.len(), most_in_a_minute(&starts)), (80, 40), "{limit:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_change_of_the_share_grants_a_burst() {
+        let changes: Vec<(u64, Share)> =
+            (1..60).map(|second| (second, Share::new(1 + u32::try_from(second % 2).unwrap(), 4))).collect();
+        for limit in [limit(240, 0, 0, 40), limit(0, 2_400, 0, 0)] {
+            limit.set_share(Share::new(1, 4));
+            // What a burst allows is used up.
+            let first = starts_while(&limit, Duration::from_secs(60), &[]).await;
+            assert!(first.len() <= 70, "{}", first.len());
+            let starts = starts_while(&limit, Duration::from_secs(60), &changes).await;
+            // Half the minute at a quarter, half at two quarters; a larger share has a larger burst, but once.
+            assert!((85..=101).contains(&starts.len()), "{limit:?} {}", starts.len());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_share_nothing_starts_until_there_is_one() {
+        for limit in [limit(60, 0, 0, 0), limit(0, 600, 0, 0), limit(0, 0, 3, 0)] {
+            limit.set_share(Share::NONE);
+            let began = Instant::now();
+            let waits = tokio::spawn({
+                let limit = Arc::clone(&limit);
+                async move { limit.acquire(1).await.waited() }
+            });
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            limit.set_share(Share::WHOLE);
+            assert_eq!(waits.await.expect("no panic"), Duration::from_secs(5), "{limit:?}");
+            assert_eq!(began.elapsed(), Duration::from_secs(5));
+        }
+        let unlimited = limit(0, 0, 0, 0);
+        unlimited.set_share(Share::NONE);
+        assert_eq!(unlimited.acquire(1).await.waited(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_in_flight_are_finished_when_a_share_shrinks() {
+        let limit = limit(0, 0, 9, 0);
+        let mut held = Vec::new();
+        for _ in 0..8 {
+            held.push(limit.acquire(1).await);
+        }
+        limit.set_share(Share::new(1, 3));
+        assert!(!limit.is_settled());
+        held.truncate(4);
+        assert!(!limit.is_settled());
+        held.truncate(3);
+        assert!(limit.is_settled());
+        let soon =
+            |limit: Arc<Limit>| async move { tokio::time::timeout(Duration::from_secs(1), limit.acquire(1)).await };
+        assert!(soon(Arc::clone(&limit)).await.is_err(), "three are in flight");
+        held.truncate(2);
+        held.push(soon(Arc::clone(&limit)).await.expect("a slot is free"));
+        // It grows while more are in flight than it had, and shrinks below them again.
+        limit.set_share(Share::NONE);
+        limit.set_share(Share::new(2, 3));
+        assert!(limit.is_settled());
+        for _ in 0..3 {
+            held.push(soon(Arc::clone(&limit)).await.expect("six of nine"));
+        }
+        assert!(soon(Arc::clone(&limit)).await.is_err());
+        held.clear();
+        limit.set_share(Share::WHOLE);
+        for _ in 0..9 {
+            held.push(soon(Arc::clone(&limit)).await.expect("all nine"));
+        }
+        assert!(soon(Arc::clone(&limit)).await.is_err());
     }
 }

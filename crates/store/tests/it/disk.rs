@@ -31,6 +31,7 @@ async fn of_version_0_1_0(path: &Path) {
         "alter table segment drop column pieces",
         "alter table trial drop column pieces",
         "delete from _sqlx_migrations where version > 1",
+        "insert into plan (digest, body) values ('digest', x'7b7d')",
         "insert into session (id, worker, opened_at, watermark) values (1, 'worker', 1, 2)",
         "insert into run (id, name, plan_digest, seed, planned, state, started_at, version)
          values ('run', 'run', 'digest', 1, 9, 'finished', 1, '0.1.0')",
@@ -93,7 +94,10 @@ async fn a_store_is_open_once() {
 #[tokio::test]
 async fn another_version_is_refused() {
     let rows = [
-        ("update _sqlx_migrations set version = 99", "was made by a newer gabfest: use that one, or restore a backup"),
+        (
+            "update _sqlx_migrations set version = 99 where version = 2",
+            "was made by a newer gabfest: use that one, or restore a backup",
+        ),
         ("insert into _sqlx_migrations values (3, 'later', '', true, x'00', 1)", "was made by a newer gabfest"),
         ("update _sqlx_migrations set checksum = x'00'", "was made by a gabfest of another line"),
         ("update _sqlx_migrations set success = false", "was left half changed by an upgrade"),

@@ -105,7 +105,7 @@ pub(crate) async fn whole_segments(store: &impl Store, run: &str, session: u64) 
 }
 
 pub(crate) fn piece(sequence: u64, place: u32) -> Piece {
-    Piece { sequence, part: Part::At { place, bytes: 30 + place } }
+    Piece { sequence, part: Part::At { place, bytes: 30 } }
 }
 
 /// A batch of turns in which the given trials ended, by number and epoch.

@@ -1,10 +1,20 @@
 //! A coordinator with its store, and the workers that are hired for it.
 
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use coordinator::{Clock, Config, Coordinator, Observers};
 use hyper_util::rt::TokioIo;
-use llm::{endpoint::Endpoint, retry::Policy};
+use llm::{
+    Model, Reply, Request,
+    endpoint::{Endpoint, Layers, Retries},
+    limit::{self, Limit},
+    retry::Policy,
+};
 use proto::v1::{self, runs_client::RunsClient};
 use record::{Summary, view::verdict_view};
 use scenario::{
@@ -14,7 +24,7 @@ use scenario::{
 };
 use serde_json::{Value, json};
 use store::Memory;
-use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
+use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
@@ -55,7 +65,23 @@ impl House {
     /// A worker with agent, user and judge behind one endpoint.
     pub(super) fn hire(&self, endpoint: &llm::endpoint::Settings, slots: u32) -> Hired {
         let endpoint = Arc::new(Endpoint::open("mock", endpoint).unwrap());
-        let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
+        let asked = endpoint.model(Policy::agent());
+        let limits = vec![Arc::clone(endpoint.limit())];
+        self.hire_with(&endpoint, asked, limits, slots)
+    }
+
+    /// A worker whose agent sees when it is asked; it answers after a second.
+    pub(super) fn hire_counted(&self, limits: &limit::Settings, slots: u32, asked: &Asked) -> Hired {
+        let mock: llm::endpoint::Settings = serde_json::from_value(json!({ "kind": "mock" })).unwrap();
+        let mock = Arc::new(Endpoint::open("mock", &mock).unwrap());
+        let layers = Layers::new(limits, Duration::from_secs(60), Retries::default());
+        let agent = layers.round(asked.clone());
+        self.hire_with(&mock, agent, vec![Arc::clone(layers.limit())], slots)
+    }
+
+    fn hire_with(&self, endpoint: &Arc<Endpoint>, asked: Arc<dyn Model>, limits: Vec<Arc<Limit>>, slots: u32) -> Hired {
+        let endpoint = Arc::clone(endpoint);
+        let agent = agent::build("mock", &agent::Settings::default(), asked);
         let model = || endpoint.model(Policy::model());
         let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new(), scores: Default::default() };
         let resources = Resources {
@@ -69,6 +95,7 @@ impl House {
             traces: telemetry::Traces::off(),
             metrics: telemetry::metrics::Worker::default(),
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
+            limits,
         };
         let config = worker::Config { name: "hired".to_owned(), slots, timing: Timing::default() };
         let drain = CancellationToken::new();
@@ -134,6 +161,59 @@ impl House {
         self.drain.cancel();
         drop(self.people);
         self.coordinator.await.unwrap();
+    }
+}
+
+/// An agent's own count: when it was asked, and how often at the same time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    times: Arc<Mutex<Vec<Instant>>>,
+    in_flight: Arc<Mutex<(usize, usize)>>,
+}
+
+impl Asked {
+    pub(super) fn times(&self) -> Vec<Instant> {
+        self.times.lock().unwrap().clone()
+    }
+
+    /// In the minute that saw the most.
+    pub(super) fn most_in_a_minute(&self) -> usize {
+        let times = self.times();
+        let minute = Duration::from_secs(60);
+        let within = |first: &Instant| times.iter().filter(|at| (*first..*first + minute).contains(at)).count();
+        times.iter().map(within).max().unwrap_or(0)
+    }
+
+    pub(super) fn most_at_once(&self) -> usize {
+        self.in_flight.lock().unwrap().1
+    }
+}
+
+/// Also when it is dropped half way.
+struct InFlight<'a>(&'a Asked);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.lock().unwrap().0 -= 1;
+    }
+}
+
+#[async_trait::async_trait]
+impl Model for Asked {
+    fn endpoint(&self) -> &str {
+        "counted"
+    }
+
+    async fn ask(&self, _: &Request) -> Result<Reply, llm::Error> {
+        self.times.lock().unwrap().push(Instant::now());
+        {
+            let mut in_flight = self.in_flight.lock().unwrap();
+            in_flight.0 += 1;
+            in_flight.1 = in_flight.1.max(in_flight.0);
+        }
+        let _in_flight = InFlight(self);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok(Reply { text: "hello".to_owned(), ..Reply::default() })
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) async fn pieces_come_one_by_one<S: Stand>() {
     let (asked, expected): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
     assert_eq!(store.pieces(&id("run"), &asked).await.unwrap(), expected);
     assert_eq!(store.pieces(&id("other"), &[(session, piece(3, 0))]).await.unwrap(), [pieces(session, 3).remove(0)]);
-    assert_eq!(store.pieces(&id("run"), &[]).await.unwrap(), [Bytes::new(); 0]);
+    assert_eq!(store.pieces(&id("run"), &[]).await.unwrap().len(), 0);
 }
 
 pub(super) async fn spend_adds_up<S: Stand>() {

@@ -1,0 +1,52 @@
+//! Who the workers are: for people who ask, and for the line that says which of them was lost.
+
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use super::command::{Capacity, WorkerShown};
+use crate::scheduler::Scheduler;
+
+#[derive(Debug, Default)]
+pub(super) struct Roster {
+    workers: BTreeMap<u64, Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    name: String,
+    version: String,
+    slots: u32,
+    heard_at: Instant,
+}
+
+impl Roster {
+    pub(super) fn opened(&mut self, session: u64, worker: &Capacity, now: Instant) {
+        let Capacity { slots, name, version, .. } = worker.clone();
+        self.workers.insert(session, Worker { name, version, slots, heard_at: now });
+    }
+
+    pub(super) fn heard(&mut self, session: u64, now: Instant) {
+        if let Some(worker) = self.workers.get_mut(&session) {
+            worker.heard_at = now;
+        }
+    }
+
+    /// Its session is over. Returns its name; one that never opened a stream has none.
+    pub(super) fn over(&mut self, session: u64) -> Option<String> {
+        self.workers.remove(&session).map(|worker| worker.name)
+    }
+
+    pub(super) fn shown(&self, scheduler: &Scheduler, now: Instant) -> Vec<WorkerShown> {
+        let shown = |(session, worker): (&u64, &Worker)| WorkerShown {
+            session: *session,
+            name: worker.name.clone(),
+            version: worker.version.clone(),
+            slots: worker.slots,
+            silent: now.saturating_duration_since(worker.heard_at),
+            playing: scheduler.held_by_run(*session),
+            connected: scheduler.is_connected(*session),
+        };
+        self.workers.iter().map(shown).collect()
+    }
+}

@@ -1,0 +1,84 @@
+//! `gabfest workers`: who plays for a coordinator, and what.
+
+use std::{fmt::Write as _, time::Duration};
+
+use anyhow::anyhow;
+use proto::v1;
+
+use crate::{args::Workers, exit::Exit, follow, remote, stdout};
+
+pub(crate) async fn list(args: Workers) -> anyhow::Result<Exit> {
+    let mut client = follow::client(remote::connect(&args.coordinator).await?);
+    let reply = client
+        .runs
+        .list_workers(v1::ListWorkersRequest {})
+        .await
+        .map_err(|status| anyhow!("the workers cannot be listed: {}", status.message()))?;
+    stdout::write(&table(&reply.into_inner().workers))?;
+    Ok(Exit::Held)
+}
+
+fn table(workers: &[v1::WorkerLine]) -> String {
+    if workers.is_empty() {
+        return "no worker is connected\n".to_owned();
+    }
+    let names = workers.iter().map(|worker| worker.name.chars().count());
+    let width = names.max().unwrap_or(0).max("WORKER".len());
+    let mut text = format!("{:<width$}  SLOTS  HEARTBEAT  VERSION   PLAYS\n", "WORKER");
+    for worker in workers {
+        let heartbeat = match worker.connected {
+            true => format!("{} s ago", Duration::from_millis(worker.silent_millis).as_secs()),
+            false => "lost".to_owned(),
+        };
+        let (name, slots, version) = (&worker.name, worker.slots, &worker.version);
+        let line = format!("{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}", plays(&worker.playing));
+        let _ = writeln!(text, "{}", report::terminal::clean(&line));
+    }
+    text
+}
+
+fn plays(playing: &[v1::Playing]) -> String {
+    let of_run = |one: &v1::Playing| {
+        let trials = usize::try_from(one.trials).unwrap_or(usize::MAX);
+        format!("{} of {}", stdout::plural(trials, "trial", "trials"), one.run)
+    };
+    match playing {
+        [] => "nothing".to_owned(),
+        playing => playing.iter().map(of_run).collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(name: &str, connected: bool, playing: &[(&str, u64)]) -> v1::WorkerLine {
+        let playing = playing.iter().map(|(run, trials)| v1::Playing { run: (*run).to_owned(), trials: *trials });
+        v1::WorkerLine {
+            session: 1,
+            name: name.to_owned(),
+            version: "0.1.0".to_owned(),
+            slots: 32,
+            silent_millis: 1_700,
+            playing: playing.collect(),
+            connected,
+        }
+    }
+
+    #[test]
+    fn each_worker_has_a_line() {
+        let workers = [
+            worker("rack-1", true, &[("nightly", 1), ("smoke", 31)]),
+            worker("rack-2-with-a-long-name", true, &[]),
+            worker("gone", false, &[("nightly", 2)]),
+        ];
+        let expected = "\
+WORKER                   SLOTS  HEARTBEAT  VERSION   PLAYS
+rack-1                      32  1 s ago    0.1.0     1 trial of nightly, 31 trials of smoke
+rack-2-with-a-long-name     32  1 s ago    0.1.0     nothing
+gone                        32  lost       0.1.0     2 trials of nightly
+";
+        assert_eq!(table(&workers), expected);
+        assert_eq!(table(&[]), "no worker is connected\n");
+    }
+}

@@ -1,0 +1,85 @@
+//! So many calls at once, of which a share may be used: calls that are in flight when it shrinks are finished.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Share;
+
+/// Far above what one process can hold in flight, and below what a semaphore can count.
+const MOST: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Slots {
+    most: u64,
+    free: Arc<Semaphore>,
+    size: Mutex<Size>,
+}
+
+#[derive(Debug)]
+struct Size {
+    slots: usize,
+    /// Calls in flight beyond them: their slots go when they end.
+    surplus: usize,
+}
+
+/// Taken for one call.
+#[derive(Debug)]
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Slots {
+    pub(super) fn new(most: u64) -> Arc<Self> {
+        let slots = count(most);
+        let size = Mutex::new(Size { slots, surplus: 0 });
+        Arc::new(Self { most, free: Arc::new(Semaphore::new(slots)), size })
+    }
+
+    pub(super) async fn take(self: &Arc<Self>) -> Slot {
+        let permit = Arc::clone(&self.free).acquire_owned().await.expect("the semaphore is never closed");
+        Slot { slots: Arc::clone(self), permit: Some(permit) }
+    }
+
+    pub(super) fn set_share(&self, share: Share) {
+        let slots = count(share.whole_part_of(self.most));
+        let mut size = self.lock();
+        if slots >= size.slots {
+            let more = slots - size.slots;
+            let kept = more.min(size.surplus);
+            size.surplus -= kept;
+            self.free.add_permits(more - kept);
+        } else {
+            let fewer = size.slots - slots;
+            size.surplus += fewer - self.free.forget_permits(fewer);
+        }
+        size.slots = slots;
+    }
+
+    /// Whether no more calls are in flight than the share allows.
+    pub(super) fn is_settled(&self) -> bool {
+        self.lock().surplus == 0
+    }
+
+    /// Two numbers are whole even where a holder of the lock panicked.
+    fn lock(&self) -> MutexGuard<'_, Size> {
+        self.size.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut size = self.slots.lock();
+        if size.surplus > 0
+            && let Some(permit) = self.permit.take()
+        {
+            size.surplus -= 1;
+            permit.forget();
+        }
+    }
+}
+
+fn count(slots: u64) -> usize {
+    usize::try_from(slots.min(MOST)).unwrap_or(usize::MAX)
+}
