@@ -2,10 +2,13 @@
 //!
 //! A summary is a function of the store alone, so an old run gives the same bytes each time it is asked for.
 
-use record::{Summary, Tally, call::Spend};
+use std::sync::Arc;
+
+use record::{Summary, Tally, breakdown::Breakdown, call::Spend};
 use scenario::{Digest, Plan, RunId};
 use store::{Recovered, RunRow, Store};
 
+mod breakdown;
 mod summary;
 
 /// Trials read from the store at a time.
@@ -27,7 +30,7 @@ pub enum Error {
 pub async fn summarize(store: &impl Store, run: &RunId) -> Result<Summary, Error> {
     let row = row(store, run).await?;
     let plan = plan(store, &row.plan_digest).await?;
-    let tally = tally(store, run).await?;
+    let tally = tally(store, run, nothing(&plan)).await?;
     finish(store, &row, &plan, &tally).await
 }
 
@@ -38,9 +41,13 @@ pub(crate) async fn finish(store: &impl Store, row: &RunRow, plan: &Plan, tally:
     Ok(summary::of(row, plan, tally, &spend, &recovered))
 }
 
-/// All counted trials of the run, folded.
-pub(crate) async fn tally(store: &impl Store, run: &RunId) -> Result<Tally, Error> {
-    let mut tally = Tally::default();
+/// The fold of no trial of a plan.
+pub(crate) fn nothing(plan: &Plan) -> Tally {
+    Tally { breakdown: Breakdown::of(Arc::new(breakdown::parts(plan))), ..Tally::default() }
+}
+
+/// All counted trials of the run, folded into `tally`.
+pub(crate) async fn tally(store: &impl Store, run: &RunId, mut tally: Tally) -> Result<Tally, Error> {
     let mut first = 0;
     loop {
         let page = store.trials(run, first, PAGE).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use record::{Summary, summary::RunState};
+use record::{Summary, Tally, summary::RunState};
 use scenario::{Digest, Plan, RunId};
 use store::{RunRow, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
@@ -79,7 +79,7 @@ impl<S: Store> Handle<S> {
             return Ok(receiver);
         }
         let row = aggregate::row(&*self.store, run).await?;
-        let tally = aggregate::tally(&*self.store, run).await?;
+        let tally = aggregate::tally(&*self.store, run, Tally::default()).await?;
         let spend = self.store.spend(run).await?;
         let lost = self.store.recover(run).await?.lost_attempts;
         Ok(watch::channel(progress(&row, &tally, &spend, lost, None, Fleet::default(), self.now())).1)

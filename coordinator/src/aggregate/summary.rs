@@ -7,7 +7,8 @@ use record::{
     FailureKind, Role, Summary, Tally, Tokens,
     call::Spend,
     summary::{
-        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, SCHEMA_VERSION, Totals, Trials,
+        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, SCHEMA_VERSION, Totals,
+        Trials, Wall,
     },
     tally::Counts,
 };
@@ -17,6 +18,8 @@ use statistics::{
     repeats, success,
 };
 use store::{Recovered, RunRow};
+
+use super::breakdown::Tables;
 
 pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recovered: &Recovered) -> Summary {
     let planned = planned_by_case(plan);
@@ -52,7 +55,22 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     };
     let weighted_success_rate = success::weighted(scenarios.values().map(|(weight, counts)| (*weight, counts)));
     let summary = Totals { flaky_cases, weighted_success_rate, ..totals(row, tally, spend, recovered) };
-    Summary { schema_version: SCHEMA_VERSION, run, verdict, gates, summary, cases }
+    let took = row.ended_at.map(|ended_at| u64::try_from(ended_at - row.started_at).unwrap_or(0));
+    let wall = took.map(|took| Wall::of(took, summary.conversations, summary.turns));
+    let Tables { agents, tags, axes, checks } = Tables::of(&tally.breakdown);
+    Summary {
+        schema_version: SCHEMA_VERSION,
+        run,
+        verdict,
+        gates,
+        summary,
+        cases,
+        wall,
+        by_agent: agents,
+        by_tag: tags,
+        by_axis: axes,
+        by_check: checks,
+    }
 }
 
 /// A run that was cancelled never goes on, so what has not ended is cancelled with it: that many.
@@ -157,8 +175,7 @@ fn case_summary(case: Case, called: Called, group: &Group, result: &CaseResult, 
 
 /// Every case with the number of its trials, in the plan's order.
 fn planned_by_case(plan: &Plan) -> Vec<(Case, u64)> {
-    (0..plan.case_count())
-        .filter_map(|number| plan.case(number))
+    plan.cases()
         .map(|case| {
             let repeats = plan.groups.get(case.group).map_or(0, |group| u64::from(group.repeats));
             (case, repeats)

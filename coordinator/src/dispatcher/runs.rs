@@ -103,7 +103,7 @@ impl<S: Store> Dispatcher<S> {
     async fn start(&mut self, row: RunRow, plan: Arc<Plan>) -> Result<(), Error> {
         let id = row.id.clone();
         let recovered = self.reclaimed(&id).await?;
-        let tally = aggregate::tally(&*self.store, &id).await?;
+        let tally = aggregate::tally(&*self.store, &id, aggregate::nothing(&plan)).await?;
         let spend = self.store.spend(&id).await?;
         let (planned, now) = (row.planned, self.clock.now());
         if !recovered.leases.is_empty() {

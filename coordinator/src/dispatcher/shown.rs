@@ -89,7 +89,7 @@ impl<S: Store> Dispatcher<S> {
 
 async fn before(store: &impl Store, row: &RunRow) -> Result<Option<(Summary, i64)>, aggregate::Error> {
     let plan = aggregate::plan(store, &row.plan_digest).await?;
-    let tally = aggregate::tally(store, &row.id).await?;
+    let tally = aggregate::tally(store, &row.id, aggregate::nothing(&plan)).await?;
     Ok(numbers(store, row, &plan, &tally).await)
 }
 

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod battery;
+pub mod breakdown;
 pub mod call;
 pub mod failure;
 pub mod judgment;

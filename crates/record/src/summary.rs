@@ -22,6 +22,101 @@ pub struct Summary {
     pub gates: Vec<Gate>,
     pub summary: Totals,
     pub cases: Vec<CaseSummary>,
+    /// How long the run took; `null` while it is going on.
+    #[serde(default)]
+    pub wall: Option<Wall>,
+    #[serde(default)]
+    pub by_agent: Vec<AgentSummary>,
+    /// A scenario counts under each of its tags.
+    #[serde(default)]
+    pub by_tag: Vec<TagSummary>,
+    #[serde(default)]
+    pub by_axis: Vec<AxisSummary>,
+    #[serde(default)]
+    pub by_check: Vec<CheckSummary>,
+}
+
+/// From the start of a run to its end, with the time between an interruption and `gabfest resume`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wall {
+    pub duration_ms: u64,
+    /// Of the conversations and turns of `summary`; `null` where the run took no time.
+    pub conversations_per_minute: Option<f64>,
+    pub turns_per_second: Option<f64>,
+}
+
+impl Wall {
+    #[must_use]
+    pub fn of(duration_ms: u64, conversations: u64, turns: u64) -> Self {
+        let per = |number: u64, millis: f64| {
+            (duration_ms > 0).then(|| (number as f64 * millis / duration_ms as f64 * 100.0).round() / 100.0)
+        };
+        Self {
+            duration_ms,
+            conversations_per_minute: per(conversations, 60_000.0),
+            turns_per_second: per(turns, 1_000.0),
+        }
+    }
+}
+
+/// The trials of one agent, one tag, or one value of an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartSummary {
+    /// Planned.
+    pub trials: u64,
+    pub pass: u64,
+    pub fail: u64,
+    /// Those of `error` that are the agent's fault.
+    pub agent_errors: u64,
+    pub inconclusive: u64,
+    pub error: u64,
+    pub skipped: u64,
+    pub cancelled: u64,
+    /// pass / (pass + fail + agent_errors).
+    pub success_rate: Rate,
+    /// Whole replies of the agent; `null` beyond the first 64 agents, tags and values.
+    pub latency: Option<Quantiles>,
+    pub unanswered_turns: u64,
+    /// Of all roles, in the attempts that count: what lost attempts cost is only in the total of the run.
+    pub cost_usd: f64,
+    /// While there is one, `cost_usd` is a lower bound.
+    pub unpriced_calls: u64,
+    pub failures: Vec<FailureCount>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentSummary {
+    pub agent: String,
+    #[serde(flatten)]
+    pub figures: PartSummary,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TagSummary {
+    pub tag: String,
+    #[serde(flatten)]
+    pub figures: PartSummary,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AxisSummary {
+    /// The path of the axis.
+    pub parameter: String,
+    pub value: serde_json::Value,
+    #[serde(flatten)]
+    pub figures: PartSummary,
+}
+
+/// How often one kind of check was judged, and what it found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckSummary {
+    pub check: String,
+    /// Whether it is a part of the verdict; otherwise it informs.
+    pub required: bool,
+    pub pass: u64,
+    pub fail: u64,
+    /// Inconclusive, or an error of the evaluator.
+    pub not_judged: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

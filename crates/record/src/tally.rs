@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Blame, FailureKind, Trial, Verdict, latency::Latency};
+use crate::{Blame, FailureKind, Trial, Verdict, breakdown::Breakdown, latency::Latency};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
@@ -21,6 +21,8 @@ pub struct Tally {
     /// Turns without an answer of the agent, which have no latency.
     pub unanswered: u64,
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
+    /// By agent, tag, value and check.
+    pub breakdown: Breakdown,
 }
 
 /// How trials ended.
@@ -115,6 +117,7 @@ impl Tally {
         if let Some(failure) = &trial.failure {
             *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
         }
+        self.breakdown.add(trial);
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -130,5 +133,6 @@ impl Tally {
         for (key, count) in &other.failures {
             *self.failures.entry(*key).or_default() += count;
         }
+        self.breakdown.merge(&other.breakdown);
     }
 }

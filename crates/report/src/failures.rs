@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use record::{Summary, Trial, Verdict};
+use record::{Summary, Trial, Verdict, summary::CaseSummary};
 
 use crate::{cases, clip, figures, place::Place, selection::severity};
 
@@ -57,6 +57,8 @@ pub(crate) struct Group {
     /// The case where all are of one, else the scenario where all are of one, else how many scenarios.
     pub(crate) name: String,
     pub(crate) kind: Kind,
+    /// Where the run has more than one.
+    agent: Option<String>,
     /// The check and what it found in the first.
     reason: String,
     same: bool,
@@ -92,6 +94,7 @@ impl Failures {
             let group = groups.entry((kind, agent)).or_insert_with(|| Group {
                 name: String::new(),
                 kind: kind.clone(),
+                agent: agent.map(str::to_owned),
                 reason: alike.reason.clone(),
                 same: true,
                 trials: 0,
@@ -110,10 +113,19 @@ impl Failures {
             }
         }
         let mut groups: Vec<Group> = groups.into_values().collect();
-        groups.iter_mut().for_each(|group| group.call(summary, several_agents));
+        groups.iter_mut().for_each(|group| group.call(summary));
         groups.sort_by_key(|group| (group.severity, Reverse(group.trials), group.first.number));
         groups
     }
+}
+
+/// Which of the groups a trial of this case is in.
+pub(crate) fn group_of(groups: &[Group], trial: &Trial, case: Option<&CaseSummary>) -> Option<usize> {
+    let (kind, _) = Kind::of(trial)?;
+    groups.iter().position(|group| {
+        let same_agent = group.agent.as_deref().is_none_or(|agent| case.is_some_and(|case| case.agent == agent));
+        same_agent && group.kind == kind
+    })
 }
 
 impl Kind {
@@ -143,11 +155,11 @@ impl Group {
         if self.same { self.reason.clone() } else { format!("e.g. {}", self.reason) }
     }
 
-    fn call(&mut self, summary: &Summary, several_agents: bool) {
+    fn call(&mut self, summary: &Summary) {
         let of: Vec<_> =
             self.cases.iter().filter_map(|(number, trials)| Some((cases::find(summary, *number)?, *trials))).collect();
         let Some((first, _)) = of.first() else { return };
-        let agent = if several_agents { format!(" @ {}", first.agent) } else { String::new() };
+        let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(" @ {agent}"));
         if of.len() == 1 {
             self.name = format!("{}{agent}", cases::name(first));
             return;

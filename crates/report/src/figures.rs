@@ -2,7 +2,7 @@
 
 use record::{
     Usd,
-    summary::{Latencies, Rate, Totals},
+    summary::{Latencies, Rate, Totals, Wall},
     tally::Counts,
 };
 
@@ -83,6 +83,27 @@ pub(crate) fn unanswered(latency: &Latencies) -> Option<String> {
     (turns > 0).then(|| format!("{} without an answer {are} not in it", plural(turns, "turn", "turns")))
 }
 
+/// `12.5 conversations/min, 4.2 turns/s`; conversations only where some were held.
+pub(crate) fn pace(wall: &Wall, conversations: u64) -> Option<String> {
+    let turns = decimal(wall.turns_per_second?);
+    let conversations = wall.conversations_per_minute.filter(|_| conversations > 0);
+    Some(match conversations {
+        Some(conversations) => format!("{} conversations/min, {turns} turns/s", decimal(conversations)),
+        None => format!("{turns} turns/s"),
+    })
+}
+
+/// `1,234`, `56.7`, `0.12`: about three digits.
+pub(crate) fn decimal(number: f64) -> String {
+    if number >= 100.0 {
+        count(number.round() as u64)
+    } else if number >= 10.0 {
+        format!("{number:.1}")
+    } else {
+        format!("{number:.2}")
+    }
+}
+
 /// `12,345`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -147,6 +168,10 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(number), text);
         }
+        let pace = |conversations, turns| pace(&Wall::of(60_000, conversations, turns), conversations);
+        assert_eq!(pace(1_200, 12_000).unwrap(), "1,200 conversations/min, 200 turns/s");
+        assert_eq!(pace(0, 30).unwrap(), "0.50 turns/s");
+        assert_eq!(super::pace(&Wall::of(0, 1, 1), 1), None);
         assert_eq!(usd(0.01234), "$0.0123");
         assert_eq!(plural(1, "case", "cases"), "1 case");
     }

@@ -7,8 +7,10 @@
 mod battery;
 mod chart;
 mod conversation;
+mod groups;
 mod informing;
 mod overview;
+mod parts;
 mod spend;
 mod table;
 
@@ -24,12 +26,14 @@ use crate::{Selection, figures};
 
 const STYLE: &str = include_str!("html/templates/style.css");
 const SCRIPT: &str = include_str!("html/templates/script.js");
-const TEMPLATES: [(&str, &str); 10] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("report.html", include_str!("html/templates/report.html")),
     ("macros.html", include_str!("html/templates/macros.html")),
     ("overview.html", include_str!("html/templates/overview.html")),
     ("matrix.html", include_str!("html/templates/matrix.html")),
     ("battery.html", include_str!("html/templates/battery.html")),
+    ("groups.html", include_str!("html/templates/groups.html")),
+    ("parts.html", include_str!("html/templates/parts.html")),
     ("informing.html", include_str!("html/templates/informing.html")),
     ("latency.html", include_str!("html/templates/latency.html")),
     ("spend.html", include_str!("html/templates/spend.html")),
@@ -48,12 +52,15 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
-    let conversations = conversation::Conversations::of(summary, selection);
+    let alike = selection.found().failures.groups(summary);
+    let conversations = conversation::Conversations::of(summary, selection, &alike);
     let page = Page {
         policy: policy(),
         style: Value::from_safe_string(STYLE.to_owned()),
         script: Value::from_safe_string(SCRIPT.to_owned()),
-        overview: overview::Overview::of(summary, &selection.found().failures, &conversations),
+        overview: overview::Overview::of(summary, &alike, &conversations),
+        groups: groups::Groups::of(&alike, &conversations, summary),
+        parts: parts::Parts::of(summary),
         matrix: table::MatrixTable::of(summary, &conversations),
         batteries: battery::Batteries::of(summary, &selection.found().examined),
         informing: informing::Beside::of(summary, &selection.found().informing),
@@ -72,6 +79,8 @@ struct Page {
     style: Value,
     script: Value,
     overview: overview::Overview,
+    groups: groups::Groups,
+    parts: parts::Parts,
     matrix: table::MatrixTable,
     batteries: battery::Batteries,
     informing: informing::Beside,

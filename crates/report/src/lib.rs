@@ -11,7 +11,7 @@
 //! - [`battery`]: workbooks and distributions of quality batteries.
 //! - [`skunit`]: every word of a run while it is played.
 //! - [`schema`]: the shape of `report.json`.
-//! - `found`, `failures`, `informing`: what every trial was found to be; `cases`, `matrix`, `reasons`, `place`, `clip`, `figures`: what
+//! - `found`, `failures`, `informing`: what every trial was found to be; `cases`, `matrix`, `parts`, `reasons`, `place`, `clip`, `figures`: what
 //!   the pages share.
 
 mod cases;
@@ -22,6 +22,7 @@ mod found;
 mod informing;
 mod matrix;
 mod part_file;
+mod parts;
 mod place;
 mod reasons;
 

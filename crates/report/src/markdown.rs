@@ -14,13 +14,14 @@ use crate::{
     failures::Group,
     figures::{self, count, millis, percent, usd},
     matrix::{Cell, Matrix},
-    terminal,
+    parts, terminal,
 };
 
 /// GitHub takes comments of up to 65,536 characters.
 const FAILING_SHOWN: usize = 20;
 const ROWS_SHOWN: usize = 60;
 const SHARES_SHOWN: usize = 8;
+const PARTS_SHOWN: usize = 30;
 const BATTERIES_SHOWN: usize = 10;
 const LAST_WORDS_CHARS: usize = 240;
 
@@ -30,6 +31,8 @@ pub fn render(summary: &Summary, selection: &Selection) -> String {
     heading(&mut page, summary);
     gates(&mut page, summary);
     matrix(&mut page, summary);
+    divided(&mut page, summary);
+    checks(&mut page, summary);
     battery(&mut page, summary, selection);
     failing(&mut page, summary, selection);
     beside(&mut page, summary, selection);
@@ -84,6 +87,10 @@ fn heading(page: &mut String, summary: &Summary) {
     if let Some(judged) = figures::judged_pass_rate(totals) {
         page.push_str(&format!("Beside it: {judged}.\n"));
     }
+    if let Some(wall) = summary.wall {
+        let pace = figures::pace(&wall, totals.conversations).map_or_else(String::new, |pace| format!("; {pace}"));
+        page.push_str(&format!("Wall time: {}{pace}.\n", millis(wall.duration_ms as f64)));
+    }
     page.push('\n');
 }
 
@@ -132,6 +139,40 @@ fn matrix(page: &mut String, summary: &Summary) {
         ));
     }
     page.push_str("\nSuccess rate, passed of passed, failed and errors of the agent; 〰️ marks flaky cases, `!` trials without a verdict.\n\n");
+}
+
+fn divided(page: &mut String, summary: &Summary) {
+    for table in parts::tables(summary) {
+        let by = if table.is_axis { code(&table.by) } else { table.by.clone() };
+        page.push_str(&format!("## By {by}\n\n"));
+        page.push_str(&format!(
+            "| {by} | success rate | 95% interval | trials | failures | reply p50 | p95 | cost | why |\n"
+        ));
+        page.push_str("|---|---:|---:|---:|---:|---:|---:|---:|---|\n");
+        for row in table.rows.iter().take(PARTS_SHOWN) {
+            let figures = [&row.rate, &row.interval, &row.trials, &row.failures, &row.p50, &row.p95, &row.cost];
+            let figures = figures.map(String::as_str).join(" | ");
+            page.push_str(&format!("| {} | {figures} | {} |\n", escape(&row.name), escape(&row.kinds)));
+        }
+        if table.rows.len() > PARTS_SHOWN {
+            let more = count((table.rows.len() - PARTS_SHOWN) as u64);
+            page.push_str(&format!("\n… and {more} more in `report.json`.\n"));
+        }
+        page.push('\n');
+    }
+}
+
+fn checks(page: &mut String, summary: &Summary) {
+    if summary.by_check.is_empty() {
+        return;
+    }
+    page.push_str("## Checks\n\n| check | judged | passed | failed | not judged |\n|---|---:|---:|---:|---:|\n");
+    for check in summary.by_check.iter().take(PARTS_SHOWN) {
+        let informs = if check.required { "" } else { " (only informs)" };
+        let figures = [check.pass + check.fail, check.pass, check.fail, check.not_judged].map(count).join(" | ");
+        page.push_str(&format!("| {}{informs} | {figures} |\n", escape(&check.check)));
+    }
+    page.push('\n');
 }
 
 fn cell_text(cell: &Cell) -> String {

@@ -3,6 +3,7 @@
 mod beside;
 mod failing;
 mod paint;
+mod parts;
 mod table;
 
 use record::{
@@ -34,6 +35,7 @@ pub fn summary_text(summary: &Summary, found: &Found, color: bool, width: usize)
     page.headline(summary);
     page.gates(&summary.gates);
     page.matrix(summary);
+    page.parts(summary);
     page.battery(summary, &found.examined);
     page.failing(summary, &found.failures);
     page.beside(summary, &found.informing);
@@ -179,6 +181,7 @@ impl Page {
         if !ended.is_empty() {
             self.fact("the rest", &ended.join(", "));
         }
+        self.wall(summary);
     }
 
     fn gates(&mut self, gates: &[Gate]) {

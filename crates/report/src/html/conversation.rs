@@ -9,6 +9,7 @@ use self::chat::{Finding, Turn};
 use super::overview::{Mark, mark};
 use crate::{
     Selected, Selection, cases, clip,
+    failures::{Group, group_of},
     figures::{self, count, usd},
     matrix::Matrix,
     place::Place,
@@ -56,6 +57,8 @@ pub(super) struct Conversation {
     turns: Vec<Turn>,
     /// Of the conversation and its steps as a whole.
     after: Vec<Finding>,
+    /// Its group of alike failures.
+    group: Option<usize>,
     /// Its place in the table of scenarios and personas.
     row: Option<usize>,
     column: Option<usize>,
@@ -69,7 +72,7 @@ struct Fact {
 }
 
 impl Conversations {
-    pub(super) fn of(summary: &Summary, selection: &Selection) -> Self {
+    pub(super) fn of(summary: &Summary, selection: &Selection, groups: &[Group]) -> Self {
         let matrix = Matrix::of(&summary.cases);
         let (failing, passing) = selection.in_plan_order();
         let kinds = [Verdict::Fail, Verdict::Error, Verdict::Inconclusive].into_iter().filter_map(|verdict| {
@@ -79,8 +82,8 @@ impl Conversations {
         let left_out = selection.failing_seen() - failing.len() as u64;
         Self {
             kinds: kinds.collect(),
-            failing: failing.iter().map(|selected| conversation(selected, summary, &matrix)).collect(),
-            passing: passing.iter().map(|selected| conversation(selected, summary, &matrix)).collect(),
+            failing: failing.iter().map(|selected| conversation(selected, summary, &matrix, groups)).collect(),
+            passing: passing.iter().map(|selected| conversation(selected, summary, &matrix, groups)).collect(),
             left_out: (left_out > 0).then(|| count(left_out)),
         }
     }
@@ -91,6 +94,10 @@ impl Conversations {
         self.failing
             .iter()
             .min_by_key(|of| (of.verdict != Verdict::Fail, of.blame != agent, of.verdict != Verdict::Error))
+    }
+
+    pub(super) fn of_group(&self, group: usize) -> Vec<&Conversation> {
+        self.failing.iter().filter(|conversation| conversation.group == Some(group)).collect()
     }
 
     pub(super) fn first_of_cell(&self, row: usize, column: usize) -> Option<String> {
@@ -107,7 +114,7 @@ impl Conversations {
     }
 }
 
-fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conversation {
+fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups: &[Group]) -> Conversation {
     let trial = &selected.trial;
     let case = cases::find(summary, trial.case);
     let failure = trial.failure.as_ref();
@@ -147,6 +154,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix) -> Conv
         turns: chat::turns(selected, &anchor, failing_turn),
         at_the_end,
         after,
+        group: group_of(groups, trial, case),
         row,
         column,
         case: trial.case,

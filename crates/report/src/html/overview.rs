@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::conversation::{Conversation, Conversations};
 use crate::{
-    Failures,
     failures::Group,
     figures::{self, count, millis, percent, usd},
 };
@@ -87,7 +86,7 @@ struct Interval {
 }
 
 impl Overview {
-    pub(super) fn of(summary: &Summary, failures: &Failures, conversations: &Conversations) -> Self {
+    pub(super) fn of(summary: &Summary, groups: &[Group], conversations: &Conversations) -> Self {
         let run = &summary.run;
         Self {
             name: run.name.clone(),
@@ -100,7 +99,7 @@ impl Overview {
             verdict: run_mark(summary.verdict),
             sentence: sentence(summary),
             exit: exit(summary),
-            skipped: skipped(&failures.groups(summary)),
+            skipped: skipped(groups),
             gates: summary
                 .gates
                 .iter()
@@ -273,6 +272,14 @@ fn figures(summary: &Summary) -> Vec<Figure> {
         count(totals.flaky_cases),
         vec![format!("of {}", figures::plural(summary.cases.len() as u64, "case", "cases"))],
     ));
+    if let Some(wall) = summary.wall {
+        let pace = [
+            wall.conversations_per_minute.filter(|_| totals.conversations > 0).map(|rate| (rate, "conversations/min")),
+            wall.turns_per_second.map(|rate| (rate, "turns/s")),
+        ];
+        let details = pace.into_iter().flatten().map(|(rate, unit)| format!("{} {unit}", figures::decimal(rate)));
+        all.push(figure("wall", "Wall time", millis(wall.duration_ms as f64), details.collect()));
+    }
     let turn = &totals.latency.turn;
     if turn.count > 0 {
         let details = vec![format!("p95 {}", millis(turn.p95_ms)), format!("p99 {}", millis(turn.p99_ms))];

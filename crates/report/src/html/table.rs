@@ -18,22 +18,30 @@ use crate::{
 };
 
 const SCENARIOS_SHOWN: usize = 500;
+/// More columns than fit beside each other.
+const COLUMNS: usize = 8;
 const CASES_SHOWN: usize = 300;
 const PARAMETER_CHARS: usize = 120;
 
+/// Scenarios are its rows and personas its columns, unless there are many personas and few scenarios.
 #[derive(Serialize)]
 pub(super) struct MatrixTable {
-    personas: Vec<String>,
+    corner: &'static str,
+    columns: Vec<Head>,
     rows: Vec<Row>,
     left_out: Option<String>,
 }
 
+#[derive(Clone, Serialize)]
+struct Head {
+    name: String,
+    agent: Option<String>,
+}
+
 #[derive(Serialize)]
 struct Row {
-    scenario: String,
-    agent: Option<String>,
+    head: Head,
     cells: Vec<Option<Heat>>,
-    total: Heat,
 }
 
 #[derive(Serialize)]
@@ -47,6 +55,9 @@ struct Heat {
     unjudged: Vec<String>,
     /// To its first conversation that did not pass.
     href: Option<String>,
+    /// For its filter: `refund × polite`.
+    label: String,
+    total: bool,
     /// What the conversations of this cell carry, so that they can be filtered.
     row: usize,
     column: usize,
@@ -81,25 +92,28 @@ impl MatrixTable {
     pub(super) fn of(summary: &Summary, conversations: &Conversations) -> Self {
         let matrix = Matrix::of(&summary.cases);
         let (rows, left_out) = matrix.shown(SCENARIOS_SHOWN);
-        let rows = rows
+        let all = Head { name: "All".to_owned(), agent: None };
+        let personas = matrix.personas.iter().map(|name| Head { name: name.clone(), agent: None });
+        let columns: Vec<Head> = personas.chain([all]).collect();
+        let rows: Vec<Row> = rows
             .into_iter()
-            .map(|(row, of)| Row {
-                scenario: of.scenario.clone(),
-                agent: of.agent.clone(),
-                cells: of
-                    .cells
-                    .iter()
-                    .enumerate()
-                    .map(|(column, cell)| {
-                        let href = conversations.first_of_cell(row, column);
-                        cell.as_ref().map(|cell| heat(cell, row, column, href))
-                    })
-                    .collect(),
-                total: heat(&of.total, row, matrix.personas.len(), None),
+            .map(|(row, of)| {
+                let head = Head { name: of.scenario.clone(), agent: of.agent.clone() };
+                let cells = of.cells.iter().enumerate().map(|(column, cell)| {
+                    let href = conversations.first_of_cell(row, column);
+                    let label = format!("{} × {}", head.words(), columns[column].name);
+                    cell.as_ref().map(|cell| Heat { label, href, ..heat(cell, row, column) })
+                });
+                let total = Heat { total: true, ..heat(&of.total, row, matrix.personas.len()) };
+                Row { cells: cells.chain([Some(total)]).collect(), head }
             })
             .collect();
         let left_out = (left_out > 0).then(|| figures::plural(left_out as u64, "more scenario", "more scenarios"));
-        Self { personas: matrix.personas, rows, left_out }
+        if columns.len() > COLUMNS && rows.len() <= COLUMNS {
+            let (columns, rows) = transposed(columns, rows);
+            return Self { corner: "Persona", columns, rows, left_out };
+        }
+        Self { corner: "Scenario", columns, rows, left_out }
     }
 }
 
@@ -118,7 +132,25 @@ impl CaseTable {
     }
 }
 
-fn heat(cell: &Cell, row: usize, column: usize, href: Option<String>) -> Heat {
+impl Head {
+    fn words(&self) -> String {
+        self.agent.as_ref().map_or_else(|| self.name.clone(), |agent| format!("{} @ {agent}", self.name))
+    }
+}
+
+/// Columns and rows exchanged.
+fn transposed(columns: Vec<Head>, rows: Vec<Row>) -> (Vec<Head>, Vec<Row>) {
+    let heads = rows.iter().map(|row| row.head.clone()).collect();
+    let mut turned: Vec<Row> = columns.into_iter().map(|head| Row { head, cells: Vec::new() }).collect();
+    for row in rows {
+        for (cell, turned) in row.cells.into_iter().zip(&mut turned) {
+            turned.cells.push(cell);
+        }
+    }
+    (heads, turned)
+}
+
+fn heat(cell: &Cell, row: usize, column: usize) -> Heat {
     let rate = cell.rate();
     Heat {
         tenths: rate.estimate.map(|share| (share * 10.0).floor() as u64),
@@ -127,7 +159,9 @@ fn heat(cell: &Cell, row: usize, column: usize, href: Option<String>) -> Heat {
         interval: figures::interval(&rate),
         flaky: cell.flaky_cases > 0,
         unjudged: unjudged(&cell.counts),
-        href,
+        href: None,
+        label: String::new(),
+        total: false,
         row,
         column,
     }

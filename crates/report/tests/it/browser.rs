@@ -45,9 +45,13 @@ fn from_the_failing_verdict_to_the_failing_turn() {
     by_the_list(&mut tab, &page);
     by_the_keyboard(&mut tab, &page);
     filters_narrow(&mut tab, &page);
+    a_group_is_a_filter(&mut tab, &page);
+    an_open_conversation_is_in_the_address(&mut tab, &page);
     tab.look("dark", 390, 800);
     tab.load(&page);
     assert!(tab.truth("document.documentElement.scrollWidth <= innerWidth"), "a narrow page does not scroll sideways");
+    let stacked = "[...document.querySelectorAll('.stacked')].every(table => table.scrollWidth <= table.parentElement.clientWidth)";
+    assert!(tab.truth(stacked), "all figures by tag and by check are in sight on a narrow page");
     let in_sight = "[...document.querySelectorAll('.requirements')].every(table => table.scrollWidth <= table.parentElement.clientWidth)";
     assert!(tab.truth(in_sight), "all figures of a battery are in sight on a narrow page");
     tab.assert_quiet();
@@ -202,6 +206,49 @@ fn filters_narrow(tab: &mut Tab, page: &Path) {
     assert!(
         tab.truth("[...document.querySelectorAll('#conversations details.conversation')].every(one => !one.hidden)")
     );
+}
+
+fn a_group_is_a_filter(tab: &mut Tab, page: &Path) {
+    tab.load(page);
+    tab.click("document.querySelector('[data-testid=group] > summary')");
+    let button = "document.querySelector('[data-testid=group][open] [data-group-filter]')";
+    assert!(tab.truth(&format!("!!{button}")), "the first group has conversations on the page");
+    tab.click(button);
+    assert!(tab.truth(&format!(
+        "[...document.querySelectorAll('#conversations details.conversation')].every(one => \
+         one.hidden === (one.dataset.group !== {button}.dataset.groupFilter))"
+    )));
+    assert!(tab.truth("!document.querySelector('[data-group-chip]').hidden"));
+    tab.click("document.querySelector('[data-group-chip]')");
+    assert!(
+        tab.truth("[...document.querySelectorAll('#conversations details.conversation')].every(one => !one.hidden)")
+    );
+}
+
+fn an_open_conversation_is_in_the_address(tab: &mut Tab, page: &Path) {
+    tab.load(page);
+    let first = "document.querySelectorAll('#conversations details.conversation')[0]";
+    let last = "[...document.querySelectorAll('#conversations details.conversation')].at(-1)";
+    if tab.truth(&format!("{first} === {last}")) {
+        return;
+    }
+    tab.click(&format!("{first}.querySelector('summary')"));
+    tab.settle();
+    assert!(tab.becomes_true(&format!("{first}.open && location.hash === '#' + {first}.id")));
+    tab.click(&format!("{last}.querySelector('summary')"));
+    tab.settle();
+    assert!(tab.becomes_true(&format!("{last}.open && location.hash === '#' + {last}.id")));
+    tab.run("history.back()");
+    assert!(tab.becomes_true(&format!("location.hash === '#' + {first}.id && {first}.open && !{last}.open")), "back");
+    tab.run("history.back()");
+    assert!(tab.becomes_true(&format!("location.hash === '' && !{first}.open")), "back to where it began");
+    // What a copied address leads to.
+    tab.run(&format!("location.hash = {last}.id"));
+    assert!(tab.becomes_true(&format!("{last}.open && !{last}.hidden")));
+    // Closed again, it is no part of the address any more.
+    tab.settle();
+    tab.click(&format!("{last}.querySelector('summary')"));
+    assert!(tab.becomes_true(&format!("!{last}.open && location.hash === ''")));
 }
 
 /// What a conversation that did not pass failed of is open and within the window: its failing turn, else the judgment

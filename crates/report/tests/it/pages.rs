@@ -1,8 +1,8 @@
 //! Every page of the small run as a snapshot, and what each must hold beyond its look.
 
-use record::latency::Quantiles;
+use record::{latency::Quantiles, summary::AgentSummary};
 use report::{Page, terminal, transcripts_jsonl, trials_jsonl};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -99,6 +99,79 @@ fn failures_that_differ_by_numbers_alone_are_one_group() {
         assert!(text.lines().any(|one| one == line), "{line}: {text}");
     }
     assert_eq!(text.matches("✗ FAIL  ").count(), 2, "the run and one group: {text}");
+}
+
+#[test]
+fn every_page_divides_a_run_by_agent_tag_value_and_check() {
+    let mut sample = sample::night();
+    for case in &mut sample.summary.cases {
+        case.agent = if case.number % 2 == 0 { "stable" } else { "candidate" }.to_owned();
+    }
+    let agent = |name: &str, odd: u64| AgentSummary {
+        agent: name.to_owned(),
+        figures: sample::figures(&sample.trials, &|case| case % 2 == odd),
+    };
+    sample.summary.by_agent = vec![agent("stable", 0), agent("candidate", 1)];
+    sample.summary.by_axis[0].figures = sample.summary.by_agent[0].figures.clone();
+    let mut warm = sample.summary.by_axis[0].clone();
+    warm.value = "0.9".into();
+    sample.summary.by_axis.push(warm);
+    let json: Value = serde_json::from_str(&Page::Json.render(&sample.summary, &sample.selection()).unwrap()).unwrap();
+    for (path, found) in [
+        ("/by_agent/1/agent", json!("candidate")),
+        ("/by_tag/0/tag", json!("money")),
+        ("/by_tag/0/trials", json!(16)),
+        ("/by_axis/1/value", json!("0.9")),
+        ("/by_check/0/check", json!("llm_judge")),
+        ("/by_check/0/fail", json!(3)),
+        ("/by_check/0/not_judged", json!(1)),
+        ("/wall/duration_ms", json!(271_000)),
+    ] {
+        assert_eq!(json.pointer(path), Some(&found), "{path}");
+    }
+    let rate = json["by_agent"][0]["success_rate"]["n"].as_u64().unwrap();
+    let figures = &json["by_agent"][0];
+    let held = ["pass", "fail", "agent_errors"].map(|key| figures[key].as_u64().unwrap()).iter().sum::<u64>();
+    assert_eq!(rate, held);
+    let terminal = terminal::summary_text(&sample.summary, sample.selection().found(), false, 100);
+    for words in ["\nBy agent\n", "\nBy tag\n", "\nBy simulator.temperature\n", "  wall time  4 min 31 s; "] {
+        assert!(terminal.contains(words), "{words}: {terminal}");
+    }
+    assert!(terminal.contains("    candidate: ") && terminal.contains(" check_failed"), "{terminal}");
+    let markdown = Page::Markdown.render(&sample.summary, &sample.selection()).unwrap();
+    for words in ["## By agent", "## By tag", "## By `simulator.temperature`", "## Checks", "Wall time: 4 min 31 s; "] {
+        assert!(markdown.contains(words), "{words}: {markdown}");
+    }
+    let html = Page::Html.render(&sample.summary, &sample.selection()).unwrap();
+    for part in ["by-agent", "by-tag", "by-axis", "by-check", "figure-wall", "groups"] {
+        assert!(html.contains(&format!("data-testid=\"{part}\"")), "{part}");
+    }
+}
+
+#[test]
+fn the_page_groups_failures_as_the_terminal_does_and_shows_many_personas_as_rows() {
+    const PERSONAS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let cells: Vec<_> = PERSONAS
+        .iter()
+        .map(|persona| sample::Cell {
+            scenario: "refund",
+            persona: Some(persona),
+            combination: None,
+            parameters: &[],
+            ends: &[End::Fail, End::FailAfter],
+        })
+        .collect();
+    let sample = sample::play("many personas", &cells);
+    let html = Page::Html.render(&sample.summary, &sample.selection()).unwrap();
+    assert_eq!(html.matches("data-testid=\"group\"").count(), 2, "a check of a turn, and a judge at the end");
+    assert!(html.contains("12&nbsp;×") && html.contains("24 trials in 2 groups of alike failures"));
+    for group in ["0", "1"] {
+        let of = html.matches(&format!("data-group=\"{group}\"")).count();
+        assert_eq!(of, 12, "each conversation carries its group");
+    }
+    assert!(
+        html.contains("<th scope=\"col\">Persona</th><th scope=\"col\"><bdi title=\"refund\">refund</bdi></th></tr>")
+    );
 }
 
 #[test]

@@ -8,8 +8,8 @@ use record::{
     Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Trial, Turn, Verdict,
     call::Spend,
     summary::{
-        Attempts, CaseSummary, Cost, FailureCount, Gate, Latencies, ModelSpend, Run, RunState, RunVerdict,
-        SCHEMA_VERSION, Totals, Trials,
+        AgentSummary, Attempts, AxisSummary, CaseSummary, CheckSummary, Cost, FailureCount, Gate, Latencies,
+        ModelSpend, PartSummary, Run, RunState, RunVerdict, SCHEMA_VERSION, TagSummary, Totals, Trials, Wall,
     },
     trial::TurnLatency,
 };
@@ -314,6 +314,26 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             unpriced_calls: line.unpriced_calls,
         })
         .collect();
+    let of_cell = |of: &dyn Fn(&Cell) -> bool| figures(trials, &|case| of(&cells[case as usize]));
+    let mut values: Vec<(&str, &str)> = cells.iter().flat_map(|cell| cell.parameters).copied().collect();
+    values.sort_unstable();
+    values.dedup();
+    let by_axis = values.into_iter().map(|(parameter, value)| AxisSummary {
+        parameter: parameter.to_owned(),
+        value: value.into(),
+        figures: of_cell(&|cell| cell.parameters.contains(&(parameter, value))),
+    });
+    let by_tag = [("money", true), ("service", false)].into_iter().map(|(tag, money)| TagSummary {
+        tag: tag.to_owned(),
+        figures: of_cell(&|cell| cell.scenario.contains("refund") == money),
+    });
+    let by_check = tally.breakdown.checks.iter().map(|((check, required), findings)| CheckSummary {
+        check: check.clone(),
+        required: *required,
+        pass: findings.pass,
+        fail: findings.fail,
+        not_judged: findings.not_judged,
+    });
     let by_role = |role: Role| (role.name().to_owned(), spend.of(role));
     let unpriced_calls = spend.unpriced_calls();
     Summary {
@@ -387,5 +407,40 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 .collect(),
         },
         cases,
+        wall: Some(Wall::of(271_000, tally.conversations, tally.turns)),
+        by_agent: vec![AgentSummary { agent: "mock".to_owned(), figures: figures(trials, &|_| true) }],
+        by_tag: if cells.is_empty() { Vec::new() } else { by_tag.collect() },
+        by_axis: by_axis.collect(),
+        by_check: by_check.collect(),
+    }
+}
+
+/// The figures of some cases.
+pub(crate) fn figures(trials: &[(Trial, Vec<Turn>)], of: &dyn Fn(u64) -> bool) -> PartSummary {
+    let (mut tally, mut spend) = (Tally::default(), Spend::default());
+    for (trial, _) in trials.iter().filter(|(trial, _)| of(trial.case)) {
+        tally.add(trial);
+        spend.add(&trial.spend);
+    }
+    let counts = tally.total;
+    PartSummary {
+        trials: counts.ended(),
+        pass: counts.pass,
+        fail: counts.fail,
+        agent_errors: counts.agent_errors,
+        inconclusive: counts.inconclusive,
+        error: counts.error,
+        skipped: counts.skipped,
+        cancelled: counts.cancelled,
+        success_rate: success_rate(&counts),
+        latency: Some(tally.turn_latency.quantiles()),
+        unanswered_turns: tally.unanswered,
+        cost_usd: spend.cost().dollars(),
+        unpriced_calls: spend.unpriced_calls(),
+        failures: tally
+            .failures
+            .iter()
+            .map(|((kind, blame), trials)| FailureCount { kind: *kind, blame: *blame, trials: *trials })
+            .collect(),
     }
 }

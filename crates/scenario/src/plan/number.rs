@@ -42,6 +42,24 @@ impl Plan {
         None
     }
 
+    /// Every case, in order.
+    pub fn cases(&self) -> impl Iterator<Item = Case> {
+        let first = self.groups.iter().scan(0_u64, move |next, group| {
+            let first = *next;
+            *next = first.saturating_add(self.cases_of(group));
+            Some(first)
+        });
+        self.groups.iter().enumerate().zip(first).flat_map(move |((index, group), first)| {
+            (0..self.cases_of(group)).map_while(move |left| {
+                let cell = match &group.selection {
+                    Some(selection) => *selection.get(index_of(left)?)?,
+                    None => left,
+                };
+                self.cell(first + left, index, cell)
+            })
+        })
+    }
+
     /// The trial with this number; `None` at and past [`Plan::planned`].
     #[must_use]
     pub fn trial(&self, number: u64) -> Option<Trial> {

@@ -22,6 +22,31 @@
     if (target && target.closest("details")) reveal(target, true);
   };
   addEventListener("hashchange", followHash);
+
+  // An open conversation stands in the address: a copied address leads to it, and the way back closes it again.
+  const visited = new Set();
+  for (const conversation of all) {
+    conversation.querySelector("summary").addEventListener("click", () => {
+      // The click comes before the change.
+      if (!conversation.open) {
+        visited.add(conversation);
+        history.pushState(null, "", `#${conversation.id}`);
+      } else if (location.hash === `#${conversation.id}` || location.hash.startsWith(`#${conversation.id}-`)) {
+        history.replaceState(null, "", location.pathname + location.search);
+      }
+    });
+  }
+  // Whoever follows a link keeps what is open; only the way back closes.
+  let linked = false;
+  document.addEventListener("click", (event) => {
+    linked = event.target.closest('a[href^="#"]') !== null;
+    setTimeout(() => { linked = false; }, 300);
+  });
+  addEventListener("popstate", () => {
+    if (linked) return;
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (const conversation of visited) if (!target || !conversation.contains(target)) conversation.open = false;
+  });
   // A click on the anchor that is already in the address changes no hash.
   document.addEventListener("click", (event) => {
     const link = event.target.closest('a[href^="#"]');
@@ -29,9 +54,10 @@
   });
 
   const toolbar = document.querySelector(".toolbar");
-  const filter = { kinds: new Set(), row: null, column: null, text: "" };
+  const filter = { kinds: new Set(), row: null, column: null, group: null, text: "" };
   const search = toolbar && toolbar.querySelector("input");
   const cellChip = toolbar && toolbar.querySelector("[data-cell]");
+  const groupChip = toolbar && toolbar.querySelector("[data-group-chip]");
   const shown = toolbar && toolbar.querySelector("[data-shown]");
   const nothing = document.querySelector("[data-nothing]");
   const words = new WeakMap();
@@ -42,6 +68,7 @@
   const fits = (conversation) =>
     (filter.kinds.size === 0 || filter.kinds.has(conversation.dataset.verdict)) &&
     (filter.row === null || (conversation.dataset.row === filter.row && conversation.dataset.column === filter.column)) &&
+    (filter.group === null || conversation.dataset.group === filter.group) &&
     (filter.text === "" || textOf(conversation).includes(filter.text));
   const apply = () => {
     let count = 0;
@@ -55,9 +82,9 @@
   };
   const clear = () => {
     filter.kinds.clear();
-    filter.row = filter.column = null;
+    filter.row = filter.column = filter.group = null;
     filter.text = search.value = "";
-    cellChip.hidden = true;
+    cellChip.hidden = groupChip.hidden = true;
     for (const chip of toolbar.querySelectorAll("[data-kind]")) chip.setAttribute("aria-pressed", "false");
     apply();
   };
@@ -82,6 +109,25 @@
       cellChip.hidden = true;
       apply();
     });
+    groupChip.addEventListener("click", () => {
+      filter.group = null;
+      groupChip.hidden = true;
+      apply();
+    });
+    for (const button of document.querySelectorAll("[data-group-filter]")) {
+      button.addEventListener("click", () => {
+        clear();
+        filter.group = button.dataset.groupFilter;
+        const group = button.closest(".group");
+        const label = `${group.querySelector(".title").textContent}, ${group.querySelector(".place").textContent}`;
+        groupChip.textContent = `${label} ✕`;
+        groupChip.setAttribute("aria-label", `Remove the filter ${label}`);
+        groupChip.hidden = false;
+        apply();
+        toolbar.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" });
+        groupChip.focus({ preventScroll: true });
+      });
+    }
     for (const button of toolbar.querySelectorAll("[data-all]")) {
       button.addEventListener("click", () => {
         for (const conversation of failing) if (!conversation.hidden) conversation.open = button.dataset.all === "open";
@@ -94,10 +140,8 @@
         clear();
         filter.row = cell.dataset.row;
         filter.column = cell.dataset.column;
-        const row = cell.closest("tr").querySelector("th").textContent.trim();
-        const column = cell.closest("table").querySelectorAll("thead th")[1 + Number(filter.column)].textContent.trim();
-        cellChip.textContent = `${row} × ${column} ✕`;
-        cellChip.setAttribute("aria-label", `Remove the filter ${row} × ${column}`);
+        cellChip.textContent = `${cell.dataset.label} ✕`;
+        cellChip.setAttribute("aria-label", `Remove the filter ${cell.dataset.label}`);
         cellChip.hidden = false;
         apply();
       });

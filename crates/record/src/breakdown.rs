@@ -1,0 +1,320 @@
+//! Figures of the parts of a run: by agent, by tag, by the values of axes, by check.
+//!
+//! Which parts a case belongs to follows from the plan alone ([`Parts`]). Merging is associative and commutative, and the
+//! size grows with the number of parts, never with that of trials.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{Blame, FailureKind, Finding, Trial, Usd, latency::Latency, tally::Counts};
+
+/// So many parts have their own latencies: a histogram is large.
+const MEASURED: usize = 64;
+
+/// The trials of one agent, of scenarios with one tag, or of one value of an axis.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Agent(String),
+    Tag(String),
+    Value {
+        parameter: String,
+        /// As JSON.
+        value: String,
+    },
+}
+
+/// The parts of a plan, and which of them each case belongs to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Parts {
+    /// With the number of planned trials, in the order in which cases first name them.
+    parts: Vec<(Part, u64)>,
+    known: BTreeMap<Part, usize>,
+    /// Indexes into `parts`; many cases share one list.
+    lists: Vec<Vec<usize>>,
+    known_lists: BTreeMap<Vec<usize>, usize>,
+    /// By the case's place in the plan: an index into `lists`.
+    cases: Vec<usize>,
+}
+
+impl Parts {
+    /// The next case of the plan.
+    pub fn add_case(&mut self, parts: impl IntoIterator<Item = Part>, planned: u64) {
+        let mut list = Vec::new();
+        for part in parts {
+            let index = match self.known.get(&part) {
+                Some(index) => *index,
+                None => {
+                    self.known.insert(part.clone(), self.parts.len());
+                    self.parts.push((part, 0));
+                    self.parts.len() - 1
+                }
+            };
+            if !list.contains(&index) {
+                self.parts[index].1 += planned;
+                list.push(index);
+            }
+        }
+        let next = self.lists.len();
+        let index = *self.known_lists.entry(list.clone()).or_insert(next);
+        if index == next {
+            self.lists.push(list);
+        }
+        self.cases.push(index);
+    }
+
+    fn of(&self, case: u64) -> &[usize] {
+        let list = usize::try_from(case).ok().and_then(|case| self.cases.get(case));
+        list.and_then(|list| self.lists.get(*list)).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Breakdown {
+    parts: Arc<Parts>,
+    /// By the part's index.
+    sums: BTreeMap<usize, Sums>,
+    /// By the check's kind, and whether it is a part of the verdict.
+    pub checks: BTreeMap<(String, bool), Findings>,
+}
+
+/// What the trials of one part add up to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sums {
+    pub counts: Counts,
+    /// Whole replies of the agent; `None` beyond the first parts.
+    pub latency: Option<Latency>,
+    pub unanswered: u64,
+    /// Of all roles, in the attempts that count.
+    pub cost: Usd,
+    pub unpriced_calls: u64,
+    pub failures: BTreeMap<(FailureKind, Blame), u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Findings {
+    pub pass: u64,
+    pub fail: u64,
+    /// Inconclusive, or an error of the evaluator.
+    pub not_judged: u64,
+}
+
+impl Breakdown {
+    #[must_use]
+    pub fn of(parts: Arc<Parts>) -> Self {
+        Self { parts, ..Self::default() }
+    }
+
+    pub fn add(&mut self, trial: &Trial) {
+        for index in self.parts.of(trial.case) {
+            self.sums.entry(*index).or_insert_with(|| Sums::empty(*index)).add(trial);
+        }
+        for judgment in &trial.judgments {
+            let key = (judgment.check.clone(), judgment.required);
+            self.checks.entry(key).or_default().add(judgment.finding);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        if self.parts.cases.is_empty() {
+            self.parts = Arc::clone(&other.parts);
+        }
+        for (index, sums) in &other.sums {
+            self.sums.entry(*index).or_insert_with(|| Sums::empty(*index)).merge(sums);
+        }
+        for (key, findings) in &other.checks {
+            self.checks.entry(key.clone()).or_default().merge(*findings);
+        }
+    }
+
+    /// Every part of the plan with its planned trials, also one of which nothing has ended.
+    pub fn parts(&self) -> impl Iterator<Item = (&Part, u64, Option<&Sums>)> {
+        self.parts.parts.iter().enumerate().map(|(index, (part, planned))| (part, *planned, self.sums.get(&index)))
+    }
+}
+
+impl Sums {
+    fn empty(index: usize) -> Self {
+        Self { latency: (index < MEASURED).then(Latency::default), ..Self::default() }
+    }
+
+    fn add(&mut self, trial: &Trial) {
+        self.counts.add_verdict(trial.verdict, trial.failure.as_ref().map(|failure| failure.blame));
+        if let Some(latency) = &mut self.latency {
+            trial.latencies.iter().for_each(|turn| latency.record(turn.total_micros));
+        }
+        self.unanswered += u64::from(trial.unanswered);
+        self.cost += trial.spend.cost();
+        self.unpriced_calls = self.unpriced_calls.saturating_add(trial.spend.unpriced_calls());
+        if let Some(failure) = &trial.failure {
+            *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+        if let (Some(latency), Some(other)) = (&mut self.latency, &other.latency) {
+            latency.merge(other);
+        }
+        self.unanswered += other.unanswered;
+        self.cost += other.cost;
+        self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
+        for (key, trials) in &other.failures {
+            *self.failures.entry(*key).or_default() += trials;
+        }
+    }
+}
+
+impl Findings {
+    fn add(&mut self, finding: Finding) {
+        match finding {
+            Finding::Pass => self.pass += 1,
+            Finding::Fail => self.fail += 1,
+            Finding::Inconclusive | Finding::Error => self.not_judged += 1,
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.pass += other.pass;
+        self.fail += other.fail;
+        self.not_judged += other.not_judged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::{CaseId, TrialId};
+
+    use super::*;
+    use crate::{Failure, Judgment, Scope, Tally, Verdict, call::SpendLine, trial::TurnLatency};
+
+    fn parts() -> Arc<Parts> {
+        let mut parts = Parts::default();
+        let value = |value: &str| Part::Value { parameter: "tone".to_owned(), value: value.to_owned() };
+        let tag = |tag: &str| Part::Tag(tag.to_owned());
+        parts.add_case([Part::Agent("a".to_owned()), tag("slow"), tag("slow"), value("1")], 2);
+        parts.add_case([Part::Agent("b".to_owned()), tag("slow"), value("2")], 2);
+        parts.add_case([Part::Agent("a".to_owned())], 3);
+        Arc::new(parts)
+    }
+
+    fn trial(case: u64, verdict: Verdict, millis: u64) -> Trial {
+        let planned = scenario::Trial {
+            number: case,
+            id: TrialId::new("t"),
+            case,
+            case_id: CaseId::new("c"),
+            repeat: 0,
+            seed: 1,
+        };
+        let failure = Failure::new(FailureKind::AgentTimeout, "no reply");
+        let mut trial = Trial::unplayed(&planned, 1, verdict, failure);
+        trial.failure = trial.failure.filter(|_| verdict != Verdict::Pass);
+        trial.latencies.push(TurnLatency { total_micros: millis * 1_000, ttft_micros: None });
+        trial.spend.add_line(
+            crate::Role::Agent,
+            "m",
+            SpendLine { cost: Usd(7), unpriced_calls: 1, ..SpendLine::default() },
+        );
+        trial.judgments.push(Judgment {
+            check: "equals".to_owned(),
+            description: None,
+            scope: Scope::Step { step: 1 },
+            finding: if verdict == Verdict::Pass { Finding::Pass } else { Finding::Inconclusive },
+            score: None,
+            reason: String::new(),
+            evidence: None,
+            failure: None,
+            line: 1,
+            required: case != 2,
+            weight: 1.0,
+        });
+        trial
+    }
+
+    #[test]
+    fn each_part_has_the_figures_of_its_trials() {
+        let mut breakdown = Breakdown::of(parts());
+        for (case, verdict, millis) in
+            [(0, Verdict::Pass, 10), (0, Verdict::Error, 20), (1, Verdict::Pass, 30), (2, Verdict::Pass, 40)]
+        {
+            breakdown.add(&trial(case, verdict, millis));
+        }
+        breakdown.add(&trial(99, Verdict::Pass, 50));
+        let found: Vec<_> = breakdown
+            .parts()
+            .map(|(part, planned, sums)| {
+                let sums = sums.unwrap();
+                let name = match part {
+                    Part::Agent(name) | Part::Tag(name) | Part::Value { value: name, .. } => name.as_str(),
+                };
+                let latency = sums.latency.as_ref().unwrap();
+                (
+                    name,
+                    planned,
+                    sums.counts.pass,
+                    sums.counts.agent_errors,
+                    latency.count(),
+                    sums.cost,
+                    sums.unpriced_calls,
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("a", 5, 2, 1, 3, Usd(21), 3),
+                ("slow", 4, 2, 1, 3, Usd(21), 3),
+                ("1", 2, 1, 1, 2, Usd(14), 2),
+                ("b", 2, 1, 0, 1, Usd(7), 1),
+                ("2", 2, 1, 0, 1, Usd(7), 1),
+            ]
+        );
+        let (_, _, sums) = breakdown.parts().next().unwrap();
+        let sums = sums.unwrap();
+        assert_eq!(sums.failures, [((FailureKind::AgentTimeout, Blame::Agent), 1)].into());
+        assert_eq!(sums.latency.as_ref().unwrap().quantiles().max_ms.round(), 40.0);
+        let checks: Vec<_> = breakdown.checks.into_iter().collect();
+        let key = |required| ("equals".to_owned(), required);
+        assert_eq!(
+            checks,
+            [
+                (key(false), Findings { pass: 1, ..Findings::default() }),
+                (key(true), Findings { pass: 3, fail: 0, not_judged: 1 }),
+            ]
+        );
+    }
+
+    #[test]
+    fn parts_of_a_tally_merge_in_any_order_and_with_nothing() {
+        let trials = [(0, Verdict::Pass, 10), (1, Verdict::Error, 20), (2, Verdict::Fail, 30), (0, Verdict::Pass, 40)];
+        let nothing = || Tally { breakdown: Breakdown::of(parts()), ..Tally::default() };
+        let mut whole = nothing();
+        let (mut first, mut last) = (nothing(), nothing());
+        for (index, (case, verdict, millis)) in trials.into_iter().enumerate() {
+            let trial = trial(case, verdict, millis);
+            whole.add(&trial);
+            if index < 2 { first.add(&trial) } else { last.add(&trial) }
+        }
+        let mut merged = last.clone();
+        merged.merge(&first);
+        assert_eq!(merged, whole);
+        first.merge(&last);
+        assert_eq!(first, whole);
+        let mut empty = Tally::default();
+        empty.merge(&whole);
+        assert_eq!(empty, whole);
+    }
+
+    #[test]
+    fn only_the_first_parts_have_latencies() {
+        let mut parts = Parts::default();
+        for number in 0..=MEASURED as u64 {
+            parts.add_case([Part::Tag(number.to_string())], 1);
+        }
+        let mut breakdown = Breakdown::of(Arc::new(parts));
+        for case in 0..=MEASURED as u64 {
+            breakdown.add(&trial(case, Verdict::Pass, 10));
+        }
+        let measured = breakdown.parts().filter(|(_, _, sums)| sums.unwrap().latency.is_some()).count();
+        assert_eq!((measured, breakdown.parts().count()), (MEASURED, MEASURED + 1));
+    }
+}
