@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use record::{Blame, Failure, FailureKind, Role, Scope, turn::Speaker};
+use record::{Failure, FailureKind, Role, Scope, turn::Speaker};
 use scenario::{
     Conversation, Message,
     conversation::{Condition, Simulator},
@@ -25,16 +25,8 @@ pub(crate) async fn hold(
     checks: &StepChecks,
 ) -> Result<(), Failure> {
     stage.conversations += 1;
-    let clock = Clock {
-        total: Duration::from_millis(written.total_timeout_ms),
-        began: stage.played(),
-        first_turn: stage.turns.len(),
-    };
-    // The simulator and the judges have no more time than the conversation has.
-    stage.log().set_end(Some(clock.began + clock.total));
-    let held = turns(stage, step, written, checks, &clock).await;
-    stage.log().set_end(None);
-    stage.termination_reason = Some(held?);
+    let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), first_turn: stage.turns.len() };
+    stage.termination_reason = Some(turns(stage, step, written, checks, &clock).await?);
     let first_turn = clock.first_turn;
     let transcript = record::turn::transcript(&stage.turns[first_turn..]);
     let what = Judged {
@@ -43,7 +35,7 @@ pub(crate) async fn hold(
         said: &transcript,
         first_turn,
         conversation: true,
-        duration_ms: u64::try_from(stage.played().saturating_sub(clock.began).as_millis()).ok(),
+        duration_ms: u64::try_from(stage.agents_time(first_turn).as_millis()).ok(),
     };
     stage.judge(&checks.at_the_end, what).await;
     Ok(())
@@ -83,14 +75,11 @@ async fn turns(
             Ok(Some(fired)) => return Ok(fired),
             Ok(None) if turn == written.max_turns => break,
             Ok(None) => {}
-            Err(failure) => return Err(clock.left(stage).err().unwrap_or(failure)),
+            Err(failure) => return Err(failure),
         }
         clock.left(stage)?;
         let debug = written.debug.log_user_simulation;
-        line = match next_line(stage, &written.simulator, debug, first_turn).await {
-            Ok(text) => Message::user(text),
-            Err(failure) => return Err(clock.left(stage).err().unwrap_or(failure)),
-        };
+        line = Message::user(next_line(stage, &written.simulator, debug, first_turn).await?);
         speaker = Speaker::Simulated;
     }
     Ok(Condition::MaxTurnsReached.name().to_owned())
@@ -158,34 +147,28 @@ pub(crate) async fn next_line(
     Ok(line.text)
 }
 
-/// The total time of a conversation; waits for permits do not count.
+/// The total time of a conversation. It runs while the agent or one of its tools is at work: neither the simulated user
+/// nor a judge, no wait for a permit and no try that was repeated uses it up.
 struct Clock {
     total: Duration,
-    /// On the trial's clock.
-    began: Duration,
     /// Index of the conversation's first turn.
     first_turn: usize,
 }
 
 impl Clock {
     fn left(&self, stage: &Stage) -> Result<Duration, Failure> {
-        let passed = stage.played().saturating_sub(self.began);
-        let left = self.total.saturating_sub(passed);
+        let left = self.total.saturating_sub(stage.agents_time(self.first_turn));
         if left.is_zero() { Err(self.over(stage)) } else { Ok(left) }
     }
 
     fn over(&self, stage: &Stage) -> Failure {
-        let turns = &stage.turns[self.first_turn..];
-        let agent = Duration::from_micros(turns.iter().map(|turn| turn.duration_micros).sum());
+        let turns = stage.turns.len() - self.first_turn;
         let message = format!(
-            "the conversation's {} ms were over after {} turns; the agent took {} ms of them",
+            "the agent took {} ms for {turns} turns; the conversation's limit is {} ms",
+            stage.agents_time(self.first_turn).as_millis(),
             self.total.as_millis(),
-            turns.len(),
-            agent.as_millis()
         );
         let failure = Failure::new(FailureKind::ConversationTimeout, message);
-        // A slow simulator or judge is our fault, not the agent's.
-        let blame = if agent * 2 >= self.total { Blame::Agent } else { Blame::Infra };
-        Failure { blame, ..failure }.in_turn(u32::try_from(stage.turns.len()).unwrap_or(u32::MAX))
+        failure.in_turn(u32::try_from(stage.turns.len()).unwrap_or(u32::MAX))
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::gate::Gate;
 
-/// The calls of one trial since they were last taken, and how long all of them waited for permits.
+/// The calls of one trial since they were last taken.
 #[derive(Debug)]
 pub(crate) struct CallLog {
     started: Instant,
@@ -22,10 +22,6 @@ pub(crate) struct CallLog {
 #[derive(Debug, Default)]
 struct Kept {
     calls: Vec<Call>,
-    /// For permits, by all calls, taken or not.
-    waited_micros: u64,
-    /// When calls must have ended, on the trial's clock, which stands while a call waits for a permit.
-    ends_at: Option<Duration>,
 }
 
 impl CallLog {
@@ -39,32 +35,7 @@ impl CallLog {
     }
 
     pub(crate) fn push(&self, call: Call) {
-        let mut kept = self.lock();
-        kept.waited_micros += call.wait_micros;
-        kept.calls.push(call);
-    }
-
-    /// A permit was waited for outside a call of this log.
-    pub(crate) fn add_wait(&self, waited: Duration) {
-        self.lock().waited_micros += micros(waited);
-    }
-
-    /// Since the trial began, without waits for permits: the trial's clock.
-    pub(crate) fn played(&self) -> Duration {
-        let waited = Duration::from_micros(self.lock().waited_micros);
-        self.started.elapsed().saturating_sub(waited)
-    }
-
-    /// From now on no call may last longer than until then; `None`: as long as its endpoint allows.
-    pub(crate) fn set_end(&self, ends_at: Option<Duration>) {
-        self.lock().ends_at = ends_at;
-    }
-
-    /// The time that a call may take now.
-    fn left(&self) -> Option<Duration> {
-        let ends_at = self.lock().ends_at?;
-        // A call that has no time at all would not even be asked, and nobody would know why.
-        Some(ends_at.saturating_sub(self.played()).max(Duration::from_millis(1)))
+        self.lock().calls.push(call);
     }
 
     pub(crate) fn micros_since_start(&self, at: Instant) -> u64 {
@@ -110,13 +81,7 @@ impl llm::Model for Recorded {
         let came = Instant::now();
         let held = self.gate.pass().await;
         let began = Instant::now();
-        let answer = match self.log.left() {
-            Some(left) => {
-                let timeout = Some(request.timeout.map_or(left, |own| own.min(left)));
-                self.model.ask(&llm::Request { timeout, ..request.clone() }).await
-            }
-            None => self.model.ask(request).await,
-        };
+        let answer = self.model.ask(request).await;
         let started_micros = self.log.micros_since_start(came);
         self.log.push(match &answer {
             Ok(reply) => Call {

@@ -67,7 +67,6 @@ pub(crate) struct Stage {
     outbox: Outbox,
     gate: Gate,
     log: Arc<CallLog>,
-    /// By the agent's calls for permits, since the trial began: never counted against anybody's time.
     session: Option<Box<dyn Session>>,
     toolbox: Toolbox,
     /// The first turn of each conversation with the agent.
@@ -151,7 +150,6 @@ impl Stage {
         }
         let came = Instant::now();
         let held = self.gate.pass().await;
-        let mut waited = held;
         // What the agent calls from now on belongs to this turn.
         self.toolbox.catch_up(self.turns.last_mut());
         let Some(session) = self.session.as_mut() else {
@@ -178,7 +176,6 @@ impl Stage {
         };
         let failure = match answer {
             Ok(reply) => {
-                waited += reply.waited();
                 turn.duration_micros = micros(reply.took());
                 turn.calls.extend(answered_calls(agent.name(), &reply, started_micros, held));
                 self.latencies
@@ -193,7 +190,6 @@ impl Stage {
             Err(error) => {
                 self.unanswered += 1;
                 let broken = Broken::new(&*agent, &error, asked.elapsed(), timeout);
-                waited += broken.waited;
                 turn.duration_micros = micros(broken.took);
                 turn.calls.extend(broken.calls(started_micros, held));
                 if let Some(reply) = broken.reply() {
@@ -205,7 +201,6 @@ impl Stage {
                 Some(Failure::new(error.kind, error.message).in_turn(number))
             }
         };
-        self.log.add_wait(waited);
         self.toolbox.hand_over(&mut turn);
         self.push(turn);
         failure.map_or(Ok(()), Err)
@@ -334,9 +329,9 @@ impl Stage {
         &self.gate
     }
 
-    /// Since the trial began, without waits for permits.
-    pub(crate) fn played(&self) -> Duration {
-        self.log.played()
+    /// How long the agent and its tools, or programs, were at work in the turns from this index on.
+    pub(crate) fn agents_time(&self, first_turn: usize) -> Duration {
+        Duration::from_micros(self.turns[first_turn..].iter().map(|turn| turn.duration_micros).sum())
     }
 
     pub(crate) fn last_reply(&self) -> &str {
@@ -464,8 +459,6 @@ pub(crate) struct Broken<'a> {
     error: &'a agent::Error,
     /// By the agent and its tools.
     pub(crate) took: Duration,
-    /// For permits.
-    pub(crate) waited: Duration,
     /// By the request that failed.
     last_took: Duration,
     last_waited: Duration,
@@ -476,7 +469,7 @@ impl<'a> Broken<'a> {
     pub(crate) fn new(agent: &'a dyn Agent, error: &'a agent::Error, elapsed: Duration, timeout: Duration) -> Self {
         if let Spent::Known(reply) = &error.spent {
             let (last_took, last_waited) = (reply.timing.total, reply.timing.wait);
-            return Self { agent, error, took: reply.took(), waited: reply.waited(), last_took, last_waited };
+            return Self { agent, error, took: reply.took(), last_took, last_waited };
         }
         let earlier = error.earlier.as_deref();
         let part = |of: fn(&agent::Reply) -> Duration| earlier.map_or(Duration::ZERO, of);
@@ -487,8 +480,7 @@ impl<'a> Broken<'a> {
             last_waited = last_took.saturating_sub(had);
             last_took = last_took.min(had);
         }
-        let (took, waited) = (part(agent::Reply::took) + last_took, part(agent::Reply::waited) + last_waited);
-        Self { agent, error, took, waited, last_took, last_waited }
+        Self { agent, error, took: part(agent::Reply::took) + last_took, last_took, last_waited }
     }
 
     /// What the turn had come to.

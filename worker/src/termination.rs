@@ -4,6 +4,8 @@
 //! cheapest is asked first, and one that says yes is enough. Where neither a question nor a hook is written,
 //! the condition's usual keywords decide. Two exceptions follow ElizaOS: `goal_achieved` with a question is
 //! decided by the judge alone, and `max_turns_reached` never ends anything by itself.
+//! What the user said before the agent's first reply, a scripted line, ends nothing: nobody is content with what they
+//! have not heard.
 //! What cannot be decided is our fault and ends the trial: a conversation that went on because of it, or
 //! stopped, would be judged as what it was not.
 
@@ -16,7 +18,7 @@ use evaluate::{
     Bench,
     question::{Material, Question, yes_or_no},
 };
-use record::{Failure, FailureKind, Scope, Turn};
+use record::{Failure, FailureKind, Scope, Turn, turn::Speaker};
 use scenario::conversation::{Condition, Stop, StopJudge};
 
 use self::hook::Hook;
@@ -77,6 +79,9 @@ impl Evidence<'_> {
         if stop.condition == Condition::MaxTurnsReached {
             return Ok(Decision { holds: false, why: "the number of turns is counted elsewhere".to_owned() });
         }
+        if stop.condition == Condition::UserExpressesSatisfaction && answer_of_the_user(self.last).is_none() {
+            return Ok(Decision { holds: false, why: "the user has not answered the agent yet".to_owned() });
+        }
         let mut reasons = Vec::new();
         if stop.condition == Condition::ConversationStuck {
             let decision = self.stuck();
@@ -114,10 +119,10 @@ impl Evidence<'_> {
     fn words_that_count(&self, condition: Condition) -> String {
         let agent = self.last.said().unwrap_or_default();
         match condition {
-            Condition::UserExpressesSatisfaction => self.last.user.clone(),
+            Condition::UserExpressesSatisfaction => answer_of_the_user(self.last).unwrap_or_default().to_owned(),
             Condition::AgentProvidesSolution | Condition::EscalationNeeded => agent.into_owned(),
-            Condition::GoalAchieved => record::turn::transcript(self.turns),
-            Condition::CustomCondition => format!("{}\n{agent}", self.last.user),
+            Condition::GoalAchieved => self.turns.iter().map(words_of).collect::<Vec<_>>().join("\n"),
+            Condition::CustomCondition => words_of(self.last),
             Condition::ConversationStuck | Condition::MaxTurnsReached => String::new(),
         }
     }
@@ -173,6 +178,17 @@ impl Evidence<'_> {
     fn scope(&self) -> Scope {
         Scope::Turn { step: self.last.step, turn: self.last.number }
     }
+}
+
+/// What the simulated user said to a reply of the agent; `None` for a line that the scenario wrote before there was one.
+fn answer_of_the_user(turn: &Turn) -> Option<&str> {
+    (turn.speaker == Speaker::Simulated).then_some(turn.user.as_str())
+}
+
+/// The words of a turn that may end a conversation.
+fn words_of(turn: &Turn) -> String {
+    let agent = turn.said().unwrap_or_default();
+    format!("{}\n{agent}", answer_of_the_user(turn).unwrap_or_default())
 }
 
 /// `None`: keywords have no say.

@@ -2,11 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use record::{
-    Failure, FailureKind, Judgment, Scope, Trial, Turn, Verdict,
-    turn::Speaker,
-    verdict::{conclude, invert},
-};
+use record::{Failure, FailureKind, Judgment, Scope, Trial, Turn, Verdict, turn::Speaker, verdict::conclude};
 use scenario::{Action, History, OnFailure, Rule, Step};
 use telemetry::trace::Played;
 
@@ -110,7 +106,6 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
         stage.step = Some(number);
         let judged_before = stage.judgments.len();
         let first_turn = stage.turns.len();
-        let played_before = stage.played();
         let mut conversation = false;
         let mut transcript = None;
         match &step.action {
@@ -138,9 +133,7 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
         let duration = match step.action {
             // What was timed is the reply or the program, not our own work around it.
             Action::Say { .. } | Action::Execute { .. } => stage.turns.last().map(|turn| turn.duration_micros / 1_000),
-            Action::Converse(_) | Action::Examine(_) => {
-                u64::try_from((stage.played().saturating_sub(played_before)).as_millis()).ok()
-            }
+            Action::Converse(_) | Action::Examine(_) => u64::try_from(stage.agents_time(first_turn).as_millis()).ok(),
         };
         let (reply, said) = match transcript {
             Some(transcript) => (transcript.clone(), transcript),
@@ -194,10 +187,8 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
 fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     let scenario = &stage.script.scenario;
     let broken = broken.map(|failure| Failure { step: failure.step.or(stage.step), ..failure });
-    let (mut verdict, mut failure) = conclude(scenario.strategy, scenario.required_score, &stage.judgments, broken);
-    if scenario.expect_failure {
-        (verdict, failure) = invert(verdict, failure);
-    }
+    let (verdict, failure) =
+        conclude(scenario.strategy, scenario.required_score, scenario.expect_failure, &stage.judgments, broken);
     let failure = failure.map(|failure| placed(stage, failure));
     let keep_transcript = scenario.steps.iter().all(|step| match &step.action {
         Action::Converse(conversation) => conversation.debug.export_full_transcript,

@@ -129,12 +129,6 @@ impl Reply {
         self.requests().map(|request| request.timing.total + request.tools).sum()
     }
 
-    /// By all requests of the turn, for permits.
-    #[must_use]
-    pub fn waited(&self) -> Duration {
-        self.requests().map(|request| request.timing.wait).sum()
-    }
-
     /// When the last request and its tools had ended, since the message was said.
     #[must_use]
     pub fn ended(&self) -> Duration {

@@ -14,12 +14,11 @@ use crate::{
 
 /// Of the function's result.
 const RESULT_TOKENS: u32 = 1_000;
+/// The argument that lists what the function may return, with commas between.
+const OPTIONS: &str = "options";
 
-static FORM: LazyLock<Form> = LazyLock::new(|| {
-    let meaning = "`result`: what the function returns, and nothing else.".to_owned();
-    Form::of_properties(json!({ "result": { "type": "string" } }), meaning, RESULT_TOKENS)
-        .expect("the schema is written here")
-});
+/// By which every result is read; a form with options only asks for more.
+static FORM: LazyLock<Form> = LazyLock::new(|| form(&[]).expect("the schema is written here"));
 
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -28,22 +27,32 @@ pub(crate) struct Call {
     question: String,
     result_name: String,
     arguments: Vec<(String, String)>,
+    /// Empty: any text may be the result.
+    options: Vec<String>,
+    form: Form,
     checks: Nested,
 }
 
 impl Call {
     pub(crate) fn new(rule: &CallRule) -> Result<Self, compile::Error> {
         let name = format!("{}.{}", rule.plugin, rule.function);
+        let options = options(&rule.arguments);
+        let mut question_end = String::new();
+        if !options.is_empty() {
+            question_end = format!(" It returns exactly one of these: {}.", options.join(", "));
+        }
         let names: Vec<String> = rule.arguments.iter().map(|(name, _)| format!("`{name}`")).collect();
         Ok(Self {
             plugin: rule.plugin.clone(),
             question: format!(
                 "You stand for the function `{name}`. Its arguments are the fields of the material: {}. \
-                 By the function's name and its arguments, what does it return?",
+                 By the function's name and its arguments, what does it return?{question_end}",
                 names.join(", ")
             ),
             result_name: format!("the result of {name}"),
             arguments: rule.arguments.clone(),
+            form: form(&options)?,
+            options,
             checks: Nested::new(&rule.checks, "checks")?,
         })
     }
@@ -59,11 +68,7 @@ impl Call {
             temperature: None,
             scope: subject.scope,
         };
-        let read = |text: &str| match FORM.read(text)?.get("result") {
-            Some(Value::String(result)) => Ok(result.clone()),
-            _ => Err("the reply has no `result`".to_owned()),
-        };
-        let result = match ask(&question, &FORM, bench, read).await {
+        let result = match ask(&question, &self.form, bench, |text| self.read(text)).await {
             Ok(result) => result,
             Err(error) => return error.into(),
         };
@@ -73,4 +78,41 @@ impl Call {
         let outcome = outcome.unwrap_or_else(|| Outcome::pass(self.result_name.clone()));
         Outcome { evidence: outcome.evidence.or(Some(result)), ..outcome }
     }
+
+    /// What the function returns. Where it has options, a result that is none of them says nothing about the agent.
+    fn read(&self, text: &str) -> Result<String, String> {
+        if let Some(option) = self.option(text) {
+            return Ok(option);
+        }
+        let result = match FORM.read(text)?.remove("result") {
+            Some(Value::String(result)) => result,
+            _ => return Err("the reply has no `result`".to_owned()),
+        };
+        if self.options.is_empty() {
+            return Ok(result);
+        }
+        let none = || format!("the result is none of the options {}", self.options.join(", "));
+        self.option(&result).ok_or_else(none)
+    }
+
+    /// The option that the text is, as it is written in the scenario.
+    fn option(&self, text: &str) -> Option<String> {
+        let text = text.trim().trim_end_matches('.').trim_matches(['"', '\'', '`']).to_lowercase();
+        self.options.iter().find(|option| option.to_lowercase() == text).cloned()
+    }
+}
+
+fn options(arguments: &[(String, String)]) -> Vec<String> {
+    let listed = arguments.iter().find(|(name, _)| name.eq_ignore_ascii_case(OPTIONS));
+    let options = listed.into_iter().flat_map(|(_, list)| list.split(','));
+    options.map(str::trim).filter(|option| !option.is_empty()).map(str::to_owned).collect()
+}
+
+fn form(options: &[String]) -> Result<Form, compile::Error> {
+    let mut result = json!({ "type": "string" });
+    if !options.is_empty() {
+        result["enum"] = options.iter().map(String::as_str).collect();
+    }
+    let meaning = "`result`: what the function returns, and nothing else.".to_owned();
+    Form::of_properties(json!({ "result": result }), meaning, RESULT_TOKENS)
 }

@@ -4,7 +4,7 @@ use scenario::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Blame, Failure, FailureKind, Finding, Judgment, Scope};
+use crate::{Failure, FailureKind, Finding, Judgment, Scope};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -122,32 +122,39 @@ pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
 
 /// The verdict of a trial: its judgments, and what kept it from being played to the end.
 ///
-/// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one: nothing that
-/// could still have come would have changed it, unless the simulator broke it off, whose words led there.
-/// A trial that the operator does not allow, or has no judge for, is SKIPPED. With a `required_score` judgments are weighed instead of folded.
+/// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one, whoever broke it off:
+/// nothing that could still have come would have changed it. A trial that the operator does not allow, or has no judge
+/// for, is SKIPPED. With a `required_score` judgments are weighed instead of folded.
+///
+/// Where the scenario must fail (`expect_failure`), PASS and FAIL are exchanged, and a trial that broke off is ERROR in
+/// any case: an agent that is not there has not failed in the way that is looked for.
 #[must_use]
 pub fn conclude(
     strategy: Strategy,
     required_score: Option<f64>,
+    expect_failure: bool,
     judgments: &[Judgment],
     broken: Option<Failure>,
 ) -> (Verdict, Option<Failure>) {
     let Some(failure) = broken else {
-        return required_score.map_or_else(|| fold(strategy, judgments), |share| weigh(share, judgments));
+        let (verdict, failure) =
+            required_score.map_or_else(|| fold(strategy, judgments), |share| weigh(share, judgments));
+        return if expect_failure { invert(verdict, failure) } else { (verdict, failure) };
     };
-    let failed =
-        required_score.is_none() && strategy == Strategy::AllPass && judgments.iter().any(Judgment::is_required_fail);
+    let is_decided = !expect_failure
+        && required_score.is_none()
+        && strategy == Strategy::AllPass
+        && judgments.iter().any(Judgment::is_required_fail);
     match failure.kind {
-        FailureKind::ExecutionNotAllowed | FailureKind::JudgeMissing => (Verdict::Skipped, Some(failure)),
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
-        _ if failed && failure.blame == Blame::Agent => fold(strategy, judgments),
+        _ if is_decided => fold(strategy, judgments),
+        FailureKind::ExecutionNotAllowed | FailureKind::JudgeMissing => (Verdict::Skipped, Some(failure)),
         _ => (Verdict::Error, Some(failure)),
     }
 }
 
 /// Exchanges PASS and FAIL, for scenarios that must fail; everything else stays.
-#[must_use]
-pub fn invert(verdict: Verdict, failure: Option<Failure>) -> (Verdict, Option<Failure>) {
+fn invert(verdict: Verdict, failure: Option<Failure>) -> (Verdict, Option<Failure>) {
     match verdict {
         Verdict::Pass => {
             let message = "every check passed, and the scenario says that it must fail";
@@ -174,6 +181,7 @@ fn blame(judgment: &Judgment) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Blame;
 
     fn judgments(findings: &[Finding]) -> Vec<Judgment> {
         findings
@@ -242,7 +250,7 @@ mod tests {
         let mut judgments = judgments(&[F]);
         judgments[0].required = false;
         let broken = Failure::new(FailureKind::AgentTimeout, "no reply");
-        assert_eq!(conclude(Strategy::AllPass, None, &judgments, Some(broken)).0, Verdict::Error);
+        assert_eq!(conclude(Strategy::AllPass, None, false, &judgments, Some(broken)).0, Verdict::Error);
     }
 
     #[test]
@@ -251,7 +259,7 @@ mod tests {
         for (findings, expected) in [(&[P, E][..], Verdict::Skipped), (&[F, E], Verdict::Fail)] {
             let mut judgments = judgments(findings);
             judgments[1].failure = Some(FailureKind::JudgeMissing);
-            assert_eq!(conclude(Strategy::AllPass, None, &judgments, None).0, expected, "{findings:?}");
+            assert_eq!(conclude(Strategy::AllPass, None, false, &judgments, None).0, expected, "{findings:?}");
         }
     }
 
@@ -276,10 +284,10 @@ mod tests {
             for (judgment, (_, weight)) in judgments.iter_mut().zip(weighed) {
                 judgment.weight = *weight;
             }
-            let (verdict, failure) = conclude(Strategy::AnyPass, Some(share), &judgments, None);
+            let (verdict, failure) = conclude(Strategy::AnyPass, Some(share), false, &judgments, None);
             assert_eq!((verdict, failure.is_none()), (expected, expected == Verdict::Pass), "{share} {weighed:?}");
             let broken = Failure::new(FailureKind::AgentTimeout, "no reply");
-            assert_eq!(conclude(Strategy::AllPass, Some(share), &judgments, Some(broken)).0, Verdict::Error);
+            assert_eq!(conclude(Strategy::AllPass, Some(share), false, &judgments, Some(broken)).0, Verdict::Error);
         }
     }
 
@@ -315,14 +323,23 @@ mod tests {
         let simulator = Failure::new(FailureKind::SimulatorFailed, "no line");
         let skipped = Failure::new(FailureKind::ExecutionNotAllowed, "off");
         let all = |findings: &[Finding], broken: &Failure| {
-            conclude(Strategy::AllPass, None, &judgments(findings), Some(broken.clone())).0
+            conclude(Strategy::AllPass, None, false, &judgments(findings), Some(broken.clone())).0
         };
         assert_eq!(all(&[Finding::Pass], &agent), Verdict::Error);
         assert_eq!(all(&[Finding::Fail], &agent), Verdict::Fail);
-        assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Error);
+        // A FAIL that was decided stays one, whoever fails afterwards; only a trial that was called off is played anew.
+        assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Fail);
+        for kind in [FailureKind::JudgeFailed, FailureKind::HookFailed, FailureKind::JudgeMissing] {
+            assert_eq!(all(&[Finding::Fail, Finding::Pass], &Failure::new(kind, "gone")), Verdict::Fail);
+        }
+        assert_eq!(all(&[Finding::Pass], &simulator), Verdict::Error);
+        assert_eq!(all(&[Finding::Fail], &Failure::new(FailureKind::Cancelled, "stop")), Verdict::Cancelled);
         assert_eq!(all(&[], &skipped), Verdict::Skipped);
         assert_eq!(all(&[], &Failure::new(FailureKind::JudgeMissing, "no key")), Verdict::Skipped);
-        assert_eq!(conclude(Strategy::AnyPass, None, &judgments(&[Finding::Pass]), Some(agent)).0, Verdict::Error);
+        assert_eq!(
+            conclude(Strategy::AnyPass, None, false, &judgments(&[Finding::Pass]), Some(agent)).0,
+            Verdict::Error
+        );
     }
 
     #[test]
@@ -330,5 +347,12 @@ mod tests {
         assert_eq!(invert(Verdict::Pass, None).0, Verdict::Fail);
         assert_eq!(invert(Verdict::Fail, None), (Verdict::Pass, None));
         assert_eq!(invert(Verdict::Error, None).0, Verdict::Error);
+        let died = Failure::new(FailureKind::AgentUnreachable, "gone");
+        for findings in [&[][..], &[Finding::Fail], &[Finding::Pass]] {
+            let (verdict, failure) = conclude(Strategy::AllPass, None, true, &judgments(findings), Some(died.clone()));
+            assert_eq!((verdict, failure), (Verdict::Error, Some(died.clone())), "a dead agent proves nothing");
+        }
+        assert_eq!(conclude(Strategy::AllPass, None, true, &judgments(&[Finding::Fail]), None), (Verdict::Pass, None));
+        assert_eq!(conclude(Strategy::AllPass, None, true, &judgments(&[Finding::Pass]), None).0, Verdict::Fail);
     }
 }

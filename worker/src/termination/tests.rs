@@ -202,6 +202,36 @@ async fn each_condition_listens_to_whom_it_is_about() {
     assert_eq!(ask(&[stop(CustomCondition)], &[], []).await.unwrap(), Decisions::default());
 }
 
+/// What a scenario lets the user say first was said before the agent had answered.
+#[tokio::test]
+async fn words_before_the_first_reply_end_nothing() {
+    use Condition::{AgentProvidesSolution, CustomCondition, GoalAchieved, UserExpressesSatisfaction};
+    let opening = |user: &str, agent: &str| Turn { speaker: Speaker::Scripted, ..turn(1, user, agent) };
+    let internet = || opening("My internet stopped working", "Let me see.");
+    let working = |condition| keywords(condition, &["working"]);
+    let rows = [
+        (working(UserExpressesSatisfaction), vec![internet()], false),
+        (working(UserExpressesSatisfaction), vec![internet(), turn(2, "It is working now", "Fine.")], true),
+        (working(UserExpressesSatisfaction), vec![internet(), turn(2, "It is networking", "Fine.")], false),
+        (working(UserExpressesSatisfaction), vec![internet(), turn(2, "No.", "Is it working?")], false),
+        // Nobody needs to ask a judge, either.
+        (judged(UserExpressesSatisfaction, 0.8), vec![internet()], false),
+        (working(GoalAchieved), vec![internet()], false),
+        (working(GoalAchieved), vec![internet(), turn(2, "Well?", "I try.")], false),
+        (working(GoalAchieved), vec![internet(), turn(2, "It is working", "Good.")], true),
+        (working(GoalAchieved), vec![opening("Hello?", "It is working.")], true),
+        (working(CustomCondition), vec![internet()], false),
+        (working(CustomCondition), vec![opening("Hello?", "It is working.")], true),
+        (working(AgentProvidesSolution), vec![opening("Hello?", "It is working.")], true),
+    ];
+    for (stop, turns, fires) in rows {
+        // A judge that has no reply to give.
+        let bench = Judge::default();
+        let decisions = decide(std::slice::from_ref(&stop), &turns, &BTreeMap::new(), &bench, "t1").await.unwrap();
+        assert_eq!(decisions.fired.is_some(), fires, "{stop:?} {turns:?} {decisions:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_judge_decides_by_its_threshold_and_only_where_it_is_needed() {
     use Condition::{ConversationStuck, CustomCondition, GoalAchieved, UserExpressesSatisfaction};

@@ -94,3 +94,31 @@ async fn a_call_is_answered_by_a_model_and_its_result_is_checked() {
     let judges = Judges::saying(["prose", "more prose", "and more"]);
     assert_eq!(judged(&checks(page), &Scene::replied("Yes"), &judges).await, [Finding::Inconclusive]);
 }
+
+/// `options` lists what a function may return: anything else is no fault of the agent.
+#[tokio::test]
+async fn a_result_that_is_none_of_the_options_is_no_fail() {
+    let page = |options: &str| {
+        format!(
+            "## [USER]\nIs Eiffel tall?\n## CALL My.GetIntent\n{{\"options\": \"{options}\"}}\n\
+            ### CHECK Equals\nQuestion\n## [AGENT]\nYes"
+        )
+    };
+    let result = |result: &str| json!({ "result": result }).to_string();
+    let rows = [
+        ("Happy, Question", result("Question"), Finding::Pass),
+        ("Happy, Question", result("question."), Finding::Pass),
+        ("Happy, Question", "Question".to_owned(), Finding::Pass),
+        ("Happy, Question", result("Happy"), Finding::Fail),
+        ("Happy, Question", result("This holds, see \"Yes\"."), Finding::Inconclusive),
+        ("Happy, Question", result("It is a question of happiness."), Finding::Inconclusive),
+        ("Happy, Question", result(""), Finding::Inconclusive),
+        // Without options any text may be the result.
+        (" , ", result("It is a question."), Finding::Fail),
+    ];
+    for (options, reply, expected) in rows {
+        let judges = Judges::saying([reply.clone(), reply.clone(), reply.clone()]);
+        let found = judged(&checks(&page(options)), &Scene::replied("Yes"), &judges).await;
+        assert_eq!(found, [expected], "{options} {reply}");
+    }
+}

@@ -11,11 +11,17 @@ use super::{
     words,
 };
 
+/// How a `CALL` begins its question. What it asks for is no yes or no, and any other answer would be made up.
+const FUNCTION: &str = "Question: You stand for the function `";
+
 /// The judge's whole answer.
 pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> String {
     if key.text("malformed").happens(skill.malformed_rate) {
         return "Well, that is hard to tell: there are arguments on either side, and I would rather not commit."
             .to_owned();
+    }
+    if request.messages.iter().any(|message| message.content.starts_with(FUNCTION)) {
+        return "Nobody has written down what this function returns, and the mock model knows no functions.".to_owned();
     }
     if let Some(scores) = request.schema.as_ref().and_then(|schema| measure::scores(schema, &request.messages)) {
         return scores.to_string();

@@ -20,7 +20,7 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
     if heard.was_thanked {
         return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
     }
-    if heard.helpful >= patience(request) {
+    if is_content(heard.helpful, super::answer::seed_of(request)) {
         return user.contentment().to_owned();
     }
     let answer = if last.trim_end().ends_with('?') { user.answer(last) } else { user.go_on() };
@@ -76,15 +76,16 @@ impl<'a> Heard<'a> {
     }
 }
 
-/// How many good replies make this user content: 2 to 4, the same all through a conversation, though each call
-/// of it has a seed of its own.
-fn patience(request: &Request) -> usize {
-    // The trial's id, not the conversation's: another attempt at the trial must meet the same user.
-    let key = match request.context.trial.as_str() {
-        "" => super::answer::seed_of(request),
-        trial => Key::new(0).text(trial),
+/// Whether so many good replies make this user content: 2 to 4 do, each number as often as the others. It is drawn anew
+/// after each reply, from the call's own seed, since no call knows what an earlier one drew.
+fn is_content(helpful: usize, seed: Key) -> bool {
+    let chance = match helpful {
+        0 | 1 => 0.0,
+        2 => 1.0 / 3.0,
+        3 => 1.0 / 2.0,
+        _ => 1.0,
     };
-    2 + (key.text("patience").value() % 3) as usize
+    seed.text("patience").happens(chance)
 }
 
 /// Who the user is, from the lines of the simulator's prompt, and what they have said so far.
@@ -307,4 +308,20 @@ fn plain(objective: &str) -> String {
 
 fn said_by(request: &Request, speaker: Speaker) -> impl Iterator<Item = &str> {
     request.messages.iter().filter(move |message| message.role == speaker).map(|message| message.content.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_a_function_of_the_seed() {
+        let trials = 6_000_u64;
+        let length = |trial: u64| (0..9).find(|turn| is_content(*turn, Key::new(trial * 100 + *turn as u64))).unwrap();
+        let mut counts = [0_u64; 5];
+        (0..trials).for_each(|trial| counts[length(trial)] += 1);
+        assert_eq!(counts[..2], [0, 0]);
+        assert!(counts[2..].iter().all(|count| count.abs_diff(trials / 3) < 200), "{counts:?}");
+        assert_eq!((0..trials).map(length).collect::<Vec<_>>(), (0..trials).map(length).collect::<Vec<_>>());
+    }
 }

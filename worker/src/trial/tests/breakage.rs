@@ -184,30 +184,69 @@ async fn a_tester_that_fails_is_counted_under_its_model_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_total_time_is_held_against_whoever_used_it() {
-    // How many seconds the agent, the simulator and the judge take each time; all have 10 together.
+async fn the_total_time_runs_while_the_agent_works() {
+    // How long the agent, the simulator and the judge take each time; the agent has 10 s for 3 turns.
     let rows = [
         // Cut off in its second turn, when all 10 s had been its own.
-        ((6, 0, 0), Blame::Agent, 2),
-        ((6, 3, 0), Blame::Agent, 2),
-        ((4, 0, 7), Blame::Infra, 1),
-        // Its second turn was cut off after 1 s, for which it is not to blame.
-        ((2, 7, 0), Blame::Infra, 2),
-        ((1, 0, 9), Blame::Infra, 1),
-        ((1, 9, 0), Blame::Infra, 1),
-        ((5, 0, 5), Blame::Agent, 1),
+        ((6.0, 0.0, 0.0), Some(2)),
+        ((6.0, 3.0, 20.0), Some(2)),
+        ((4.0, 0.0, 7.0), Some(3)),
+        ((5.0, 0.0, 5.0), Some(2)),
+        // A slow simulator or judge is nobody's fault, however long the conversation takes.
+        ((2.5, 0.0, 5.0), None),
+        ((2.0, 7.0, 0.0), None),
+        ((1.0, 0.0, 90.0), None),
+        ((1.0, 90.0, 90.0), None),
     ];
-    for ((agent, user_sim, judge), blame, turn) in rows {
+    for ((agent, user_sim, judge), turn) in rows {
+        let stop = json!([{ "type": "goal_achieved", "llm_judge": { "prompt": "Is it done?" } }]);
         let written = conversation(json!({
-            "max_turns": 9, "total_timeout_ms": 10_000, "turn_evaluations": [judged("Was it polite?")],
+            "max_turns": 3, "total_timeout_ms": 10_000, "turn_evaluations": [judged("Was it polite?")],
+            "termination_conditions": stop,
         }));
+        let said = |request: &llm::Request| {
+            let asks_for_goal = request.messages.iter().any(|message| message.content.contains("Is it done?"));
+            Ok(if asks_for_goal { "no" } else { YES }.to_owned())
+        };
+        let agent = SECOND.mul_f64(agent);
         let cast = Cast::new(
-            FakeAgent::new(move |_, _| Does::SaysAfter(Duration::ZERO, agent * SECOND, "hi".into())),
-            FakeModel::saying("user_sim", "go on").after(Duration::ZERO, user_sim * SECOND),
-            FakeModel::saying("judge", YES).after(Duration::ZERO, judge * SECOND),
+            FakeAgent::new(move |_, _| Does::SaysAfter(Duration::ZERO, agent, "hi".into())),
+            FakeModel::saying("user_sim", "go on").after(Duration::ZERO, SECOND.mul_f64(user_sim)),
+            FakeModel::new("judge", said).after(Duration::ZERO, SECOND.mul_f64(judge)),
         );
         let played = first(&written, &cast).await;
-        ends(&played, Verdict::Error, FailureKind::ConversationTimeout, blame, Some(turn));
+        match turn {
+            None => assert_eq!(played.end(), (Verdict::Pass, None), "{agent:?} {:?}", played.trial.failure),
+            Some(_) => ends(&played, Verdict::Error, FailureKind::ConversationTimeout, Blame::Agent, turn),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tools_of_an_agent_work_on_its_time() {
+    // 2 s of its own and 3 s of a tool each turn, and 100 s of tries that were repeated.
+    let agent = FakeAgent::new(|_, _| {
+        let timing = llm::Timing { total: 2 * SECOND, retried: 100 * SECOND, ..llm::Timing::default() };
+        let reply = agent::Reply { text: "hi".into(), timing, tools: 3 * SECOND, tries: 2, ..Default::default() };
+        Does::Replies(Box::new(reply))
+    });
+    let limit = |ms: u64| conversation(json!({ "total_timeout_ms": ms, "final_evaluations": [contains("hi")] }));
+    assert_eq!(first(&limit(15_001), &Cast::with(agent.clone())).await.end(), (Verdict::Pass, None));
+    let played = first(&limit(10_000), &Cast::with(agent)).await;
+    ends(&played, Verdict::Error, FailureKind::ConversationTimeout, Blame::Agent, Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_control_that_must_fail_needs_an_agent() {
+    for word in ["sunny", "rain"] {
+        let agent = FakeAgent::new(|turn, _| match turn {
+            1 => Does::Says("sunny".into()),
+            _ => Does::Fails(FailureKind::AgentUnreachable),
+        });
+        let talk = talk(json!({ "turn_evaluations": [contains(word)] }));
+        let control = scenario(json!([talk]), json!({ "gabfest": { "expect_failure": true } }));
+        let played = first(&control, &Cast::with(agent)).await;
+        ends(&played, Verdict::Error, FailureKind::AgentUnreachable, Blame::Agent, Some(2));
     }
 }
 
@@ -224,7 +263,7 @@ async fn waits_for_permits_are_nobodys_time() {
             "total_timeout_ms": 10_000,
             "timeout_per_turn_ms": 2_000,
             "turn_evaluations": [judged("Was it polite?")],
-            "final_evaluations": [{ "type": "execution_time", "max_duration_ms": 8_000, "min_duration_ms": 8_000 }],
+            "final_evaluations": [{ "type": "execution_time", "max_duration_ms": 3_000, "min_duration_ms": 3_000 }],
         })),
         &cast,
     )
@@ -268,11 +307,14 @@ async fn a_simulator_that_fails_is_no_failure_of_the_agent() {
         (exhausted, FailureKind::ProviderExhausted, Blame::Budget, 1),
     ];
     for (simulator, kind, blame, calls) in rows {
-        // Also where a check has failed before: the words that led there were not to be trusted.
+        // Where a check has failed before, that is the verdict.
         for word in ["sunny", "rain"] {
             let cast = Cast::new(FakeAgent::saying("sunny"), simulator(), FakeModel::saying("judge", YES));
             let played = first(&conversation(json!({ "turn_evaluations": [contains(word)] })), &cast).await;
-            ends(&played, Verdict::Error, kind, blame, Some(2));
+            match word {
+                "sunny" => ends(&played, Verdict::Error, kind, blame, Some(2)),
+                _ => ends(&played, Verdict::Fail, FailureKind::CheckFailed, Blame::Agent, Some(1)),
+            }
             assert_eq!((played.turns.len(), cast.user_sim.times_asked()), (1, calls));
             // Its calls are not lost with it.
             assert_eq!(played.trial.spend.of(Role::UserSim).calls as usize, calls);
@@ -302,16 +344,24 @@ async fn a_judge_that_fails_is_no_failure_of_the_agent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_condition_that_cannot_be_decided_ends_the_trial() {
+    let unclear: Maker = || FakeModel::saying("judge", "who knows");
+    let down: Maker = || FakeModel::down("judge");
     let rows = [
-        (FakeModel::saying("judge", "who knows"), FailureKind::JudgeMalformed, 3),
-        (FakeModel::down("judge"), FailureKind::JudgeFailed, 1),
+        (unclear, "sunny", FailureKind::JudgeMalformed, 3),
+        (down, "sunny", FailureKind::JudgeFailed, 1),
+        // A FAIL that was decided stays one.
+        (unclear, "rain", FailureKind::JudgeMalformed, 3),
+        (down, "rain", FailureKind::JudgeFailed, 1),
     ];
-    for (judge, kind, asks) in rows {
+    for (judge, word, kind, asks) in rows {
         let stop = json!([{ "type": "goal_achieved", "llm_judge": { "prompt": "Is it done?" } }]);
-        let cast = Cast::new(FakeAgent::saying("sunny"), FakeModel::saying("user_sim", "go on"), judge);
-        let written = conversation(json!({ "termination_conditions": stop, "turn_evaluations": [contains("rain")] }));
+        let cast = Cast::new(FakeAgent::saying("sunny"), FakeModel::saying("user_sim", "go on"), judge());
+        let written = conversation(json!({ "termination_conditions": stop, "turn_evaluations": [contains(word)] }));
         let played = first(&written, &cast).await;
-        ends(&played, Verdict::Error, kind, Blame::Judge, Some(1));
+        match word {
+            "sunny" => ends(&played, Verdict::Error, kind, Blame::Judge, Some(1)),
+            _ => ends(&played, Verdict::Fail, FailureKind::CheckFailed, Blame::Agent, Some(1)),
+        }
         assert_eq!(played.trial.spend.of(Role::Judge).calls as usize, asks);
     }
 }

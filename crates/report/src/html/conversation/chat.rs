@@ -234,3 +234,54 @@ fn call(of: &record::Call) -> Call {
         error: of.error.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::turn::{Said as Message, ToolCall};
+
+    use super::*;
+
+    fn turn(agent: Option<&str>, messages: &[(&str, u32)], tools: &[&str]) -> record::Turn {
+        let call = |name: &&str| ToolCall {
+            id: String::new(),
+            name: (*name).to_owned(),
+            arguments: "{}".to_owned(),
+            result: None,
+        };
+        let message = |(text, before): &(&str, u32)| Message { text: (*text).to_owned(), tool_calls_before: *before };
+        record::Turn {
+            number: 1,
+            step: 1,
+            speaker: Speaker::Scripted,
+            user: "Hi".to_owned(),
+            agent: agent.map(str::to_owned),
+            messages: messages.iter().map(message).collect(),
+            exit_code: None,
+            tool_calls: tools.iter().map(call).collect(),
+            actions: Vec::new(),
+            started_micros: 0,
+            duration_micros: 0,
+            calls: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// What stands in the page for a turn, from top to bottom.
+    fn shown(turn: &record::Turn) -> String {
+        let (before, agent, after) = parts(turn);
+        let part = |part: Part| part.said.or(part.tool.map(|tool| format!("[{}]", tool.name))).unwrap_or_default();
+        let mut shown: Vec<String> = before.into_iter().map(part).collect();
+        shown.push(agent.map_or_else(|| "nothing".to_owned(), |text| format!("agent: {text}")));
+        shown.extend(after.into_iter().map(|tool| format!("[{}]", tool.name)));
+        shown.join(" ")
+    }
+
+    #[test]
+    fn every_message_and_call_is_shown_in_order() {
+        assert_eq!(shown(&turn(Some("Done."), &[("Wait.", 0), ("Done.", 1)], &["a"])), "Wait. [a] agent: Done.");
+        assert_eq!(shown(&turn(Some("Wait."), &[("Wait.", 0)], &["a", "b"])), "agent: Wait. [a] [b]");
+        assert_eq!(shown(&turn(Some("Hello"), &[], &["a"])), "[a] agent: Hello");
+        assert_eq!(shown(&turn(None, &[("Wait.", 0)], &["a"])), "Wait. [a] nothing");
+        assert_eq!(shown(&turn(Some(""), &[], &["a"])), "[a] nothing");
+    }
+}

@@ -25,7 +25,8 @@ pub(crate) struct ConversationDocument {
     #[serde(default = "turn_timeout")]
     #[schemars(extend("default" = 30_000))]
     timeout_per_turn_ms: TurnMillis,
-    /// How long the whole conversation may take, in milliseconds.
+    /// How long the agent may take for the whole conversation, in milliseconds: its replies and its tools. The simulated
+    /// user, judges, waits for permits and repeated tries do not count.
     #[serde(default = "total_timeout")]
     #[schemars(extend("default" = 300_000))]
     total_timeout_ms: TotalMillis,

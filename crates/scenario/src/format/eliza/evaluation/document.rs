@@ -136,7 +136,8 @@ pub(crate) struct LlmJudge {
     pub(crate) capabilities: Option<Vec<String>>,
 }
 
-/// The step took neither too long nor too short a time.
+/// The step took neither too long nor too short a time. Of a conversation only the agent's own time counts: its replies
+/// and its tools, and neither the simulated user, judges, waits for permits nor repeated tries.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ExecutionTime {
     /// Words for people.
