@@ -15,6 +15,7 @@ pub struct Progress {
     pub tokens: Tokens,
     pub cost: Usd,
     pub unpriced_calls: u64,
+    pub estimated_calls: u64,
     /// Workers with an open stream.
     pub workers: u32,
     /// Trials that are lent.

@@ -3,6 +3,7 @@
 use record::{
     Failure, Judgment, Scope, Tokens, Trial, Usd,
     call::{Spend, SpendLine},
+    pace::{Pace, PaceLine},
     trial::TurnLatency,
 };
 use scenario::{CaseId, TrialId};
@@ -43,6 +44,7 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
             .collect(),
         unanswered: trial.unanswered,
         spend: spend_to_wire(trial.spend),
+        pace: pace_to_wire(trial.pace),
         judgments: trial.judgments.into_iter().map(judgment_to_wire).collect(),
         keep_transcript: trial.keep_transcript,
         pieces,
@@ -72,6 +74,7 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
             .collect(),
         unanswered: trial.unanswered,
         spend: spend_from_wire(trial.spend)?,
+        pace: pace_from_wire(trial.pace)?,
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
         keep_transcript: trial.keep_transcript,
     })
@@ -90,6 +93,10 @@ pub fn spend_to_wire(spend: Spend) -> Vec<v1::SpendEntry> {
             output_tokens: line.tokens.output,
             cost_nanos: line.cost.0,
             unpriced_calls: line.unpriced_calls,
+            estimated_calls: line.estimated_calls,
+            tries: line.tries,
+            throttled_tries: line.throttled_tries,
+            wait_micros: line.wait_micros,
         })
         .collect()
 }
@@ -102,10 +109,36 @@ pub fn spend_from_wire(entries: Vec<v1::SpendEntry>) -> Result<Spend, Error> {
             tokens: Tokens { input: entry.input_tokens, output: entry.output_tokens },
             cost: Usd(entry.cost_nanos),
             unpriced_calls: entry.unpriced_calls,
+            estimated_calls: entry.estimated_calls,
+            tries: entry.tries,
+            throttled_tries: entry.throttled_tries,
+            wait_micros: entry.wait_micros,
         };
         spend.add_line(names::role::read(&entry.role)?, &entry.model, line);
     }
     Ok(spend)
+}
+
+fn pace_to_wire(pace: Pace) -> Vec<v1::PaceEntry> {
+    pace.lines
+        .into_iter()
+        .map(|((role, model), line)| v1::PaceEntry {
+            role: names::role::word(role).to_owned(),
+            model,
+            waits: line.waits,
+            services: line.services,
+            wholes: line.wholes,
+        })
+        .collect()
+}
+
+fn pace_from_wire(entries: Vec<v1::PaceEntry>) -> Result<Pace, Error> {
+    let mut pace = Pace::default();
+    for entry in entries {
+        let line = PaceLine { waits: entry.waits, services: entry.services, wholes: entry.wholes };
+        pace.add_line(names::role::read(&entry.role)?, &entry.model, line);
+    }
+    Ok(pace)
 }
 
 fn failure_from_wire(failure: v1::Failure) -> Result<Failure, Error> {
@@ -173,7 +206,18 @@ mod tests {
     #[test]
     fn a_trial_comes_back_as_it_went() {
         let mut spend = Spend::default();
-        let line = SpendLine { calls: 3, tokens: Tokens { input: 10, output: 20 }, cost: Usd(7), unpriced_calls: 1 };
+        let line = SpendLine {
+            calls: 3,
+            tokens: Tokens { input: 10, output: 20 },
+            cost: Usd(7),
+            unpriced_calls: 1,
+            estimated_calls: 2,
+            tries: 9,
+            throttled_tries: 5,
+            wait_micros: 11,
+        };
+        let mut pace = Pace::default();
+        pace.add_line(Role::Judge, "m", PaceLine { waits: vec![0, 3], services: vec![5], wholes: vec![8] });
         spend.add_line(Role::Judge, "m", line);
         spend.add_line(Role::Agent, "m", line);
         for (scope, verdict) in [
@@ -212,6 +256,7 @@ mod tests {
                 latencies: vec![TurnLatency { total_micros: 5, ttft_micros: None }],
                 unanswered: 2,
                 spend: spend.clone(),
+                pace: pace.clone(),
                 judgments: vec![judgment],
                 keep_transcript: true,
             };

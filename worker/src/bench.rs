@@ -94,7 +94,7 @@ mod tests {
         let models = Models { user_sim: mock("user"), judge: mock("words"), by_type: Default::default(), scores };
         let bench = Bench {
             models,
-            log: CallLog::new(Instant::now()),
+            log: CallLog::new(Instant::now(), crate::outbox::Owed::default()),
             gate: Gate::new(),
             template: llm::Context::default(),
             seed: 7,

@@ -109,8 +109,9 @@ impl Executor {
         self.resources.limits.iter().all(|limit| limit.is_settled())
     }
 
+    /// What is in flight at most, and what was spent and is in no batch that is acknowledged.
     pub(crate) fn unsettled_nanos(&self) -> i64 {
-        (self.resources.unsettled)()
+        (self.resources.unsettled)().saturating_add(self.outbox.owed().nanos())
     }
 
     pub(crate) fn knows(&self, digest: &Digest) -> bool {
@@ -372,6 +373,11 @@ mod tests {
         assert_eq!(quick, [20, 30, 50, 90, 90, 90]);
         let slow: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON)).collect();
         assert_eq!(slow, [50, 30, 20, 15, 15, 15]);
+    }
+
+    #[test]
+    fn what_is_in_flight_is_bounded_as_the_report_says() {
+        assert_eq!(llm::price::ASSUMED_OUTPUT_TOKENS, record::call::ASSUMED_OUTPUT_TOKENS);
     }
 
     #[test]

@@ -103,7 +103,10 @@ impl agent::Session for FakeSession {
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<agent::Reply, agent::Error> {
         let said = scenario::message::said(exchange.messages);
         self.heard.lock().unwrap().push(said.clone());
-        let failed = |kind: FailureKind| agent::Error::new(kind, kind.name(), agent::Spent::Unknown);
+        let failed = |kind: FailureKind| agent::Error {
+            effort: llm::Effort { tries: 1, ..llm::Effort::default() },
+            ..agent::Error::new(kind, kind.name(), agent::Spent::Unknown)
+        };
         let (wait, total, text) = match (self.deed)(exchange.turn, &said) {
             Does::Says(text) => (Duration::ZERO, Duration::ZERO, text),
             Does::SaysAfter(wait, total, text) => (wait, total, text),

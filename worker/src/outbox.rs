@@ -4,11 +4,14 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use proto::v1;
-use record::{Call, Trial, Turn, call::Spend};
+use record::{Call, Trial, Turn, Usd, call::Spend};
 use scenario::RunId;
 use tokio::sync::Notify;
 
@@ -33,6 +36,28 @@ pub(crate) struct Outbox {
     something: Arc<Notify>,
     gate: Gate,
     metrics: telemetry::metrics::Worker,
+    owed: Owed,
+}
+
+/// What calls have cost and no batch that is acknowledged says, in nano-dollars.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Owed(Arc<AtomicI64>);
+
+impl Owed {
+    /// A call is over; its turn is given to the outbox later.
+    pub(crate) fn add(&self, call: &Call) {
+        if let Some(Usd(nanos)) = call.cost.filter(|cost| *cost != Usd(0)) {
+            self.0.fetch_add(nanos, Ordering::Relaxed);
+        }
+    }
+
+    fn settle(&self, cost: Usd) {
+        self.0.fetch_sub(cost.0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn nanos(&self) -> i64 {
+        self.0.load(Ordering::Relaxed).max(0)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -62,18 +87,23 @@ struct Pending {
 struct Closed {
     batch: v1::Batch,
     ended: Vec<Attempt>,
+    cost: Usd,
     bytes: usize,
 }
 
 impl Outbox {
     pub(crate) fn new(gate: Gate) -> Self {
         let metrics = telemetry::metrics::Worker::default();
-        Self { state: Arc::default(), something: Arc::default(), gate, metrics }
+        Self { state: Arc::default(), something: Arc::default(), gate, metrics, owed: Owed::default() }
     }
 
     /// Lets others see how much is not acknowledged.
     pub(crate) fn shown_to(self, metrics: telemetry::metrics::Worker) -> Self {
         Self { metrics, ..self }
+    }
+
+    pub(crate) fn owed(&self) -> &Owed {
+        &self.owed
     }
 
     /// A turn is over. Its words may still be judged, but everything that it cost is in it.
@@ -142,7 +172,9 @@ impl Outbox {
 
     /// Forgets everything: the session is over, so nothing of it counts any more.
     pub(crate) fn clear(&self) {
-        *self.lock() = State::default();
+        let gone = std::mem::take(&mut *self.lock());
+        gone.closed.iter().for_each(|closed| self.owed.settle(closed.cost));
+        gone.pending.values().for_each(|pending| self.owed.settle(pending.spend.cost()));
         self.metrics.unacknowledged(0);
         self.gate.set_full(false);
     }
@@ -180,6 +212,7 @@ impl Outbox {
         while state.closed.front().is_some_and(|closed| closed.batch.sequence <= sequence) {
             if let Some(closed) = state.closed.pop_front() {
                 state.bytes = state.bytes.saturating_sub(closed.bytes);
+                self.owed.settle(closed.cost);
             }
         }
         state.given = state.given.max(sequence.min(state.last_sequence));
@@ -255,6 +288,7 @@ impl State {
             ended.push(proto::trial::to_wire(trial, pieces));
             attempts.push(attempt);
         }
+        let cost = pending.spend.cost();
         let batch = v1::Batch {
             sequence,
             run: run.as_str().to_owned(),
@@ -263,7 +297,7 @@ impl State {
             ended,
             spend: proto::trial::spend_to_wire(pending.spend),
         };
-        self.closed.push_back(Closed { batch, ended: attempts, bytes: pending.bytes });
+        self.closed.push_back(Closed { batch, ended: attempts, cost, bytes: pending.bytes });
     }
 }
 
@@ -328,6 +362,7 @@ mod tests {
             latencies: vec![],
             unanswered: 0,
             spend: Spend::default(),
+            pace: Default::default(),
             judgments: vec![],
             keep_transcript: true,
         }

@@ -10,13 +10,14 @@ use async_trait::async_trait;
 use record::{Call, Role, Tokens, Usd, call::ErrorKind};
 use tokio::time::Instant;
 
-use crate::gate::Gate;
+use crate::{gate::Gate, outbox::Owed};
 
 /// The calls of one trial since they were last taken.
 #[derive(Debug)]
 pub(crate) struct CallLog {
     started: Instant,
     kept: Mutex<Kept>,
+    owed: Owed,
 }
 
 #[derive(Debug, Default)]
@@ -25,8 +26,8 @@ struct Kept {
 }
 
 impl CallLog {
-    pub(crate) fn new(started: Instant) -> Arc<Self> {
-        Arc::new(Self { started, kept: Mutex::default() })
+    pub(crate) fn new(started: Instant, owed: Owed) -> Arc<Self> {
+        Arc::new(Self { started, kept: Mutex::default(), owed })
     }
 
     /// Takes what was called since the last time.
@@ -35,6 +36,7 @@ impl CallLog {
     }
 
     pub(crate) fn push(&self, call: Call) {
+        self.owed.add(&call);
         self.lock().calls.push(call);
     }
 
@@ -81,7 +83,9 @@ impl llm::Model for Recorded {
         let came = Instant::now();
         let held = self.gate.pass().await;
         let began = Instant::now();
-        let answer = self.model.ask(request).await;
+        let mut open = OpenCall { recorded: Some(self), came, held, began };
+        let answer = self.model.call(request).await;
+        open.recorded = None;
         let started_micros = self.log.micros_since_start(came);
         self.log.push(match &answer {
             Ok(reply) => Call {
@@ -96,27 +100,61 @@ impl llm::Model for Recorded {
                 total_micros: micros(reply.timing.total),
                 retried_micros: micros(reply.timing.retried),
                 tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
+                estimated: reply.usage.estimated,
                 cost: reply.cost_nanos.map(Usd),
-                tries: reply.tries,
+                tries: reply.tries.max(1),
+                throttled_tries: reply.throttled_tries,
                 lost_tries: reply.lost_tries,
                 error: None,
                 error_kind: None,
                 of_trial: false,
             },
-            Err(error) => {
+            Err(llm::Failed { error, effort }) => {
                 let cost = (!error.may_have_been_charged()).then_some(Usd(0));
-                let call = failed_call(
-                    self.role,
-                    self.model.endpoint(),
-                    started_micros,
-                    began.elapsed(),
-                    error,
-                    kind_of(error),
-                );
-                Call { model: self.model.name().to_owned(), cost, wait_micros: micros(held), ..call }
+                let took = Took { held, elapsed: began.elapsed(), effort: *effort };
+                let call = failed_call(self.role, self.model.endpoint(), started_micros, took, error, kind_of(error));
+                Call { model: self.model.name().to_owned(), cost, ..call }
             }
         });
-        answer
+        answer.map_err(|failed| failed.error)
+    }
+}
+
+/// A call that was made and is not over. One that is given up with its trial may have been charged all the same.
+struct OpenCall<'a> {
+    recorded: Option<&'a Recorded>,
+    came: Instant,
+    held: Duration,
+    began: Instant,
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        let Some(Recorded { model, role, log, .. }) = self.recorded else { return };
+        let took = Took::given_up(self.held, self.began.elapsed());
+        let started_micros = log.micros_since_start(self.came);
+        let call = failed_call(*role, model.endpoint(), started_micros, took, &GIVEN_UP, ErrorKind::Other);
+        log.push(Call { model: model.name().to_owned(), ..call });
+    }
+}
+
+/// What is said of a call that its trial did not wait for.
+pub(crate) const GIVEN_UP: &str = "given up before it was answered";
+
+/// How long a call took that gave nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Took {
+    /// Before the gate.
+    pub(crate) held: Duration,
+    /// From then on, with its retries and its waits for permits.
+    pub(crate) elapsed: Duration,
+    pub(crate) effort: llm::Effort,
+}
+
+impl Took {
+    /// Nobody knows how far the call had come.
+    pub(crate) fn given_up(held: Duration, elapsed: Duration) -> Self {
+        Self { held, elapsed, effort: llm::Effort { tries: 1, ..llm::Effort::default() } }
     }
 }
 
@@ -125,25 +163,28 @@ pub(crate) fn failed_call(
     role: Role,
     endpoint: &str,
     started_micros: u64,
-    took: Duration,
+    took: Took,
     error: &dyn fmt::Display,
     kind: ErrorKind,
 ) -> Call {
+    let Took { held, elapsed, effort } = took;
     Call {
         role,
         endpoint: endpoint.to_owned(),
         model: endpoint.to_owned(),
         started_micros,
-        wait_micros: 0,
+        wait_micros: micros(held + effort.waited),
         connect_micros: None,
         ttft_micros: None,
         inter_token_micros: None,
-        total_micros: micros(took),
-        retried_micros: 0,
+        total_micros: micros(elapsed.saturating_sub(effort.waited + effort.retried)),
+        retried_micros: micros(effort.retried),
         tokens: Tokens::default(),
+        estimated: false,
         cost: None,
-        tries: 1,
-        lost_tries: 0,
+        tries: effort.tries,
+        throttled_tries: effort.throttled_tries,
+        lost_tries: effort.lost_tries,
         error: Some(error.to_string()),
         error_kind: Some(kind),
         of_trial: false,

@@ -8,6 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use record::{
     Call, Failure, Judgment, Trial, Turn,
     call::Spend,
+    pace::Pace,
     turn::{Note, Said, ToolCall},
 };
 use telemetry::Redactor;
@@ -80,6 +81,7 @@ impl Cleaner {
             latencies,
             unanswered,
             spend,
+            pace,
             judgments,
             keep_transcript,
         } = trial;
@@ -88,6 +90,7 @@ impl Cleaner {
         latencies.iter().copied().for_each(holds_no_text);
         self.texts(termination_reason);
         self.spend(spend);
+        self.pace(pace);
         failure.iter_mut().for_each(|failure| self.failure(failure));
         judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
     }
@@ -117,15 +120,18 @@ impl Cleaner {
             total_micros,
             retried_micros,
             tokens,
+            estimated,
             cost,
             tries,
+            throttled_tries,
             lost_tries,
             error,
             error_kind,
             of_trial,
         } = call;
         holds_no_text((*role, *started_micros, *wait_micros, *connect_micros, *ttft_micros, *inter_token_micros));
-        holds_no_text((*total_micros, *retried_micros, *tokens, *cost, *tries, *lost_tries, *error_kind, *of_trial));
+        holds_no_text((*total_micros, *retried_micros, *tokens, *estimated, *cost, *tries, *throttled_tries));
+        holds_no_text((*lost_tries, *error_kind, *of_trial));
         self.text(endpoint);
         self.text(model);
         self.texts(error);
@@ -166,6 +172,18 @@ impl Cleaner {
         *spend = clean;
     }
 
+    fn pace(&self, pace: &mut Pace) {
+        let Pace { lines } = pace;
+        if lines.keys().all(|(_, model)| matches!(self.redactor.redact(model), Cow::Borrowed(_))) {
+            return;
+        }
+        let mut clean = Pace::default();
+        for ((role, model), line) in std::mem::take(lines) {
+            clean.add_line(role, &self.redactor.redact(&model), line);
+        }
+        *pace = clean;
+    }
+
     fn texts<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>) {
         texts.into_iter().for_each(|text| self.text(text));
     }
@@ -185,6 +203,7 @@ mod tests {
     use record::{
         Blame, FailureKind, Finding, Role, Scope, Tokens, Usd, Verdict,
         call::{ErrorKind, SpendLine},
+        pace::PaceLine,
         trial::TurnLatency,
         turn::Speaker,
     };
@@ -212,8 +231,10 @@ mod tests {
             total_micros: 6,
             retried_micros: 12,
             tokens: Tokens { input: 7, output: 8 },
+            estimated: true,
             cost: Some(Usd(9)),
             tries: 10,
+            throttled_tries: 13,
             lost_tries: 11,
             error: Some(said()),
             error_kind: Some(ErrorKind::Refused),
@@ -251,11 +272,14 @@ mod tests {
     #[test]
     fn no_text_of_a_trial_keeps_a_key() {
         telemetry::register(KEY);
-        let line = SpendLine { calls: 1, tokens: Tokens { input: 2, output: 3 }, cost: Usd(4), unpriced_calls: 5 };
+        let tokens = Tokens { input: 2, output: 3 };
+        let line = SpendLine { calls: 1, tokens, cost: Usd(4), unpriced_calls: 5, ..SpendLine::default() };
         let mut spend = Spend::default();
         spend.add_line(Role::Agent, &said(), line);
         spend.add_line(Role::Agent, "it is [redacted].", line);
         spend.add_line(Role::Judge, "m", line);
+        let mut pace = Pace::default();
+        pace.add_line(Role::Agent, &said(), PaceLine { waits: vec![1], ..PaceLine::default() });
         let mut trial = Trial {
             number: 1,
             trial_id: TrialId::new("t"),
@@ -280,6 +304,7 @@ mod tests {
             latencies: vec![TurnLatency { total_micros: 10, ttft_micros: Some(11) }],
             unanswered: 12,
             spend,
+            pace,
             judgments: vec![Judgment {
                 check: said(),
                 description: Some(said()),
@@ -295,10 +320,10 @@ mod tests {
             }],
             keep_transcript: true,
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 7);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 8);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 7));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 8));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

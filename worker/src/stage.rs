@@ -13,7 +13,8 @@ use agent::{Agent, Exchange, Session, Spent};
 use evaluate::{Evaluator, Subject};
 use record::{
     Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
-    call::Spend,
+    call::{ErrorKind, Spend},
+    pace::Pace,
     session::{conversation_id, session_id},
     trial::TurnLatency,
     turn::{Note, Speaker},
@@ -30,7 +31,7 @@ use crate::{
     environment::Local,
     gate::Gate,
     outbox::{Attempt, Outbox},
-    recorder::{CallLog, failed_call, micros},
+    recorder::{CallLog, GIVEN_UP, Took, failed_call, micros},
     resources::Resources,
     script::Script,
     toolbox::Toolbox,
@@ -58,6 +59,7 @@ pub(crate) struct Stage {
     /// Turns in which the agent was asked and gave no answer.
     pub(crate) unanswered: u32,
     pub(crate) spend: Spend,
+    pub(crate) pace: Pace,
     pub(crate) conversations: u32,
     /// The step that is played, from 1.
     pub(crate) step: Option<u32>,
@@ -75,6 +77,15 @@ pub(crate) struct Stage {
     opening: Option<Vec<Message>>,
     /// Turns that the outbox has.
     emitted: usize,
+    /// A call to the agent that is not over.
+    asking: Option<Asking>,
+}
+
+struct Asking {
+    agent: Arc<dyn Agent>,
+    started_micros: u64,
+    held: Duration,
+    asked: Instant,
 }
 
 impl Stage {
@@ -91,7 +102,7 @@ impl Stage {
         let head = resources.traces.head(run, *trial, *epoch);
         let (plan, case) = (ticket.scripts.plan(), &script.case);
         let place = resources.metrics.place(&plan.name, &case.scenario, case.persona.as_deref());
-        let log = CallLog::new(began);
+        let log = CallLog::new(began, outbox.owed().clone());
         let bench = Bench {
             models: resources.models.clone(),
             log: Arc::clone(&log),
@@ -119,6 +130,7 @@ impl Stage {
             latencies: Vec::new(),
             unanswered: 0,
             spend: Spend::default(),
+            pace: Pace::default(),
             conversations: 0,
             step: None,
             termination_reason: None,
@@ -131,6 +143,7 @@ impl Stage {
             opened: Vec::new(),
             opening: None,
             emitted: 0,
+            asking: None,
         }
     }
 
@@ -157,8 +170,10 @@ impl Stage {
         };
         let asked = Instant::now();
         let trace = Some(trace_of(self.head, ids::agent_span(self.head.trace, number)));
-        let answer = session.say(Exchange { messages, turn: number, timeout, trace, cue }).await;
         let started_micros = self.log.micros_since_start(came);
+        self.asking = Some(Asking { agent: Arc::clone(&agent), started_micros, held, asked });
+        let answer = session.say(Exchange { messages, turn: number, timeout, trace, cue }).await;
+        self.asking = None;
         let mut turn = Turn {
             number,
             step,
@@ -177,7 +192,9 @@ impl Stage {
         let failure = match answer {
             Ok(reply) => {
                 turn.duration_micros = micros(reply.took());
-                turn.calls.extend(answered_calls(agent.name(), &reply, started_micros, held));
+                let calls = answered_calls(agent.name(), &reply, started_micros, held);
+                calls.iter().for_each(|call| self.outbox.owed().add(call));
+                turn.calls.extend(calls);
                 self.latencies
                     .push(TurnLatency { total_micros: turn.duration_micros, ttft_micros: turn.first_token_micros() });
                 turn.agent = Some(reply.text);
@@ -191,7 +208,9 @@ impl Stage {
                 self.unanswered += 1;
                 let broken = Broken::new(&*agent, &error, asked.elapsed(), timeout);
                 turn.duration_micros = micros(broken.took);
-                turn.calls.extend(broken.calls(started_micros, held));
+                let calls = broken.calls(started_micros, held);
+                calls.iter().for_each(|call| self.outbox.owed().add(call));
+                turn.calls.extend(calls);
                 if let Some(reply) = broken.reply() {
                     // What it said and did before it failed.
                     turn.messages.clone_from(&reply.messages);
@@ -231,6 +250,7 @@ impl Stage {
         for turn in &self.turns[self.emitted..] {
             for call in &turn.calls {
                 self.spend.add_call(call);
+                self.pace.add_call(call);
             }
             self.place.turn(turn);
             self.outbox.turn(&self.ticket.attempt, turn.clone());
@@ -248,6 +268,7 @@ impl Stage {
         }
         for call in &calls {
             self.spend.add_call(call);
+            self.pace.add_call(call);
             self.place.call(call);
         }
         self.outbox.spent(&self.ticket.attempt.run, calls.clone());
@@ -396,6 +417,11 @@ impl Stage {
 /// An attempt that is given up has cost what it has cost: its last turn is sent as far as it came.
 impl Drop for Stage {
     fn drop(&mut self) {
+        if let Some(Asking { agent, started_micros, held, asked }) = self.asking.take() {
+            let took = Took::given_up(held, asked.elapsed());
+            let call = failed_call(Role::Agent, agent.name(), started_micros, took, &GIVEN_UP, ErrorKind::Other);
+            self.log.push(Call { model: agent.model().to_owned(), ..call });
+        }
         self.settle_trial();
         self.emit_all();
     }
@@ -439,8 +465,10 @@ fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited:
         total_micros: micros(reply.timing.total),
         retried_micros: micros(reply.timing.retried),
         tokens: Tokens { input: usage.input_tokens, output: usage.output_tokens },
+        estimated: usage.estimated,
         cost: reply.cost_nanos.map(Usd),
         tries: reply.tries.max(1),
+        throttled_tries: reply.throttled_tries,
         lost_tries: reply.lost_tries,
         error: None,
         error_kind: None,
@@ -473,13 +501,16 @@ impl<'a> Broken<'a> {
         }
         let earlier = error.earlier.as_deref();
         let part = |of: fn(&agent::Reply) -> Duration| earlier.map_or(Duration::ZERO, of);
-        let (mut last_took, mut last_waited) = (elapsed.saturating_sub(part(agent::Reply::ended)), Duration::ZERO);
+        let effort = error.effort;
+        let mut last_waited = effort.waited;
+        let mut last_took = elapsed.saturating_sub(part(agent::Reply::ended) + last_waited);
         if error.kind == FailureKind::AgentTimeout {
             // The agent had its time and no more; what is left of it was spent in line for a permit.
             let had = timeout.saturating_sub(part(agent::Reply::took));
-            last_waited = last_took.saturating_sub(had);
+            last_waited += last_took.saturating_sub(had);
             last_took = last_took.min(had);
         }
+        last_took = last_took.saturating_sub(effort.retried);
         Self { agent, error, took: part(agent::Reply::took) + last_took, last_took, last_waited }
     }
 
@@ -500,7 +531,10 @@ impl<'a> Broken<'a> {
             Some(earlier) => (micros(held + earlier.ended()), Duration::ZERO),
             None => (0, held),
         };
-        let failed = failed_call(Role::Agent, name, started_micros + after, self.last_took, error, error.kind.into());
+        let effort = llm::Effort { waited: self.last_waited, ..error.effort };
+        let elapsed = self.last_waited + effort.retried + self.last_took;
+        let took = Took { held: held_back, elapsed, effort };
+        let failed = failed_call(Role::Agent, name, started_micros + after, took, error, error.kind.into());
         match &error.spent {
             Spent::Known(_) => {
                 if let Some(last) = calls.last_mut() {
@@ -509,7 +543,6 @@ impl<'a> Broken<'a> {
             }
             Spent::Nothing | Spent::Unknown => calls.push(Call {
                 model: self.agent.model().to_owned(),
-                wait_micros: micros(held_back + self.last_waited),
                 cost: matches!(error.spent, Spent::Nothing).then_some(Usd(0)),
                 ..failed
             }),

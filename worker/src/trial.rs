@@ -206,6 +206,7 @@ fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         latencies: stage.latencies.clone(),
         unanswered: stage.unanswered,
         spend: stage.spend.clone(),
+        pace: stage.pace.clone(),
         judgments: stage.judgments.clone(),
         ..unplayed(&stage.ticket, verdict, Failure::new(FailureKind::Panicked, ""))
     }

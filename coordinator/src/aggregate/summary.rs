@@ -110,11 +110,13 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         tokens: by_role(|role| spend.of(role).tokens),
         cost: Cost {
             total_usd: spend.cost().dollars(),
-            complete: spend.unpriced_calls() == 0,
+            complete: spend.is_whole(recovered.lost_attempts, recovered.unsettled),
             unpriced_calls: spend.unpriced_calls(),
+            estimated_calls: spend.estimated_calls(),
+            unknown_attempts: spend.unknown_attempts(recovered.lost_attempts, recovered.unsettled),
         },
         llm_calls: by_role(|role| spend.of(role).calls),
-        models: models(spend),
+        models: models(spend, tally),
         attempts: Attempts { total: total.ended() + recovered.lost_attempts, lost: recovered.lost_attempts },
         unsettled_usd: recovered.unsettled.dollars(),
         failures: tally
@@ -130,7 +132,7 @@ fn by_role<T>(of: impl Fn(Role) -> T) -> BTreeMap<String, T> {
     Role::ALL.into_iter().map(|role| (role.name().to_owned(), of(role))).collect()
 }
 
-fn models(spend: &Spend) -> Vec<ModelSpend> {
+fn models(spend: &Spend, tally: &Tally) -> Vec<ModelSpend> {
     let line = |((role, model), line): (&(Role, String), &record::call::SpendLine)| ModelSpend {
         role: *role,
         model: model.clone(),
@@ -138,6 +140,8 @@ fn models(spend: &Spend) -> Vec<ModelSpend> {
         tokens: Tokens { input: line.tokens.input, output: line.tokens.output },
         cost_usd: line.cost.dollars(),
         unpriced_calls: line.unpriced_calls,
+        estimated_calls: line.estimated_calls,
+        throttling: tally.paces.summary(*role, model, line),
     };
     spend.lines.iter().map(line).collect()
 }

@@ -108,6 +108,7 @@ pub(crate) fn progress(
         tokens,
         cost: spend.cost(),
         unpriced_calls: spend.unpriced_calls(),
+        estimated_calls: spend.estimated_calls(),
         workers: fleet.workers,
         running: fleet.running,
         lost_attempts,

@@ -191,6 +191,7 @@ fn progress_to_wire(progress: Progress) -> v1::Progress {
         output_tokens: progress.tokens.output,
         cost_nanos: progress.cost.0,
         unpriced_calls: progress.unpriced_calls,
+        estimated_calls: progress.estimated_calls,
         workers: progress.workers,
         running: progress.running,
         lost_attempts: progress.lost_attempts,

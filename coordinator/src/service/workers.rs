@@ -175,7 +175,8 @@ fn piece(piece: &v1::Piece) -> Piece {
 
 fn check_spend(spend: &Spend) -> Result<(), String> {
     for line in spend.lines.values() {
-        check_numbers([line.calls, line.tokens.input, line.tokens.output, line.unpriced_calls])?;
+        check_numbers([line.calls, line.tokens.input, line.tokens.output, line.unpriced_calls, line.estimated_calls])?;
+        check_numbers([line.tries, line.throttled_tries, line.wait_micros])?;
         if line.cost < Usd::default() {
             return Err(format!("calls cannot have cost {}", line.cost));
         }

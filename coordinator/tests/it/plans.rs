@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Call, Failure, FailureKind, Role, Tokens, Trial, Turn, Usd, Verdict, call::Spend, trial::TurnLatency, turn::Speaker,
+    Call, Failure, FailureKind, Role, Tokens, Trial, Turn, Usd, Verdict, call::Spend, pace::Pace, trial::TurnLatency,
+    turn::Speaker,
 };
 use scenario::{
     Format, Plan, Source, Strategy,
@@ -54,8 +55,10 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         total_micros: 2_000,
         retried_micros: 0,
         tokens: Tokens { input: 3, output: 5 },
+        estimated: false,
         cost: Some(Usd(1_000)),
         tries: 1,
+        throttled_tries: 0,
         lost_tries: 0,
         error: None,
         error_kind: None,
@@ -84,6 +87,12 @@ pub(crate) fn spend(turns: &[Turn]) -> Spend {
     spend
 }
 
+pub(crate) fn pace(turns: &[Turn]) -> Pace {
+    let mut pace = Pace::default();
+    turns.iter().flat_map(|turn| &turn.calls).for_each(|call| pace.add_call(call));
+    pace
+}
+
 /// The trial as a worker would report it.
 pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turns: &[Turn]) -> Trial {
     let planned = plan.trial(number).unwrap();
@@ -105,6 +114,7 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         latencies: turns.iter().map(|_| TurnLatency { total_micros: 2_000, ttft_micros: None }).collect(),
         unanswered: 0,
         spend: spend(turns),
+        pace: pace(turns),
         judgments: Vec::new(),
         keep_transcript: true,
     }

@@ -103,6 +103,8 @@ pub struct Reply {
     pub model: String,
     pub timing: llm::Timing,
     pub tries: u32,
+    /// Tries that were answered with 429.
+    pub throttled_tries: u32,
     /// Tries before this one that may have been charged.
     pub lost_tries: u32,
     /// `None` where the agent's endpoint has no price.
@@ -145,6 +147,8 @@ pub struct Error {
     pub message: String,
     /// By the request that failed.
     pub spent: Spent,
+    /// What the request that failed took.
+    pub effort: llm::Effort,
     /// What the turn had come to before that request, where it was not the first.
     pub earlier: Option<Box<Reply>>,
 }
@@ -153,7 +157,7 @@ impl Error {
     /// Of the first request of a turn.
     #[must_use]
     pub fn new(kind: record::FailureKind, message: impl Into<String>, spent: Spent) -> Self {
-        Self { kind, message: message.into(), spent, earlier: None }
+        Self { kind, message: message.into(), spent, effort: llm::Effort::default(), earlier: None }
     }
 
     /// Of a conversation that could not begin: nothing was said yet.

@@ -130,7 +130,7 @@ impl Session for Conversation {
             }
         }
         self.request.messages.extend(exchange.messages.iter().map(message_of));
-        let reply = self.model.ask(&self.request).await.map_err(error_of)?;
+        let reply = self.model.call(&self.request).await.map_err(error_of)?;
         if is_empty(&reply) {
             return Err(nothing_said(self.model.endpoint(), reply));
         }

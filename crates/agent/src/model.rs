@@ -139,7 +139,7 @@ impl Session for ModelSession {
         loop {
             self.request.timeout = Some(exchange.timeout.saturating_sub(rounds.took()));
             let started = began.elapsed();
-            let reply = match self.model.ask(&self.request).await {
+            let reply = match self.model.call(&self.request).await {
                 Ok(reply) => reply,
                 Err(error) => return Err(rounds.broken(error_of(error))),
             };

@@ -37,7 +37,8 @@ pub(crate) fn nothing_said(endpoint: &str, reply: llm::Reply) -> Error {
     Error::new(kind, message, Spent::Known(Box::new(reply_of(reply))))
 }
 
-pub(crate) fn error_of(error: llm::Error) -> Error {
+pub(crate) fn error_of(failed: llm::Failed) -> Error {
+    let llm::Failed { error, effort } = failed;
     let kind = match &error {
         llm::Error::Refused { .. } => FailureKind::AgentRefused,
         llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
@@ -48,7 +49,7 @@ pub(crate) fn error_of(error: llm::Error) -> Error {
         llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => FailureKind::Misconfigured,
     };
     let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
-    Error::new(kind, error.to_string(), spent)
+    Error { effort, ..Error::new(kind, error.to_string(), spent) }
 }
 
 pub(crate) fn reply_of(reply: llm::Reply) -> Reply {
@@ -68,6 +69,7 @@ pub(crate) fn reply_of(reply: llm::Reply) -> Reply {
         model: reply.model,
         timing: reply.timing,
         tries: reply.tries,
+        throttled_tries: reply.throttled_tries,
         lost_tries: reply.lost_tries,
         cost_nanos: reply.cost_nanos,
         notes: reply.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text }).collect(),

@@ -110,8 +110,10 @@ fn figures(progress: &v1::Progress, draining: bool) -> String {
     if other > 0 {
         text.push_str(&format!(", {other} without a verdict"));
     }
+    // A part of it is estimated.
+    let mark = if progress.estimated_calls > 0 { "~" } else { "" };
     text.push_str(&format!(
-        "  {rate:.1}/s  {} tokens  {}{}",
+        "  {rate:.1}/s  {mark}{} tokens  {mark}{}{}",
         HumanCount(progress.input_tokens + progress.output_tokens),
         record::Usd(progress.cost_nanos),
         if progress.unpriced_calls > 0 { "+" } else { "" },

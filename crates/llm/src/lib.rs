@@ -21,4 +21,4 @@ mod time_limit;
 
 pub use absent::Absent;
 pub use error::Error;
-pub use model::{Context, Cue, Message, Model, Reply, Request, Task, Timing, Trace, Usage};
+pub use model::{Context, Cue, Effort, Failed, Message, Model, Reply, Request, Task, Timing, Trace, Usage};

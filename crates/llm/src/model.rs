@@ -24,6 +24,11 @@ pub trait Model: Send + Sync + fmt::Debug {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error>;
+
+    /// As [`Self::ask`], and a call that fails says what it took. Who repeats calls knows; others make one try.
+    async fn call(&self, request: &Request) -> Result<Reply, Failed> {
+        self.ask(request).await.map_err(Failed::once)
+    }
 }
 
 #[async_trait]
@@ -42,6 +47,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         (**self).ask(request).await
+    }
+
+    async fn call(&self, request: &Request) -> Result<Reply, Failed> {
+        (**self).call(request).await
     }
 }
 
@@ -227,6 +236,8 @@ pub struct Reply {
     pub timing: Timing,
     /// 1 unless a try was repeated.
     pub tries: u32,
+    /// Tries that were answered with 429.
+    pub throttled_tries: u32,
     /// Tries before this one that may have been charged, though nobody knows for what; 0 where calls are free.
     pub lost_tries: u32,
     /// In nano-dollars; `None` where the endpoint has no price.
@@ -249,6 +260,39 @@ impl Said {
     pub fn several(texts: &[String]) -> Vec<Self> {
         let said = |text: &String| Self { text: text.clone(), tool_calls_before: u32::MAX };
         if texts.len() > 1 { texts.iter().map(said).collect() } else { Vec::new() }
+    }
+}
+
+/// A call that gave no reply, and what it took: the numbers that a [`Reply`] has too.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    /// Of the last try.
+    pub error: Error,
+    pub effort: Effort,
+}
+
+/// What a call took that gave no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effort {
+    /// 0 where nothing was sent.
+    pub tries: u32,
+    /// Tries that were answered with 429.
+    pub throttled_tries: u32,
+    /// Tries before the last one that may have been charged.
+    pub lost_tries: u32,
+    /// For permits, of all tries.
+    pub waited: Duration,
+    /// For earlier tries and the pauses after them, without the waits for permits.
+    pub retried: Duration,
+}
+
+impl Failed {
+    /// In its only try.
+    #[must_use]
+    pub fn once(error: Error) -> Self {
+        let throttled_tries = u32::from(matches!(error, Error::Throttled { .. }));
+        let tries = u32::from(!matches!(error, Error::Unwritable { .. } | Error::NoKey { .. }));
+        Self { error, effort: Effort { tries, throttled_tries, ..Effort::default() } }
     }
 }
 

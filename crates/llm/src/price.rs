@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Model, Reply, Request, Usage, estimate};
 
+/// Output tokens that a call in flight makes at most, where neither its own `max_tokens` nor the endpoint's
+/// `max_output_tokens` says so: the longest reply of most models. An assumption, and documented as one.
+pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
+
 /// In US dollars: for a million tokens, and for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
@@ -30,6 +34,8 @@ pub struct Priced<M> {
     inner: M,
     /// Without one the cost of a reply stays unknown, which is not the same as nothing.
     price: Option<Price>,
+    /// Output tokens of a call that says nothing of them itself.
+    most_output_tokens: u32,
     in_flight: Arc<AtomicI64>,
 }
 
@@ -90,16 +96,15 @@ impl Price {
         (self.per_call * 1e9).round() as i64
     }
 
-    /// The most that this request can cost, in nano-dollars: what a budget sets aside while it is in flight.
-    /// `None` where the reply is not bounded by `max_tokens`.
+    /// The most that this request can cost, in nano-dollars: what a budget sets aside while it is in flight. A request
+    /// without `max_tokens` is taken to make at most `most_output_tokens`.
     ///
     /// Every byte counts as a token. It is about four times too much for English, but a guess that can be too
     /// low would let a run spend more than its cap.
     #[must_use]
-    pub fn worst_case_nanos(&self, request: &Request) -> Option<i64> {
-        let output_tokens = u64::from(request.max_tokens?);
-        let usage = Usage { input_tokens: estimate::request_bytes(request), output_tokens, estimated: true };
-        Some(self.nanos(&usage))
+    pub fn worst_case_nanos(&self, request: &Request, most_output_tokens: u32) -> i64 {
+        let output_tokens = u64::from(request.max_tokens.unwrap_or(most_output_tokens));
+        self.nanos(&Usage { input_tokens: estimate::request_bytes(request), output_tokens, estimated: true })
     }
 }
 
@@ -112,7 +117,13 @@ impl<M: Model> Priced<M> {
     /// One of several that count what is in flight together.
     #[must_use]
     pub fn sharing(inner: M, price: Option<Price>, in_flight: Arc<AtomicI64>) -> Self {
-        Self { inner, price, in_flight }
+        Self { inner, price, most_output_tokens: ASSUMED_OUTPUT_TOKENS, in_flight }
+    }
+
+    /// With what the model's longest reply is known to be.
+    #[must_use]
+    pub fn with_most_output_tokens(self, most_output_tokens: u32) -> Self {
+        Self { most_output_tokens, ..self }
     }
 
     /// What the calls that are not answered may cost at most, in nano-dollars: a handle that outlives this layer.
@@ -135,8 +146,7 @@ impl<M: Model> Model for Priced<M> {
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         // What is free need not be counted, which takes a look at every message.
         let price = self.price.filter(|price| !price.is_free());
-        // What is not bounded counts as what is known of it.
-        let worst = price.map_or(0, |price| price.worst_case_nanos(request).unwrap_or(price.call_nanos()));
+        let worst = price.map_or(0, |price| price.worst_case_nanos(request, self.most_output_tokens));
         let in_flight = InFlight::new(&self.in_flight, worst);
         let mut reply = self.inner.ask(request).await?;
         drop(in_flight);
@@ -188,11 +198,13 @@ mod tests {
     #[test]
     fn the_worst_case_is_never_below_the_cost() {
         let mut request = Request { messages: vec![Message::user("a b c d e f g h")], ..Request::default() };
-        assert_eq!(PRICE.worst_case_nanos(&request), None);
+        let unbounded = PRICE.worst_case_nanos(&request, 1_000);
+        assert!(unbounded >= PRICE.nanos(&Usage { input_tokens: 15, output_tokens: 1_000, estimated: false }));
         request.max_tokens = Some(100);
         // One token for each byte is the most that any tokenizer makes of a text.
         let most = Usage { input_tokens: 15, output_tokens: 100, estimated: false };
-        assert!(PRICE.worst_case_nanos(&request).expect("bounded") >= PRICE.nanos(&most));
+        assert!(PRICE.worst_case_nanos(&request, 1_000) >= PRICE.nanos(&most));
+        assert!(PRICE.worst_case_nanos(&request, 1_000) < unbounded);
     }
 
     #[test]

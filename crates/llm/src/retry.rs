@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tokio::time::{Instant, sleep};
 
-use crate::{Error, Model, Reply, Request, limit::Limited};
+use crate::{Effort, Error, Failed, Model, Reply, Request, limit::Limited};
 
 /// Which errors are worth another try, and how long to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,47 +103,57 @@ impl<M: Model> Model for Retry<M> {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        self.call(request).await.map_err(|failed| failed.error)
+    }
+
+    async fn call(&self, request: &Request) -> Result<Reply, Failed> {
         let began = Instant::now();
         let deadline = request.timeout.map_or(self.policy.deadline, |own| own.min(self.policy.deadline));
         let mut backoff = None;
-        let mut waited = Duration::ZERO;
-        let (mut tries, mut failures, mut lost_tries) = (0, 0, 0);
+        let mut effort = Effort::default();
+        let (mut failures, mut charged) = (0, 0);
         loop {
-            let spent = began.elapsed().saturating_sub(waited);
+            let spent = began.elapsed().saturating_sub(effort.waited);
             if let Some(error) = self.paused_too_long(spent) {
-                return Err(error);
+                // Nothing was sent this time, so all that was charged was charged before.
+                let retried = if effort.tries == 0 { Duration::ZERO } else { spent };
+                return Err(Failed { error, effort: Effort { lost_tries: charged, retried, ..effort } });
             }
-            let attempt = self.inner.attempt(&of_try(request, tries, spent)).await;
-            tries += 1;
-            waited += attempt.waited;
+            effort.retried = if effort.tries == 0 { Duration::ZERO } else { spent };
+            effort.lost_tries = charged;
+            let attempt = self.inner.attempt(&of_try(request, effort.tries, spent)).await;
+            effort.tries += 1;
+            effort.waited += attempt.waited;
             let error = match attempt.outcome {
                 Ok(mut reply) => {
-                    reply.tries = tries;
-                    reply.timing.wait = waited;
-                    reply.timing.retried = if tries == 1 { Duration::ZERO } else { spent };
+                    reply.tries = effort.tries;
+                    reply.throttled_tries = effort.throttled_tries;
+                    reply.timing.wait = effort.waited;
+                    reply.timing.retried = effort.retried;
                     // What costs nothing cost nothing then.
-                    reply.lost_tries = if reply.cost_nanos == Some(0) { 0 } else { lost_tries };
+                    reply.lost_tries = if reply.cost_nanos == Some(0) { 0 } else { charged };
                     return Ok(reply);
                 }
                 Err(error) => error,
             };
-            lost_tries += u32::from(error.may_have_been_charged());
+            charged += u32::from(error.may_have_been_charged());
             let asked = if let Error::Throttled { after, .. } = &error {
+                effort.throttled_tries += 1;
                 after.unwrap_or_default()
             } else {
                 failures += 1;
                 Duration::ZERO
             };
-            let spent = began.elapsed().saturating_sub(waited);
+            let spent = began.elapsed().saturating_sub(effort.waited);
             if !self.policy.allows(&error) || failures >= self.policy.tries {
-                return Err(of_call(error, request, spent));
+                return Err(Failed { error: of_call(error, request, spent), effort });
             }
             // Full jitter (Brooker, AWS, 2015), and never before the server asked to be asked.
             let backoff = backoff.get_or_insert_with(|| self.policy.backoff());
-            let spread = backoff.next().unwrap_or(self.policy.longest).mul_f64(chance(request, tries));
+            let spread = backoff.next().unwrap_or(self.policy.longest).mul_f64(chance(request, effort.tries));
             let pause = asked.saturating_add(spread);
             if spent.saturating_add(pause) >= deadline {
-                return Err(of_call(error, request, spent));
+                return Err(Failed { error: of_call(error, request, spent), effort });
             }
             sleep(pause).await;
         }
@@ -404,6 +414,38 @@ mod tests {
             let reply = model.ask(&request("a")).await.expect("answers");
             assert_eq!(reply.lost_tries, lost_tries, "{reply:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_fails_says_what_it_took() {
+        // (errors, tries, 429s, tries before the last one that may have been charged)
+        let rows = [
+            (vec![malformed(); 9], 5, 0, 4),
+            (vec![throttled(Some(1)), throttled(None), timed_out(), refused()], 4, 2, 1),
+            (vec![refused()], 1, 0, 0),
+            (vec![throttled(Some(3_600))], 1, 1, 0),
+        ];
+        for (script, tries, throttled_tries, lost_tries) in rows {
+            let shown = format!("{script:?}");
+            let settings =
+                limit::Settings { requests_per_minute: std::num::NonZeroU32::new(60), ..limit::Settings::default() };
+            let (model, _) = retry(script, Policy::model(), Limit::new(&settings));
+            let began = Instant::now();
+            let effort = model.call(&request("a")).await.expect_err("no answer").effort;
+            assert_eq!(
+                (effort.tries, effort.throttled_tries, effort.lost_tries),
+                (tries, throttled_tries, lost_tries),
+                "{shown}"
+            );
+            assert_eq!(effort.waited + effort.retried, began.elapsed(), "{shown}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_says_how_often_the_call_was_throttled() {
+        let (model, _) = retry(vec![throttled(Some(2)), malformed(), throttled(None)], Policy::model(), unlimited());
+        let reply = model.ask(&request("a")).await.expect("answers");
+        assert_eq!((reply.tries, reply.throttled_tries, reply.lost_tries), (4, 2, 1));
     }
 
     #[tokio::test(start_paused = true)]

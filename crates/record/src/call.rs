@@ -70,10 +70,16 @@ pub struct Call {
     #[serde(default)]
     pub retried_micros: u64,
     pub tokens: Tokens,
-    /// `None` where the endpoint has no price.
+    /// The endpoint did not report its usage: the tokens, and a cost made of them, are estimated from the texts.
+    #[serde(default)]
+    pub estimated: bool,
+    /// `None` where the endpoint has no price, or where a call that failed may have been charged.
     pub cost: Option<Usd>,
     /// 1 unless a try was repeated.
     pub tries: u32,
+    /// Tries that were answered with 429.
+    #[serde(default)]
+    pub throttled_tries: u32,
     /// Tries before the last one that may have been charged, for nobody knows how many tokens.
     pub lost_tries: u32,
     /// What went wrong, if the call failed.
@@ -145,6 +151,10 @@ impl From<FailureKind> for ErrorKind {
     }
 }
 
+/// Output tokens that a call in flight is assumed to make at most, where neither its request nor its endpoint's settings
+/// set a limit. The bound of what lost workers left is made with it.
+pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
+
 /// What calls used, by role and by model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
@@ -177,6 +187,7 @@ impl From<Spend> for Vec<SpendEntry> {
     }
 }
 
+/// Sums over calls, of attempts that count and of lost ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SpendLine {
     pub calls: u64,
@@ -184,6 +195,18 @@ pub struct SpendLine {
     pub cost: Usd,
     /// Calls without a price and tries that were lost: while there is one, the cost is a lower bound.
     pub unpriced_calls: u64,
+    /// Calls whose tokens are estimated, because the endpoint did not report its usage.
+    #[serde(default)]
+    pub estimated_calls: u64,
+    /// Requests that were made: each call has one, and one more for each time that it was repeated.
+    #[serde(default)]
+    pub tries: u64,
+    /// Tries that were answered with 429.
+    #[serde(default)]
+    pub throttled_tries: u64,
+    /// For permits of the limiter.
+    #[serde(default)]
+    pub wait_micros: u64,
 }
 
 impl SpendLine {
@@ -192,6 +215,17 @@ impl SpendLine {
         self.tokens.add(other.tokens);
         self.cost += other.cost;
         self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
+        self.estimated_calls = self.estimated_calls.saturating_add(other.estimated_calls);
+        self.tries = self.tries.saturating_add(other.tries);
+        self.throttled_tries = self.throttled_tries.saturating_add(other.throttled_tries);
+        self.wait_micros = self.wait_micros.saturating_add(other.wait_micros);
+    }
+
+    /// Whether every call and every try of it was priced from usage that the endpoint reported. What is free is
+    /// priced, however many tokens it took.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.unpriced_calls == 0 && (self.estimated_calls == 0 || self.cost == Usd(0))
     }
 }
 
@@ -202,6 +236,10 @@ impl Spend {
             tokens: call.tokens,
             cost: call.cost.unwrap_or_default(),
             unpriced_calls: u64::from(call.cost.is_none()) + u64::from(call.lost_tries),
+            estimated_calls: u64::from(call.estimated),
+            tries: u64::from(call.tries),
+            throttled_tries: u64::from(call.throttled_tries),
+            wait_micros: call.wait_micros,
         };
         self.add_line(call.role, &call.model, line);
     }
@@ -241,6 +279,34 @@ impl Spend {
     }
 
     #[must_use]
+    pub fn estimated_calls(&self) -> u64 {
+        self.lines.values().fold(0, |sum, line| sum.saturating_add(line.estimated_calls))
+    }
+
+    /// Whether the cost is all that was spent: each call and each try was priced from reported usage. The one
+    /// definition of a complete cost; what killed workers left comes beside it, see [`Self::is_whole`].
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.lines.values().all(SpendLine::is_complete)
+    }
+
+    /// The same for a run that lost attempts with their workers: what those had spent is unknown, unless all that
+    /// is known of the run was free.
+    #[must_use]
+    pub fn is_whole(&self, lost_attempts: u64, unsettled: Usd) -> bool {
+        self.is_complete() && self.unknown_attempts(lost_attempts, unsettled) == 0 && unsettled == Usd(0)
+    }
+
+    /// Of `lost_attempts`, those that may have cost something that nobody knows: all of them, or none where all
+    /// calls of the run were free.
+    #[must_use]
+    pub fn unknown_attempts(&self, lost_attempts: u64, unsettled: Usd) -> u64 {
+        let free = |line: &SpendLine| line.unpriced_calls == 0 && line.cost == Usd(0);
+        let all_free = !self.lines.is_empty() && self.lines.values().all(free) && unsettled == Usd(0);
+        if all_free { 0 } else { lost_attempts }
+    }
+
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -250,9 +316,8 @@ impl Spend {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_cost_is_a_lower_bound_while_a_part_of_it_is_unknown() {
-        let call = |cost: Option<i64>, lost_tries: u32| Call {
+    fn call() -> Call {
+        Call {
             role: Role::UserSim,
             endpoint: "sim".to_owned(),
             model: "m".to_owned(),
@@ -264,25 +329,84 @@ mod tests {
             total_micros: 1,
             retried_micros: 0,
             tokens: Tokens::default(),
-            cost: cost.map(Usd),
-            tries: lost_tries + 1,
-            lost_tries,
+            estimated: false,
+            cost: None,
+            tries: 1,
+            throttled_tries: 0,
+            lost_tries: 0,
             error: None,
             error_kind: None,
             of_trial: false,
-        };
+        }
+    }
+
+    #[test]
+    fn a_cost_is_a_lower_bound_while_a_part_of_it_is_unknown() {
         for (cost, lost_tries, unpriced_calls) in [(Some(5), 0, 0), (Some(5), 2, 2), (None, 0, 1), (None, 2, 3)] {
             let mut spend = Spend::default();
-            spend.add_call(&call(cost, lost_tries));
+            spend.add_call(&Call { cost: cost.map(Usd), tries: lost_tries + 1, lost_tries, ..call() });
             let line = spend.of(Role::UserSim);
             assert_eq!((line.calls, line.unpriced_calls, line.cost), (1, unpriced_calls, Usd(cost.unwrap_or(0))));
+            assert_eq!((line.tries, spend.is_complete()), (u64::from(lost_tries) + 1, unpriced_calls == 0));
         }
+    }
+
+    #[test]
+    fn an_estimated_cost_is_not_complete_unless_it_is_nothing() {
+        for (cost, estimated, complete) in [(5, false, true), (5, true, false), (0, true, true)] {
+            let mut spend = Spend::default();
+            spend.add_call(&Call { cost: Some(Usd(cost)), estimated, ..call() });
+            assert_eq!((spend.is_complete(), spend.estimated_calls()), (complete, u64::from(estimated)), "{cost}");
+        }
+    }
+
+    #[test]
+    fn what_lost_attempts_spent_is_unknown_unless_everything_was_free() {
+        // (cost of a call that is known, what lost workers had not settled, attempts with unknown spend)
+        for (cost, unsettled, unknown) in
+            [(Some(Some(5)), 0, 2), (Some(None), 0, 2), (Some(Some(0)), 0, 0), (Some(Some(0)), 9, 2), (None, 0, 2)]
+        {
+            let mut spend = Spend::default();
+            if let Some(cost) = cost {
+                spend.add_call(&Call { cost: cost.map(Usd), ..call() });
+            }
+            assert_eq!(spend.unknown_attempts(2, Usd(unsettled)), unknown, "{cost:?} {unsettled}");
+            assert!(unknown == 0 || !spend.is_whole(2, Usd(unsettled)), "{cost:?} {unsettled}");
+        }
+    }
+
+    #[test]
+    fn tries_throttling_and_waits_are_added_up() {
+        let mut spend = Spend::default();
+        for (tries, throttled_tries, wait_micros) in [(1, 0, 0), (4, 3, 700), (2, 1, 50)] {
+            spend.add_call(&Call { tries, throttled_tries, wait_micros, ..call() });
+        }
+        let line = spend.of(Role::UserSim);
+        assert_eq!((line.calls, line.tries, line.throttled_tries, line.wait_micros), (3, 7, 4, 750));
+    }
+
+    /// As version 0.4 stored it.
+    #[test]
+    fn a_line_of_the_last_version_is_read() {
+        let stored = r#"[{"role":"judge","model":"m","line":{"calls":2,"tokens":{"input":3,"output":4},"cost":5,"unpriced_calls":1}}]"#;
+        let spend: Spend = serde_json::from_str(stored).unwrap();
+        let tokens = Tokens { input: 3, output: 4 };
+        let line = SpendLine { calls: 2, tokens, cost: Usd(5), unpriced_calls: 1, ..SpendLine::default() };
+        assert_eq!(spend.of(Role::Judge), line);
     }
 
     #[test]
     fn sums_stop_at_the_largest_number() {
         let tokens = Tokens { input: u64::MAX, output: 1 };
-        let most = SpendLine { calls: u64::MAX - 1, tokens, cost: Usd(i64::MAX), unpriced_calls: u64::MAX };
+        let most = SpendLine {
+            calls: u64::MAX - 1,
+            tokens,
+            cost: Usd(i64::MAX),
+            unpriced_calls: u64::MAX,
+            tries: u64::MAX,
+            wait_micros: u64::MAX,
+            ..SpendLine::default()
+        };
         let mut spend = Spend::default();
         for model in ["a", "a", "b"] {
             spend.add_line(Role::Judge, model, most);

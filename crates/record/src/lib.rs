@@ -11,6 +11,7 @@ pub mod failure;
 pub mod judgment;
 pub mod latency;
 pub mod money;
+pub mod pace;
 pub mod session;
 pub mod summary;
 pub mod tally;

@@ -8,7 +8,7 @@ use scenario::{CaseId, Digest, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles, tally::Counts};
+use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles, pace::Throttling, tally::Counts};
 
 /// Bumped when a field changes its meaning or goes away; new fields do not bump it.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -206,7 +206,8 @@ pub struct Totals {
     /// Tokens and cost by role and model.
     pub models: Vec<ModelSpend>,
     pub attempts: Attempts,
-    /// What calls that a lost worker had in flight may have cost at most.
+    /// What lost workers had spent or had in flight at their last beat and had not handed in: at most that much,
+    /// as far as it was known then.
     pub unsettled_usd: f64,
     /// How often trials failed, by kind and blame.
     pub failures: Vec<FailureCount>,
@@ -264,9 +265,17 @@ pub struct Latencies {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     pub total_usd: f64,
-    /// False while a call had no price: then the total is a lower bound.
+    /// Whether every call and every try was priced from usage that its endpoint reported, and lost workers left
+    /// nothing behind. Where it is false, the total is a lower bound, and with `estimated_calls` an estimate.
     pub complete: bool,
+    /// Calls without a price, and tries that were charged and gave nothing.
     pub unpriced_calls: u64,
+    /// Calls whose tokens are estimated from the texts, because the endpoint did not report its usage.
+    #[serde(default)]
+    pub estimated_calls: u64,
+    /// Attempts that were lost with their workers, where what they spent since their last words is unknown.
+    #[serde(default)]
+    pub unknown_attempts: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -277,6 +286,11 @@ pub struct ModelSpend {
     pub tokens: Tokens,
     pub cost_usd: f64,
     pub unpriced_calls: u64,
+    /// Calls whose tokens, and the cost made of them, are estimated.
+    #[serde(default)]
+    pub estimated_calls: u64,
+    #[serde(default)]
+    pub throttling: Throttling,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

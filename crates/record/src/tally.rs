@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Blame, FailureKind, Trial, Verdict, breakdown::Breakdown, latency::Latency};
+use crate::{Blame, FailureKind, Trial, Verdict, breakdown::Breakdown, latency::Latency, pace::Paces};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
@@ -20,6 +20,8 @@ pub struct Tally {
     pub ttft: Latency,
     /// Turns without an answer of the agent, which have no latency.
     pub unanswered: u64,
+    /// How long calls waited and took.
+    pub paces: Paces,
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
     /// By agent, tag, value and check.
     pub breakdown: Breakdown,
@@ -114,6 +116,7 @@ impl Tally {
                 self.ttft.record(ttft);
             }
         }
+        self.paces.add(&trial.pace);
         if let Some(failure) = &trial.failure {
             *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
         }
@@ -130,6 +133,7 @@ impl Tally {
         self.turn_latency.merge(&other.turn_latency);
         self.ttft.merge(&other.ttft);
         self.unanswered += other.unanswered;
+        self.paces.merge(&other.paces);
         for (key, count) in &other.failures {
             *self.failures.entry(*key).or_default() += count;
         }

@@ -3,7 +3,7 @@
 use scenario::{CaseId, Strategy, TrialId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Judgment, Verdict, call::Spend};
+use crate::{Failure, Judgment, Verdict, call::Spend, pace::Pace};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -33,6 +33,9 @@ pub struct Trial {
     #[serde(default)]
     pub unanswered: u32,
     pub spend: Spend,
+    /// How long its calls waited and took.
+    #[serde(default)]
+    pub pace: Pace,
     pub judgments: Vec<Judgment>,
     /// Keep every word of it, also when it passed.
     pub keep_transcript: bool,
@@ -60,6 +63,7 @@ impl Trial {
             latencies: Vec::new(),
             unanswered: 0,
             spend: Spend::default(),
+            pace: Pace::default(),
             judgments: Vec::new(),
             keep_transcript: true,
         }

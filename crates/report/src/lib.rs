@@ -36,6 +36,7 @@ pub mod qna;
 pub mod schema;
 pub mod selection;
 pub mod skunit;
+mod spending;
 pub mod terminal;
 pub mod transcripts_jsonl;
 pub mod trials_jsonl;

@@ -12,9 +12,9 @@ use crate::{
     battery::examined::names,
     clip,
     failures::Group,
-    figures::{self, count, millis, percent, usd},
+    figures::{self, count, millis, percent},
     matrix::{Cell, Matrix},
-    parts, terminal,
+    parts, spending, terminal,
 };
 
 /// GitHub takes comments of up to 65,536 characters.
@@ -37,6 +37,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> String {
     failing(&mut page, summary, selection);
     beside(&mut page, summary, selection);
     latency(&mut page, summary);
+    throttling(&mut page, summary);
     spend(&mut page, summary);
     faults(&mut page, summary);
     footer(&mut page, summary);
@@ -336,6 +337,16 @@ fn latency(page: &mut String, summary: &Summary) {
     page.push('\n');
 }
 
+fn throttling(page: &mut String, summary: &Summary) {
+    let held_up = spending::throttling(&summary.summary);
+    if held_up.is_empty() {
+        return;
+    }
+    page.push_str("## Throttling and waits\n\n");
+    held_up.iter().for_each(|line| page.push_str(&format!("- {}\n", escape(line))));
+    page.push('\n');
+}
+
 fn quantiles(name: &str, of: &Quantiles) -> String {
     let times = [of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.p999_ms, of.max_ms].map(millis).join(" | ");
     format!("| {name} | {} | {times} |\n", count(of.count))
@@ -353,24 +364,19 @@ fn spend(page: &mut String, summary: &Summary) {
             line.role.name(),
             escape(&line.model),
             count(line.calls),
-            count(line.tokens.input),
-            count(line.tokens.output),
-            if line.calls > 0 && line.unpriced_calls == line.calls { "unknown".to_owned() } else { usd(line.cost_usd) },
+            spending::tokens(line, line.tokens.input),
+            spending::tokens(line, line.tokens.output),
+            spending::cost(line).unwrap_or_else(|| "unknown".to_owned()),
         ));
     }
-    let cost = &totals.cost;
-    page.push_str(&format!("\nTotal {}", usd(cost.total_usd)));
-    if !cost.complete {
-        let calls = figures::plural(cost.unpriced_calls, "call has", "calls have");
-        page.push_str(&format!(" (**incomplete**: {calls} no known cost)"));
-    }
-    if totals.unsettled_usd > 0.0 {
-        page.push_str(&format!(
-            "; at most {} more in calls that lost workers had in flight",
-            usd(totals.unsettled_usd)
-        ));
+    page.push_str(&format!("\nTotal {}", spending::total(totals)));
+    if let Some(reasons) = spending::incomplete(totals) {
+        page.push_str(&format!(" (**incomplete**: {reasons})"));
     }
     page.push_str(".\n\n");
+    for note in spending::estimated(totals).into_iter().chain(spending::unsettled(totals)) {
+        page.push_str(&format!("{}.\n\n", escape(&note)));
+    }
 }
 
 fn faults(page: &mut String, summary: &Summary) {

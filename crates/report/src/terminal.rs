@@ -16,8 +16,9 @@ use unicode_width::UnicodeWidthChar as _;
 use self::{paint::Paint, table::Table};
 use crate::{
     Found,
-    figures::{self, count, millis, percent, usd},
+    figures::{self, count, millis, percent},
     matrix::{Cell, Matrix},
+    spending,
 };
 
 /// Columns where there is no terminal to ask.
@@ -40,6 +41,7 @@ pub fn summary_text(summary: &Summary, found: &Found, color: bool, width: usize)
     page.failing(summary, &found.failures);
     page.beside(summary, &found.informing);
     page.latency(summary);
+    page.throttling(summary);
     page.spend(summary);
     page.faults(summary);
     page.text
@@ -305,6 +307,18 @@ impl Page {
         self.table(&table);
     }
 
+    fn throttling(&mut self, summary: &Summary) {
+        let held_up = spending::throttling(&summary.summary);
+        if held_up.is_empty() {
+            return;
+        }
+        self.heading("Throttling and waits");
+        for line in held_up {
+            let line = self.paint.yellow(&clean(&line));
+            self.wrapped(2, 4, &line);
+        }
+    }
+
     fn spend(&mut self, summary: &Summary) {
         let totals = &summary.summary;
         if totals.models.is_empty() {
@@ -314,17 +328,19 @@ impl Page {
         let mut table = Table::new("llrrrr", &[1]).dropping(&[2]);
         table.row(["role", "model", "calls", "tokens in", "tokens out", "cost"].map(|word| self.paint.dim(word)));
         for line in &totals.models {
-            let unpriced = line.calls > 0 && line.unpriced_calls == line.calls;
             table.row([
                 line.role.name().to_owned(),
                 clean(&line.model),
                 count(line.calls),
-                count(line.tokens.input),
-                count(line.tokens.output),
-                if unpriced { self.paint.dim("unknown") } else { usd(line.cost_usd) },
+                spending::tokens(line, line.tokens.input),
+                spending::tokens(line, line.tokens.output),
+                spending::cost(line).unwrap_or_else(|| self.paint.dim("unknown")),
             ]);
         }
-        let tokens = |of: fn(&record::Tokens) -> u64| count(totals.models.iter().map(|line| of(&line.tokens)).sum());
+        let tokens = |of: fn(&record::Tokens) -> u64| {
+            let sum = count(totals.models.iter().map(|line| of(&line.tokens)).sum());
+            spending::marked(totals.cost.estimated_calls, sum)
+        };
         let calls = count(totals.models.iter().map(|line| line.calls).sum());
         let total = [
             "total".to_owned(),
@@ -332,18 +348,16 @@ impl Page {
             calls,
             tokens(|tokens| tokens.input),
             tokens(|tokens| tokens.output),
-            usd(totals.cost.total_usd),
+            spending::total(totals),
         ];
         table.row(total.map(|cell| self.paint.bold(&cell)));
         self.table(&table);
-        if !totals.cost.complete {
-            let calls = figures::plural(totals.cost.unpriced_calls, "call has", "calls have");
-            let note = self.paint.yellow(&format!("cost is incomplete: {calls} no known cost"));
+        if let Some(reasons) = spending::incomplete(totals) {
+            let note = self.paint.yellow(&format!("cost is incomplete: {reasons}"));
             self.wrapped(2, 2, &note);
         }
-        if totals.unsettled_usd > 0.0 {
-            let unsettled = usd(totals.unsettled_usd);
-            self.wrapped(2, 2, &format!("at most {unsettled} more in calls that lost workers had in flight"));
+        for note in spending::estimated(totals).into_iter().chain(spending::unsettled(totals)) {
+            self.wrapped(2, 2, &note);
         }
     }
 

@@ -32,6 +32,7 @@ pub fn line(trial: &Trial) -> String {
         tokens: by_role(|role| trial.spend.of(role).tokens),
         cost_usd: trial.spend.cost().dollars(),
         unpriced_calls: trial.spend.unpriced_calls(),
+        estimated_calls: trial.spend.estimated_calls(),
         judgments: &trial.judgments,
     };
     let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
@@ -63,6 +64,8 @@ struct Line<'a> {
     /// A lower bound where `unpriced_calls` is not 0.
     cost_usd: f64,
     unpriced_calls: u64,
+    /// Calls whose tokens, and the cost made of them, are estimated.
+    estimated_calls: u64,
     judgments: &'a [Judgment],
 }
 

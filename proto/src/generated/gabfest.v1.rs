@@ -81,7 +81,7 @@ pub struct Beat {
     /// What the worker believes that it holds, started or not.
     #[prost(message, repeated, tag = "1")]
     pub held: ::prost::alloc::vec::Vec<Held>,
-    /// What the calls in flight may cost at most.
+    /// What was spent or may be spent at most and is in no batch that was acknowledged.
     #[prost(int64, tag = "2")]
     pub unsettled_nanos: i64,
 }
@@ -299,6 +299,9 @@ pub struct Progress {
     /// Why nobody plays what waits although workers are connected, in words; else empty.
     #[prost(string, tag = "20")]
     pub waiting_for: ::prost::alloc::string::String,
+    /// Calls whose tokens are estimated.
+    #[prost(uint64, tag = "21")]
+    pub estimated_calls: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelRequest {
@@ -468,6 +471,9 @@ pub struct Trial {
     /// Where its turns are, in the order in which they happened; a worker says it, an export does not.
     #[prost(message, repeated, tag = "22")]
     pub pieces: ::prost::alloc::vec::Vec<Piece>,
+    /// How long its calls waited and took.
+    #[prost(message, repeated, tag = "23")]
+    pub pace: ::prost::alloc::vec::Vec<PaceEntry>,
 }
 /// The turns of one attempt in the segment of one batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -516,6 +522,28 @@ pub struct SpendEntry {
     pub cost_nanos: i64,
     #[prost(uint64, tag = "7")]
     pub unpriced_calls: u64,
+    #[prost(uint64, tag = "8")]
+    pub estimated_calls: u64,
+    #[prost(uint64, tag = "9")]
+    pub tries: u64,
+    #[prost(uint64, tag = "10")]
+    pub throttled_tries: u64,
+    #[prost(uint64, tag = "11")]
+    pub wait_micros: u64,
+}
+/// How long the calls of a trial waited and took, in microseconds.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PaceEntry {
+    #[prost(string, tag = "1")]
+    pub role: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub model: ::prost::alloc::string::String,
+    #[prost(uint64, repeated, tag = "3")]
+    pub waits: ::prost::alloc::vec::Vec<u64>,
+    #[prost(uint64, repeated, tag = "4")]
+    pub services: ::prost::alloc::vec::Vec<u64>,
+    #[prost(uint64, repeated, tag = "5")]
+    pub wholes: ::prost::alloc::vec::Vec<u64>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Judgment {
@@ -649,6 +677,12 @@ pub struct Call {
     /// Made for the trial as a whole and not for the turn that it is kept with.
     #[prost(bool, tag = "18")]
     pub of_trial: bool,
+    /// The endpoint did not report its usage: tokens and cost are estimated.
+    #[prost(bool, tag = "19")]
+    pub estimated: bool,
+    /// Tries that were answered with 429.
+    #[prost(uint32, tag = "20")]
+    pub throttled_tries: u32,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -1,6 +1,6 @@
 //! Batches without words, as the store takes them.
 
-use record::{Trial, Verdict, call::Spend};
+use record::{Trial, Verdict, call::Spend, pace::Pace};
 use scenario::{CaseId, RunId, Strategy, TrialId};
 use store::{Commit, EndedTrial, SegmentRow};
 
@@ -32,6 +32,7 @@ fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
         latencies: Vec::new(),
         unanswered: 0,
         spend: Spend::default(),
+        pace: Pace::default(),
         judgments: Vec::new(),
         keep_transcript: false,
     }

@@ -19,7 +19,7 @@ use crate::{
     limit::{Limit, Limited},
     mock::Mock,
     openai,
-    price::{Price, Priced},
+    price::{ASSUMED_OUTPUT_TOKENS, Price, Priced},
     retry::{Policy, Retry},
     time_limit::TimeLimit,
 };
@@ -78,11 +78,13 @@ impl Endpoint {
             return Err(Error::Price { endpoint: endpoint() });
         }
         let limit = Duration::from_millis(settings.timeout_ms);
+        let most_output_tokens = settings.max_output_tokens.unwrap_or(ASSUMED_OUTPUT_TOKENS);
         let (model, in_flight): (Arc<dyn Model>, _) = match settings.kind {
             Kind::Openai => {
                 let client = openai::Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
-                let priced = Priced::new(TimeLimit::new(client, limit), settings.price);
+                let priced = Priced::new(TimeLimit::new(client, limit), settings.price)
+                    .with_most_output_tokens(most_output_tokens);
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)
             }
@@ -90,7 +92,8 @@ impl Endpoint {
                 // The mock costs nothing, which is known, unless the settings play at a price.
                 let price = settings.price.unwrap_or(Price::FREE);
                 let mock = Mock::new(name, settings.mock.clone());
-                let priced = Priced::new(TimeLimit::new(mock, limit), Some(price));
+                let priced =
+                    Priced::new(TimeLimit::new(mock, limit), Some(price)).with_most_output_tokens(most_output_tokens);
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)
             }
@@ -112,8 +115,7 @@ impl Endpoint {
         &self.limit
     }
 
-    /// What its calls that are not answered may cost at most, in nano-dollars; of calls without `max_tokens` the
-    /// tokens are not bounded and count as nothing.
+    /// What its calls that are not answered may cost at most, in nano-dollars.
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)

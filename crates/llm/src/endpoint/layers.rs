@@ -49,8 +49,7 @@ impl Layers {
         &self.limit
     }
 
-    /// What the calls that are not answered may cost, in nano-dollars; their tokens are not bounded and count as
-    /// nothing.
+    /// What the calls that are not answered may cost, in nano-dollars, as far as what they are asked tells.
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)

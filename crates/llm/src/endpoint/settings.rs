@@ -30,6 +30,10 @@ pub struct Settings {
     pub limits: limit::Settings,
     /// Absent: the cost of a run is incomplete.
     pub price: Option<Price>,
+    /// The longest reply that the model gives, in tokens. It bounds what a call that sets no limit of its own may
+    /// cost while it is in flight; absent: 16,384.
+    #[schemars(range(min = 1))]
+    pub max_output_tokens: Option<u32>,
     pub retries: Retries,
     /// How a mock behaves.
     pub mock: mock::Behaviour,
@@ -70,6 +74,7 @@ impl Default for Settings {
             schema_mode: SchemaMode::default(),
             limits: limit::Settings::default(),
             price: None,
+            max_output_tokens: None,
             retries: Retries::default(),
             mock: mock::Behaviour::default(),
         }

@@ -13,6 +13,7 @@ use crate::{
     figures::{self, count, usd},
     matrix::Matrix,
     place::Place,
+    spending,
 };
 
 const HEADLINE_CHARS: usize = 160;
@@ -183,8 +184,8 @@ fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {
     if let Some(reason) = &trial.termination_reason {
         fact("ended by", reason.clone());
     }
-    let cost = usd(trial.spend.cost().dollars());
-    fact("cost", if trial.spend.unpriced_calls() > 0 { format!("{cost} (incomplete)") } else { cost });
+    let cost = spending::marked(trial.spend.estimated_calls(), usd(trial.spend.cost().dollars()));
+    fact("cost", if trial.spend.is_complete() { cost } else { format!("{cost} (incomplete)") });
     if trial.epoch > 1 {
         fact("attempt", trial.epoch.to_string());
     }

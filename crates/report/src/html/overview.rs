@@ -12,6 +12,7 @@ use super::conversation::{Conversation, Conversations};
 use crate::{
     failures::Group,
     figures::{self, count, millis, percent, usd},
+    spending,
 };
 
 /// Width of the bars' drawing, in its own units.
@@ -296,16 +297,14 @@ fn figures(summary: &Summary) -> Vec<Figure> {
     let input: u64 = totals.tokens.values().map(|tokens| tokens.input).sum();
     let output: u64 = totals.tokens.values().map(|tokens| tokens.output).sum();
     let details = vec![format!("{} in", count(input)), format!("{} out", count(output))];
-    all.push(figure("tokens", "Tokens", count(input + output), details));
-    let cost = &totals.cost;
+    let tokens = spending::marked(totals.cost.estimated_calls, count(input + output));
+    all.push(figure("tokens", "Tokens", tokens, details));
     all.push(Figure {
-        warning: (!cost.complete).then(|| {
-            format!("incomplete: {} no known cost", figures::plural(cost.unpriced_calls, "call has", "calls have"))
-        }),
+        warning: spending::incomplete(totals).map(|reasons| format!("incomplete: {reasons}")),
         ..figure(
             "cost",
             "Cost",
-            usd(cost.total_usd),
+            spending::total(totals),
             (totals.unsettled_usd > 0.0)
                 .then(|| format!("at most {} unsettled", usd(totals.unsettled_usd)))
                 .into_iter()

@@ -3,7 +3,10 @@
 use record::{Blame, Summary, summary::FailureCount};
 use serde::Serialize;
 
-use crate::figures::{self, count, usd};
+use crate::{
+    figures::{self, count},
+    spending,
+};
 
 #[derive(Serialize)]
 pub(super) struct Spend {
@@ -13,7 +16,9 @@ pub(super) struct Spend {
     output: String,
     cost: String,
     incomplete: Option<String>,
+    estimated: Option<String>,
     unsettled: Option<String>,
+    throttling: Vec<String>,
     agent_failures: Vec<Failure>,
     our_failures: Vec<Failure>,
     lost: Option<String>,
@@ -43,22 +48,22 @@ impl Spend {
             role: line.role.name(),
             model: line.model.clone(),
             calls: count(line.calls),
-            input: count(line.tokens.input),
-            output: count(line.tokens.output),
-            cost: (line.calls == 0 || line.unpriced_calls < line.calls).then(|| usd(line.cost_usd)),
+            input: spending::tokens(line, line.tokens.input),
+            output: spending::tokens(line, line.tokens.output),
+            cost: spending::cost(line),
         });
         let sum = |of: fn(&record::summary::ModelSpend) -> u64| count(totals.models.iter().map(of).sum());
         let (agent, ours): (Vec<_>, Vec<_>) = totals.failures.iter().partition(|failure| failure.blame == Blame::Agent);
         Self {
             rows: rows.collect(),
             calls: sum(|line| line.calls),
-            input: sum(|line| line.tokens.input),
-            output: sum(|line| line.tokens.output),
-            cost: usd(totals.cost.total_usd),
-            incomplete: (!totals.cost.complete).then(|| {
-                figures::plural(totals.cost.unpriced_calls, "call has no known cost", "calls have no known cost")
-            }),
-            unsettled: (totals.unsettled_usd > 0.0).then(|| usd(totals.unsettled_usd)),
+            input: spending::marked(totals.cost.estimated_calls, sum(|line| line.tokens.input)),
+            output: spending::marked(totals.cost.estimated_calls, sum(|line| line.tokens.output)),
+            cost: spending::total(totals),
+            incomplete: spending::incomplete(totals),
+            estimated: spending::estimated(totals),
+            unsettled: spending::unsettled(totals),
+            throttling: spending::throttling(totals),
             agent_failures: agent.into_iter().map(failure).collect(),
             our_failures: ours.into_iter().map(failure).collect(),
             lost: (totals.attempts.lost > 0).then(|| {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use record::{
     Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Trial, Turn, Verdict,
     call::Spend,
+    pace::Pace,
     summary::{
         AgentSummary, Attempts, AxisSummary, CaseSummary, CheckSummary, Cost, FailureCount, Gate, Latencies,
         ModelSpend, PartSummary, Run, RunState, RunVerdict, SCHEMA_VERSION, TagSummary, Totals, Trials, Wall,
@@ -206,7 +207,11 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         }
     };
     let mut spend = Spend::default();
-    turns.iter().flat_map(|turn| &turn.calls).for_each(|call| spend.add_call(call));
+    let mut pace = Pace::default();
+    for call in turns.iter().flat_map(|turn| &turn.calls) {
+        spend.add_call(call);
+        pace.add_call(call);
+    }
     let latencies = turns
         .iter()
         .filter(|turn| turn.agent.is_some())
@@ -231,6 +236,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         latencies,
         unanswered: turns.iter().filter(|turn| turn.agent.is_none()).count() as u32,
         spend,
+        pace,
         judgments,
         keep_transcript: repeat == 0,
     };
@@ -312,6 +318,8 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             tokens: line.tokens,
             cost_usd: line.cost.dollars(),
             unpriced_calls: line.unpriced_calls,
+            estimated_calls: line.estimated_calls,
+            throttling: tally.paces.summary(*role, model, line),
         })
         .collect();
     let of_cell = |of: &dyn Fn(&Cell) -> bool| figures(trials, &|case| of(&cells[case as usize]));
@@ -395,7 +403,13 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 .into_iter()
                 .map(|(role, line)| (role, line.tokens))
                 .collect::<BTreeMap<_, _>>(),
-            cost: Cost { total_usd: spend.cost().dollars(), complete: unpriced_calls == 0, unpriced_calls },
+            cost: Cost {
+                total_usd: spend.cost().dollars(),
+                complete: false,
+                unpriced_calls,
+                estimated_calls: spend.estimated_calls(),
+                unknown_attempts: 1,
+            },
             llm_calls: Role::ALL.map(by_role).into_iter().map(|(role, line)| (role, line.calls)).collect(),
             models,
             attempts: Attempts { total: planned + 1, lost: 1 },

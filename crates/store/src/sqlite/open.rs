@@ -94,5 +94,6 @@ fn migrations() -> Migrator {
     Migrator::with_migrations(vec![
         migration(1, "runs", include_str!("../../migrations/sqlite/1_runs.sql")),
         migration(2, "pieces", include_str!("../../migrations/sqlite/2_pieces.sql")),
+        migration(3, "throttling", include_str!("../../migrations/sqlite/3_throttling.sql")),
     ])
 }

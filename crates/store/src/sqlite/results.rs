@@ -39,22 +39,35 @@ pub(super) async fn trials(
 
 pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<(String, String, i64, i64, i64, i64, i64)> = query_as(
-        "select role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls from spend where run = ?1",
+    let rows: Vec<SpendRow> = query_as(
+        "select role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls, estimated_calls, tries,
+             throttled_tries, wait_micros
+         from spend where run = ?1",
     )
     .bind(run)
     .fetch_all(readers)
     .await?;
     let mut spend = Spend::default();
-    for (name, model, calls, input, output, cost_nanos, unpriced_calls) in rows {
+    for (name, model, calls, input, output, cost_nanos, unpriced, estimated, tries, throttled, wait) in rows {
         let role = Role::ALL.into_iter().find(|role| role.name() == name);
         let role = role.ok_or_else(|| Error::Failed(format!("{name} where a role is kept")))?;
-        let tokens = Tokens { input: natural(input)?, output: natural(output)? };
-        let (calls, unpriced_calls) = (natural(calls)?, natural(unpriced_calls)?);
-        spend.add_line(role, &model, SpendLine { calls, tokens, cost: Usd(cost_nanos), unpriced_calls });
+        let line = SpendLine {
+            calls: natural(calls)?,
+            tokens: Tokens { input: natural(input)?, output: natural(output)? },
+            cost: Usd(cost_nanos),
+            unpriced_calls: natural(unpriced)?,
+            estimated_calls: natural(estimated)?,
+            tries: natural(tries)?,
+            throttled_tries: natural(throttled)?,
+            wait_micros: natural(wait)?,
+        };
+        spend.add_line(role, &model, line);
     }
     Ok(spend)
 }
+
+/// Role, model, and the columns in their order.
+type SpendRow = (String, String, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recovered, Error> {
     // One transaction, so that all of it was true at one moment.

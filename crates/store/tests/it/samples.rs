@@ -6,6 +6,7 @@ use bytes::Bytes;
 use record::{
     Finding, Judgment, Role, Scope, Tokens, Trial, Usd, Verdict,
     call::{Spend, SpendLine},
+    pace::Pace,
     summary::RunState,
     trial::TurnLatency,
 };
@@ -56,6 +57,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         latencies: vec![TurnLatency { total_micros: 812_345, ttft_micros: Some(91_000) }],
         unanswered: 1,
         spend: spend(Role::Agent, "a", 3),
+        pace: Pace::default(),
         judgments: vec![Judgment {
             check: "string_contains".into(),
             description: None,
@@ -76,7 +78,17 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
 pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
     let mut spend = Spend::default();
     let tokens = Tokens { input: 100 * calls, output: 10 * calls };
-    spend.add_line(role, model, SpendLine { calls, tokens, cost: Usd(50 * calls as i64), unpriced_calls: calls / 2 });
+    let line = SpendLine {
+        calls,
+        tokens,
+        cost: Usd(50 * calls as i64),
+        unpriced_calls: calls / 2,
+        estimated_calls: calls / 3,
+        tries: 3 * calls,
+        throttled_tries: 2 * calls,
+        wait_micros: 1_000 * calls,
+    };
+    spend.add_line(role, model, line);
     spend
 }
 

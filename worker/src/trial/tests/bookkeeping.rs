@@ -63,7 +63,8 @@ async fn no_call_is_lost_and_none_is_counted_twice() {
         calls,
         tokens: Tokens { input: calls * tokens.0, output: calls * tokens.1 },
         cost: Usd(calls as i64 * nanos),
-        unpriced_calls: 0,
+        tries: calls,
+        ..SpendLine::default()
     };
     // The first step; four turns with a check and a termination question each; two at the end.
     let asked = 1 + 4 * 2 + 2;

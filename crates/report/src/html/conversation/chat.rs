@@ -218,6 +218,7 @@ fn tool(call: &record::turn::ToolCall) -> Tool {
 
 fn tries(of: &record::Call) -> String {
     let tries = figures::plural(u64::from(of.tries), "try", "tries");
+    let tries = if of.throttled_tries == 0 { tries } else { format!("{tries} ({} met a 429)", of.throttled_tries) };
     if of.retried_micros == 0 { tries } else { format!("{tries}, {} before the last", micros(of.retried_micros)) }
 }
 
@@ -229,7 +230,12 @@ fn call(of: &record::Call) -> Call {
         wait: (of.wait_micros > 0).then(|| micros(of.wait_micros)),
         ttft: of.ttft_micros.map(micros),
         total: micros(of.total_micros),
-        tokens: format!("{} in, {} out", count(of.tokens.input), count(of.tokens.output)),
+        tokens: format!(
+            "{} in, {} out{}",
+            count(of.tokens.input),
+            count(of.tokens.output),
+            if of.estimated { " (estimated)" } else { "" }
+        ),
         tries: (of.tries > 1).then(|| tries(of)),
         error: of.error.clone(),
     }

@@ -33,6 +33,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 SimulatorLost if last => None,
                 _ => Some(AGENT[index]),
             };
+            let throttled = turn == 2 && number % 4 == 0;
             let agent_call = Call {
                 role: Role::Agent,
                 endpoint: "agent".to_owned(),
@@ -43,10 +44,13 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 ttft_micros: agent.map(|_| duration_micros / 3),
                 inter_token_micros: Some(21_000),
                 total_micros: duration_micros,
-                retried_micros: 0,
+                // An agent whose provider throttles it, now and then.
+                retried_micros: if throttled { 4_200_000 } else { 0 },
                 tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24 },
+                estimated: false,
                 cost: Some(Usd(90_000)),
-                tries: 1,
+                tries: if throttled { 3 } else { 1 },
+                throttled_tries: if throttled { 2 } else { 0 },
                 lost_tries: 0,
                 error: agent.is_none().then(|| "no reply within 30 s".to_owned()),
                 error_kind: agent.is_none().then_some(ErrorKind::TimedOut),
@@ -58,7 +62,11 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                     role: Role::UserSim,
                     endpoint: "sim".to_owned(),
                     model: "small-chat".to_owned(),
+                    estimated: true,
                     cost: Some(Usd(12_000)),
+                    retried_micros: 0,
+                    tries: 1,
+                    throttled_tries: 0,
                     ..agent_call.clone()
                 });
             }

@@ -129,13 +129,23 @@ pub(super) async fn absurd_bills_saturate<S: Stand>() {
     for sequence in 1..=3 {
         let mut commit = batch(session, sequence, "run", &[]);
         let tokens = Tokens { input: most, output: sequence };
-        let line = SpendLine { calls: most, tokens, cost: Usd(i64::MAX), unpriced_calls: most };
+        let line = SpendLine {
+            calls: most,
+            tokens,
+            cost: Usd(i64::MAX),
+            unpriced_calls: most,
+            estimated_calls: most,
+            tries: most,
+            throttled_tries: most,
+            wait_micros: most,
+        };
         commit.segment.spend = Spend::default();
         commit.segment.spend.add_line(Role::Judge, "m", line);
         store.commit(&commit, 1).await.unwrap();
     }
     let sum = store.spend(&id("run")).await.unwrap().of(Role::Judge);
     assert_eq!((sum.cost, sum.tokens.output), (Usd(i64::MAX), 6));
+    assert!(sum.estimated_calls >= most && sum.tries >= most && sum.throttled_tries >= most && sum.wait_micros >= most);
     assert!(sum.calls >= most && sum.tokens.input >= most && sum.unpriced_calls >= most, "{sum:?}");
     for _ in 0..2 {
         let session = store.open_session("worker", 1).await.unwrap();

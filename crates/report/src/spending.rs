@@ -1,0 +1,116 @@
+//! Cost and throttling in words: what is estimated, what is missing, and who held calls up. The same for all pages.
+
+use record::{
+    call::ASSUMED_OUTPUT_TOKENS,
+    summary::{ModelSpend, Totals},
+};
+
+use crate::figures::{count, millis, plural, usd};
+
+/// Waits for permits shorter than this are the limiter's own time and tell nothing.
+const SHORTEST_WAIT_MS: f64 = 100.0;
+
+/// Tokens of a line; `~` where a part of them is estimated.
+pub(crate) fn tokens(line: &ModelSpend, tokens: u64) -> String {
+    marked(line.estimated_calls, count(tokens))
+}
+
+/// The cost of a line; `None` where no call of it has a known cost.
+pub(crate) fn cost(line: &ModelSpend) -> Option<String> {
+    let estimated = if line.cost_usd > 0.0 { line.estimated_calls } else { 0 };
+    (line.calls == 0 || line.unpriced_calls < line.calls).then(|| marked(estimated, usd(line.cost_usd)))
+}
+
+/// The cost of the run; `~` where a part of it is estimated.
+pub(crate) fn total(totals: &Totals) -> String {
+    let priced = totals.models.iter().filter(|line| line.cost_usd > 0.0);
+    marked(priced.map(|line| line.estimated_calls).sum(), usd(totals.cost.total_usd))
+}
+
+/// `~1,234`: a figure of which a part is estimated.
+pub(crate) fn marked(estimated: u64, figure: String) -> String {
+    if estimated > 0 { format!("~{figure}") } else { figure }
+}
+
+/// What `~` means; `None` where nothing is estimated.
+pub(crate) fn estimated(totals: &Totals) -> Option<String> {
+    let calls = totals.cost.estimated_calls;
+    let all: u64 = totals.models.iter().map(|line| line.calls).sum();
+    (calls > 0).then(|| {
+        let calls = format!("{} of {}", count(calls), plural(all, "call", "calls"));
+        format!("~ is estimated: for {calls} the endpoint did not report how many tokens it used")
+    })
+}
+
+/// Why the cost is not all that was spent; `None` where it is.
+pub(crate) fn incomplete(totals: &Totals) -> Option<String> {
+    let cost = &totals.cost;
+    if cost.complete {
+        return None;
+    }
+    let mut reasons = Vec::new();
+    if cost.unpriced_calls > 0 {
+        reasons
+            .push(format!("{} no known cost", plural(cost.unpriced_calls, "call or try has", "calls or tries have")));
+    }
+    if cost.estimated_calls > 0 {
+        reasons.push(format!("the tokens of {} are estimated", plural(cost.estimated_calls, "call", "calls")));
+    }
+    if cost.unknown_attempts > 0 {
+        let attempts = plural(cost.unknown_attempts, "attempt", "attempts");
+        reasons.push(format!("{attempts} lost with their workers may have cost more"));
+    }
+    if totals.unsettled_usd > 0.0 {
+        reasons.push(format!("{} is unsettled", usd(totals.unsettled_usd)));
+    }
+    Some(reasons.join(", "))
+}
+
+/// What lost workers left; `None` where they left nothing.
+pub(crate) fn unsettled(totals: &Totals) -> Option<String> {
+    (totals.unsettled_usd > 0.0).then(|| {
+        format!(
+            "lost workers had spent or had in flight at most {} more when they were last heard of (a call without a token limit counts as {} output tokens)",
+            usd(totals.unsettled_usd),
+            count(u64::from(ASSUMED_OUTPUT_TOKENS))
+        )
+    })
+}
+
+/// One sentence for each role and model whose calls were held up.
+pub(crate) fn throttling(totals: &Totals) -> Vec<String> {
+    totals.models.iter().filter_map(held_up).collect()
+}
+
+fn held_up(line: &ModelSpend) -> Option<String> {
+    let throttling = &line.throttling;
+    let mut parts = Vec::new();
+    if throttling.throttled_tries > 0 {
+        let tries = plural(throttling.tries, "try", "tries");
+        parts.push(format!("{} of {tries} met a 429", count(throttling.throttled_tries)));
+    } else if throttling.tries > line.calls {
+        parts.push(format!("{} for {}", plural(throttling.tries, "try", "tries"), plural(line.calls, "call", "calls")));
+    }
+    let (service, whole) = (&throttling.service, &throttling.with_retries);
+    if !parts.is_empty() && service.count > 0 {
+        parts.push(format!(
+            "a reply took p50 {} and p95 {}, with its retries p50 {}, p95 {} and at most {}",
+            millis(service.p50_ms),
+            millis(service.p95_ms),
+            millis(whole.p50_ms),
+            millis(whole.p95_ms),
+            millis(whole.max_ms)
+        ));
+    }
+    let wait = &throttling.wait;
+    if wait.max_ms >= SHORTEST_WAIT_MS {
+        parts.push(format!(
+            "waits for permits took {} in all, p50 {}, p95 {} and at most {}",
+            millis(throttling.wait_sum_ms),
+            millis(wait.p50_ms),
+            millis(wait.p95_ms),
+            millis(wait.max_ms)
+        ));
+    }
+    (!parts.is_empty()).then(|| format!("{} {}: {}", line.role.name(), line.model, parts.join("; ")))
+}
