@@ -94,7 +94,7 @@ fn held_up(line: &ModelSpend) -> Option<String> {
     let (service, whole) = (&throttling.service, &throttling.with_retries);
     if !parts.is_empty() && service.count > 0 {
         parts.push(format!(
-            "a reply took p50 {} and p95 {}, with its retries p50 {}, p95 {} and at most {}",
+            "replies took p50 {}, p95 {}; with retries p50 {}, p95 {}, max {}",
             millis(service.p50_ms),
             millis(service.p95_ms),
             millis(whole.p50_ms),
@@ -105,7 +105,7 @@ fn held_up(line: &ModelSpend) -> Option<String> {
     let wait = &throttling.wait;
     if wait.max_ms >= SHORTEST_WAIT_MS {
         parts.push(format!(
-            "waits for permits took {} in all, p50 {}, p95 {} and at most {}",
+            "waits for permits {} in all, p50 {}, p95 {}, max {}",
             millis(throttling.wait_sum_ms),
             millis(wait.p50_ms),
             millis(wait.p95_ms),

@@ -315,7 +315,7 @@ impl Page {
         self.heading("Throttling and waits");
         for line in held_up {
             let line = self.paint.yellow(&clean(&line));
-            self.wrapped(2, 4, &line);
+            self.wrapped(2, 6, &line);
         }
     }
 
@@ -354,10 +354,10 @@ impl Page {
         self.table(&table);
         if let Some(reasons) = spending::incomplete(totals) {
             let note = self.paint.yellow(&format!("cost is incomplete: {reasons}"));
-            self.wrapped(2, 2, &note);
+            self.wrapped(2, 4, &note);
         }
         for note in spending::estimated(totals).into_iter().chain(spending::unsettled(totals)) {
-            self.wrapped(2, 2, &note);
+            self.wrapped(2, 4, &note);
         }
     }
 

@@ -33,7 +33,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 SimulatorLost if last => None,
                 _ => Some(AGENT[index]),
             };
-            let throttled = turn == 2 && number % 4 == 0;
+            let throttled = turn == 2 && number.is_multiple_of(4);
             let agent_call = Call {
                 role: Role::Agent,
                 endpoint: "agent".to_owned(),
