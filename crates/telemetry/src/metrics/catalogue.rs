@@ -113,6 +113,10 @@ metrics! { WORKER:
         "Calls to agents and models, by the model that was asked; outcome is ok or error";
     COST = Kind::Counter, "gabfest.cost.usd", "{USD}", [ROLE, MODEL],
         "Money that calls cost, in US dollars, as far as prices are known";
+    ESTIMATED = Kind::Counter, "gabfest.calls.estimated", "{call}", [ROLE, MODEL],
+        "Calls whose tokens and cost are estimated, because the endpoint did not report its usage";
+    THROTTLED = Kind::Counter, "gabfest.call.throttled_tries", "{try}", [ROLE, MODEL],
+        "Tries of calls that were answered with 429";
     LIMIT_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.limit.wait", "s", [ENDPOINT],
         "How long calls waited for a permit of their endpoint's limit";
     RETRIED = Kind::Histogram(WAIT_SECONDS), "gabfest.call.retried", "s", [ENDPOINT],

@@ -126,6 +126,12 @@ fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
     assert_eq!(first.lines().count(), 2, "{first}");
     assert_eq!(lines(&page, &["gabfest_call_retried_seconds_count"]), "");
     place.call(&Call { retried_micros: 500_000, tokens: Tokens::default(), ..call(Role::Scorer, "m", 1) });
+    let held_up = ["gabfest_call_throttled_tries_total", "gabfest_calls_estimated_total"];
+    assert_eq!(lines(&page, &held_up), "", "nothing was throttled and nothing is estimated");
+    place.call(&Call { throttled_tries: 3, tries: 4, estimated: true, ..call(Role::Judge, "m", 1) });
+    let lines_of = lines(&page, &held_up);
+    assert!(lines_of.contains("gabfest_call_throttled_tries_total{model=\"m\",role=\"judge\"} 3"), "{lines_of}");
+    assert!(lines_of.contains("gabfest_calls_estimated_total{model=\"m\",role=\"judge\"} 1"), "{lines_of}");
     let retried = lines(&page, &["gabfest_call_retried_seconds_sum"]);
     assert_eq!(retried, "gabfest_call_retried_seconds_sum{endpoint=\"lab\"} 0.5\n");
 }

@@ -32,6 +32,8 @@ pub(super) struct Calls {
     tokens: Tokens,
     calls: Counter<u64>,
     cost: Counter<f64>,
+    estimated: Counter<u64>,
+    throttled: Counter<u64>,
     wait: Histogram<f64>,
     retried: Histogram<f64>,
     models: Values,
@@ -89,6 +91,8 @@ impl Calls {
             tokens,
             calls: counter(meter, &catalogue::CALLS),
             cost: money(meter, &catalogue::COST),
+            estimated: counter(meter, &catalogue::ESTIMATED),
+            throttled: counter(meter, &catalogue::THROTTLED),
             wait: histogram(meter, &catalogue::LIMIT_WAIT),
             retried: histogram(meter, &catalogue::RETRIED),
             models: Values::new(MODEL_LABEL),
@@ -117,6 +121,12 @@ impl Calls {
         let [role, model, _] = &labels.counted;
         let cost = labels.cost.get_or_init(|| self.cost.bind(&[role.clone(), model.clone()]));
         cost.add(call.cost.unwrap_or_default().dollars());
+        if call.estimated {
+            self.estimated.add(1, &[role.clone(), model.clone()]);
+        }
+        if call.throttled_tries > 0 {
+            self.throttled.add(u64::from(call.throttled_tries), &[role.clone(), model.clone()]);
+        }
         let waits = self.waits(&call.endpoint);
         waits.wait.get_or_init(|| self.wait.bind(&waits.label)).record(seconds(call.wait_micros));
         if call.retried_micros > 0 {
