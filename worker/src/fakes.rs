@@ -302,3 +302,14 @@ pub(crate) fn plan(scenario: &Value, repeats: u32) -> Arc<Plan> {
     let choices = Choices { seed: 7, repeats: Some(repeats), ..Choices::default() };
     Arc::new(scenario::plan::build(&reading, &choices).unwrap())
 }
+
+/// A call of which nothing is known.
+pub(crate) fn call() -> record::Call {
+    let took = crate::recorder::Took { held: Duration::ZERO, elapsed: SECOND, effort: llm::Effort::default() };
+    let kind = record::call::ErrorKind::Other;
+    record::Call {
+        error: None,
+        error_kind: None,
+        ..crate::recorder::failed_call(record::Role::Agent, "e", 0, took, &"", kind)
+    }
+}

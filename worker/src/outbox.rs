@@ -433,6 +433,28 @@ mod tests {
     }
 
     #[test]
+    fn what_calls_cost_is_owed_until_it_is_acknowledged() {
+        let outbox = Outbox::new(Gate::new());
+        let costs = |nanos| record::Call { cost: Some(Usd(nanos)), ..crate::fakes::call() };
+        for (number, nanos) in [(1, 100), (2, 20), (3, 3)] {
+            outbox.owed().add(&costs(nanos));
+            outbox.turn(&attempt(7), Turn { calls: vec![costs(nanos)], ..turn(number) });
+            assert_eq!(sequences(&outbox), [u64::from(number)]);
+        }
+        outbox.owed().add(&costs(4_000));
+        assert_eq!(outbox.owed().nanos(), 4_123);
+        outbox.acknowledged(2);
+        assert_eq!(outbox.owed().nanos(), 4_003);
+        // The session is over; what is played on is owed to the next one.
+        outbox.clear();
+        assert_eq!(outbox.owed().nanos(), 4_000);
+        outbox.spent(&RunId::new("r"), vec![costs(4_000)]);
+        sequences(&outbox);
+        outbox.acknowledged(1);
+        assert_eq!(outbox.owed().nanos(), 0);
+    }
+
+    #[test]
     fn a_batch_has_a_bound() {
         let outbox = Outbox::new(Gate::new());
         let long = Turn { user: "x".repeat(BATCH_BYTES / 3), ..turn(1) };

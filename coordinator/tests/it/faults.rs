@@ -49,6 +49,8 @@ async fn a_killed_workers_trials_are_played_again_and_counted_once() {
     assert_eq!(summary.verdict, RunVerdict::Pass);
     assert_eq!((summary.summary.attempts.total, summary.summary.attempts.lost), (12, 2));
     assert!((summary.summary.unsettled_usd - 500e-9).abs() < 1e-15);
+    let cost = summary.summary.cost;
+    assert_eq!((cost.complete, cost.unknown_attempts), (false, 2), "though every trial ended");
     assert_eq!(summary.summary.turns, 20, "of winning attempts");
     assert_eq!(summary.summary.llm_calls["agent"], 22, "of all attempts");
     let exported = served.export("r1", 0).await;
@@ -224,6 +226,7 @@ async fn a_worker_that_comes_back_and_owes_nothing_says_so_once_and_for_all() {
     pass(5.0).await;
     let summary = served.summary("r1").await.summary;
     assert_eq!((summary.attempts.lost, summary.unsettled_usd), (2, 0.0));
+    assert_eq!((summary.cost.complete, summary.cost.unknown_attempts), (false, 2), "calls may have begun since");
 }
 
 #[tokio::test(start_paused = true)]

@@ -207,6 +207,29 @@ mod tests {
         assert!(PRICE.worst_case_nanos(&request, 1_000) < unbounded);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_call_in_flight_is_bounded_also_without_a_limit_of_its_own() {
+        use crate::mock::{Behaviour, Mock};
+        let hangs = Behaviour { hang_rate: 1.0, ..Behaviour::default() };
+        let price = Price { per_call: 0.0, input_per_million: 0.0, output_per_million: 1.0 };
+        for (own, of_endpoint, tokens) in [(None, None, 16_384), (None, Some(500), 500), (Some(20), Some(500), 20)] {
+            let priced = Priced::new(Mock::new("m", hangs.clone()), Some(price));
+            let priced = priced.with_most_output_tokens(of_endpoint.unwrap_or(ASSUMED_OUTPUT_TOKENS));
+            let in_flight = priced.in_flight();
+            let request = Request { messages: vec![Message::user("hi")], max_tokens: own, ..Request::default() };
+            let meanwhile = async {
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                in_flight.load(Ordering::Relaxed)
+            };
+            let nanos = tokio::select! {
+                reply = priced.ask(&request) => panic!("{reply:?}"),
+                nanos = meanwhile => nanos,
+            };
+            assert_eq!(nanos, tokens * 1_000);
+            assert_eq!(in_flight.load(Ordering::Relaxed), 0, "it was given up");
+        }
+    }
+
     #[test]
     fn only_amounts_of_money_are_prices() {
         for (input_per_million, valid) in

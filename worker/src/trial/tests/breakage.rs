@@ -400,3 +400,55 @@ async fn a_trial_without_a_check_says_nothing() {
     let played = first(&conversation(json!({})), &Cast::plain()).await;
     ends(&played, Verdict::Inconclusive, FailureKind::NothingJudged, Blame::Config, None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn each_charged_try_of_a_judge_that_fails_is_counted() {
+    use llm::{endpoint::Endpoint, mock, retry::Policy};
+    let settings = llm::endpoint::Settings {
+        kind: llm::endpoint::Kind::Mock,
+        timeout_ms: 1_000,
+        mock: mock::Behaviour { hang_rate: 1.0, ..mock::Behaviour::default() },
+        ..llm::endpoint::Settings::default()
+    };
+    let judge = Endpoint::open("judge", &settings).unwrap().model(Policy::model());
+    let cast = Cast::with(FakeAgent::saying("sunny"));
+    let own = cast.resources();
+    let models = crate::Models { judge, ..own.models.clone() };
+    let resources = crate::fakes::resources(Arc::clone(&cast.agent) as _, models, crate::environment::Execution::Off);
+    let written = conversation(json!({ "max_turns": 1, "final_evaluations": [judged("Was it polite?")] }));
+    let played = play_one(&plan(&written, 1), 0, 1, Arc::new(resources)).await;
+    ends(&played, Verdict::Error, FailureKind::JudgeFailed, Blame::Judge, None);
+    let line = played.trial.spend.of(Role::Judge);
+    assert_eq!((line.calls, line.tries, line.unpriced_calls), (1, 5, 5), "each timed out after it was sent");
+    assert!(!played.trial.spend.is_complete());
+    assert_eq!(played.sent, played.trial.spend);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_agent_has_its_tries_and_waits_in_the_record() {
+    use llm::{endpoint::Endpoint, mock, retry::Policy};
+    let settings = llm::endpoint::Settings {
+        kind: llm::endpoint::Kind::Mock,
+        mock: mock::Behaviour {
+            rate_limit: mock::RateLimit { rate: 0.6, retry_after_ms: 2_000 },
+            ..mock::Behaviour::default()
+        },
+        ..llm::endpoint::Settings::default()
+    };
+    let endpoint = Endpoint::open("mock", &settings).unwrap();
+    let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
+    let models = Cast::plain().resources().models.clone();
+    let resources = Arc::new(crate::fakes::resources(agent, models, crate::environment::Execution::Off));
+    let plan = plan(&scenario(json!([{ "input": "hello" }]), json!({})), 20);
+    let mut throttled = 0;
+    for number in 0..20 {
+        let played = play_one(&plan, number, 1, Arc::clone(&resources)).await;
+        let line = played.trial.spend.of(Role::Agent);
+        assert_eq!((line.calls, line.tries), (1, line.throttled_tries + 1));
+        let pace = played.trial.pace.lines.values().next().unwrap();
+        let retried = pace.wholes[0] - pace.services[0];
+        assert!(retried >= line.throttled_tries * 2_000_000, "{pace:?} {line:?}");
+        throttled += line.throttled_tries;
+    }
+    assert!(throttled > 5, "{throttled}");
+}
