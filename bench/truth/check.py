@@ -83,6 +83,12 @@ class Log:
         for entry in self.entries:
             self.turns.setdefault((entry["conversation"], entry["turn"]), []).append(entry)
         self.last = {key: tries[-1] for key, tries in self.turns.items()}
+        # A request over a kept connection that the server closes is sent anew at once, as HTTP clients do. It is the
+        # same try.
+        self.resent = sum(
+            before["status"] == 0 and after["status"] == 0 for tries in self.turns.values() for before, after in zip(tries, tries[1:])
+        )
+        self.tries = len(self.entries) - self.resent
         self.conversations = {}
         for (conversation, turn), last in sorted(self.last.items()):
             self.conversations.setdefault(conversation, []).append(last)
@@ -158,7 +164,7 @@ def of_report(says, report, log, options):
     cost = summary["cost"]
     lines = [line for line in summary["models"] if line["role"] == "agent"]
     throttling = lambda key: sum(line["throttling"][key] for line in lines)
-    say("tries = requests in the log", throttling("tries"), len(log.entries))
+    say(f"tries = requests in the log, less {log.resent} sent anew over a closed connection", throttling("tries"), log.tries)
     say("429s", throttling("throttled_tries"), log.count(429))
     if options.usage:
         tokens = [log.tokens("prompt_tokens"), log.tokens("completion_tokens")]
@@ -261,7 +267,7 @@ def of_page(says, name, text, report, log):
     unanswered = len(log.last) - len(log.answered)
     if unanswered:
         has("turns without an answer", f"{plain(unanswered)} turn{'s' if unanswered > 1 else ''} without an answer")
-    has("429s", f"{plain(log.count(429))} of {plain(len(log.entries))} tries met a 429")
+    has("429s", f"{plain(log.count(429))} of {plain(log.tries)} tries met a 429")
     says.say(name, "throttling is a heading", "Throttling and waits" in flat, log.count(429) > 0)
     found = re.search(r"agent\s*\|?\s*truth-1\s*\|?\s*([\d,]+)\s*\|?\s*(~?[\d,]+)\s*\|?\s*(~?[\d,]+)", flat)
     says.say(name, "calls of the agent", found and found[1], plain(len(log.turns)))

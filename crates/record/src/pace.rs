@@ -135,7 +135,7 @@ impl Paces {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {
     /// Requests that were made, winning attempts and lost ones: each call has one, and one more for each time that
-    /// it was repeated.
+    /// it was repeated. One that was sent anew, because the server had closed a kept connection, counts once.
     pub tries: u64,
     /// Tries that were answered with 429.
     pub throttled_tries: u64,

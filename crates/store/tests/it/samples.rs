@@ -83,7 +83,7 @@ pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
         tokens,
         cost: Usd(50 * calls as i64),
         unpriced_calls: calls / 2,
-        estimated_calls: calls / 3,
+        estimated_calls: calls,
         tries: 3 * calls,
         throttled_tries: 2 * calls,
         wait_micros: 1_000 * calls,

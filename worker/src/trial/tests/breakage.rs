@@ -415,7 +415,7 @@ async fn each_charged_try_of_a_judge_that_fails_is_counted() {
     let own = cast.resources();
     let models = crate::Models { judge, ..own.models.clone() };
     let resources = crate::fakes::resources(Arc::clone(&cast.agent) as _, models, crate::environment::Execution::Off);
-    let written = conversation(json!({ "max_turns": 1, "final_evaluations": [judged("Was it polite?")] }));
+    let written = conversation(json!({ "max_turns": 2, "final_evaluations": [judged("Was it polite?")] }));
     let played = play_one(&plan(&written, 1), 0, 1, Arc::new(resources)).await;
     ends(&played, Verdict::Error, FailureKind::JudgeFailed, Blame::Judge, None);
     let line = played.trial.spend.of(Role::Judge);
