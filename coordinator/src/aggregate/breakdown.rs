@@ -86,6 +86,7 @@ fn figures(planned: u64, sums: &Sums) -> PartSummary {
         unanswered_turns: sums.unanswered,
         cost_usd: sums.cost.dollars(),
         unpriced_calls: sums.unpriced_calls,
+        estimated_calls: sums.estimated_calls,
         failures: sums
             .failures
             .iter()

@@ -86,6 +86,7 @@ pub struct Sums {
     /// Of all roles, in the attempts that count.
     pub cost: Usd,
     pub unpriced_calls: u64,
+    pub estimated_calls: u64,
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
 }
 
@@ -144,6 +145,7 @@ impl Sums {
         self.unanswered += u64::from(trial.unanswered);
         self.cost += trial.spend.cost();
         self.unpriced_calls = self.unpriced_calls.saturating_add(trial.spend.unpriced_calls());
+        self.estimated_calls = self.estimated_calls.saturating_add(trial.spend.estimated_calls());
         if let Some(failure) = &trial.failure {
             *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
         }
@@ -157,6 +159,7 @@ impl Sums {
         self.unanswered += other.unanswered;
         self.cost += other.cost;
         self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
+        self.estimated_calls = self.estimated_calls.saturating_add(other.estimated_calls);
         for (key, trials) in &other.failures {
             *self.failures.entry(*key).or_default() += trials;
         }

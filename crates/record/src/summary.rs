@@ -81,6 +81,9 @@ pub struct PartSummary {
     pub cost_usd: f64,
     /// While there is one, `cost_usd` is a lower bound.
     pub unpriced_calls: u64,
+    /// Calls whose tokens, and the cost made of them, are estimated.
+    #[serde(default)]
+    pub estimated_calls: u64,
     pub failures: Vec<FailureCount>,
 }
 

@@ -5,6 +5,7 @@ use record::{Summary, summary::PartSummary};
 use crate::{
     cases, clip,
     figures::{self, count, millis, usd},
+    spending,
 };
 
 const VALUE_CHARS: usize = 80;
@@ -61,6 +62,7 @@ fn row(name: String, of: &PartSummary) -> Row {
     let mut kinds: Vec<_> = of.failures.iter().collect();
     kinds.sort_by_key(|failure| std::cmp::Reverse(failure.trials));
     let kinds: Vec<String> = kinds.iter().map(|of| format!("{} {}", count(of.trials), of.kind.name())).collect();
+    let estimated = if of.cost_usd > 0.0 { of.estimated_calls } else { 0 };
     let at_least = if of.unpriced_calls > 0 { "≥ " } else { "" };
     Row {
         name,
@@ -70,7 +72,7 @@ fn row(name: String, of: &PartSummary) -> Row {
         interval: figures::interval(&of.success_rate),
         p50: time(|latency| latency.p50_ms),
         p95: time(|latency| latency.p95_ms),
-        cost: format!("{at_least}{}", usd(of.cost_usd)),
+        cost: format!("{at_least}{}", spending::marked(estimated, usd(of.cost_usd))),
         kinds: kinds.join(", "),
     }
 }

@@ -451,6 +451,7 @@ pub(crate) fn figures(trials: &[(Trial, Vec<Turn>)], of: &dyn Fn(u64) -> bool) -
         unanswered_turns: tally.unanswered,
         cost_usd: spend.cost().dollars(),
         unpriced_calls: spend.unpriced_calls(),
+        estimated_calls: spend.estimated_calls(),
         failures: tally
             .failures
             .iter()
