@@ -194,3 +194,16 @@ fn a_price_stands_where_it_is_looked_for() {
     let unpriced = estimated("{ http: { url: 'http://127.0.0.1:9' } }");
     assert_eq!(unpriced, "money  nothing, and what is not priced: agent");
 }
+
+#[test]
+fn a_dry_run_says_whose_limits_they_are() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    for (limits, said) in [("{ requests_per_minute: 120 }", 1), ("{ concurrency: 3 }", 1), ("{}", 0)] {
+        let agent = format!("{{ http: {{ url: 'http://127.0.0.1:9' }}, limits: {limits} }}");
+        place.write("gabfest.yaml", &format!("agents: {{ limited: {agent} }}\n"));
+        let ended = place.run(&["run", "ask.scenario.yaml", "--agent", "limited", "--dry-run"]);
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.stdout.matches("for all workers together").count(), said, "{limits}: {}", ended.stdout);
+    }
+}

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is absent is not limited.
+/// What is absent is not limited. All workers of a coordinator share these, by their slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Settings {
