@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use record::{Summary, Tally, breakdown::Breakdown, call::Spend};
+use record::{Summary, Tally, Trial, breakdown::Breakdown, call::Spend, summary::RunState, trial::Replay};
 use scenario::{Digest, Plan, RunId};
 use store::{Recovered, RunRow, Store};
 
@@ -30,7 +30,7 @@ pub enum Error {
 pub async fn summarize(store: &impl Store, run: &RunId) -> Result<Summary, Error> {
     let row = row(store, run).await?;
     let plan = plan(store, &row.plan_digest).await?;
-    let tally = tally(store, run, nothing(&plan)).await?;
+    let tally = tally(store, run, Which::of(row.state), nothing(&plan)).await?;
     finish(store, &row, &plan, &tally).await
 }
 
@@ -46,14 +46,44 @@ pub(crate) fn nothing(plan: &Plan) -> Tally {
     Tally { breakdown: Breakdown::of(Arc::new(breakdown::parts(plan))), ..Tally::default() }
 }
 
-/// All counted trials of the run, folded into `tally`.
-pub(crate) async fn tally(store: &impl Store, run: &RunId, mut tally: Tally) -> Result<Tally, Error> {
+/// Which trials of a run are folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those that are done: of a run that is played, the others end once more.
+    Done,
+    /// All that ended, also those that are to be played again when the run goes on.
+    Ended,
+}
+
+impl Which {
+    pub(crate) fn of(state: RunState) -> Self {
+        if state == RunState::Running { Self::Done } else { Self::Ended }
+    }
+}
+
+/// Trials of the run, folded into `tally`.
+pub(crate) async fn tally(store: &impl Store, run: &RunId, which: Which, mut tally: Tally) -> Result<Tally, Error> {
     let mut first = 0;
     loop {
         let page = store.trials(run, first, PAGE).await?;
         let Some(last) = page.last() else { return Ok(tally) };
         first = last.trial.number + 1;
-        page.iter().for_each(|stored| tally.add(&stored.trial));
+        let wanted = page.iter().filter(|stored| which == Which::Ended || !stored.again);
+        wanted.for_each(|stored| tally.add(&stored.trial));
+    }
+}
+
+/// Trials of the run that ended and are worth another attempt: what our side broke, and what was held against the agent
+/// where `failed` says so.
+pub(crate) async fn to_play_again(store: &impl Store, run: &RunId, failed: bool) -> Result<Vec<u64>, Error> {
+    let mut again = Vec::new();
+    let mut first = 0;
+    loop {
+        let page = store.trials(run, first, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(again) };
+        first = last.trial.number + 1;
+        let wanted = |trial: &Trial| trial.replay() != Replay::Never || (failed && trial.is_held_against_agent());
+        again.extend(page.iter().map(|stored| &stored.trial).filter(|trial| wanted(trial)).map(|trial| trial.number));
     }
 }
 

@@ -10,9 +10,9 @@ use std::{
     time::Duration,
 };
 
-use record::{FailureKind, Trial, summary::RunState};
+use record::summary::RunState;
 use scenario::RunId;
-use store::{Commit, Store};
+use store::{Commit, EndedTrial, Store};
 use tokio::{
     sync::mpsc,
     task::JoinSet,
@@ -158,8 +158,8 @@ impl<S: Store> Dispatcher<S> {
                 let _ = reply.send(self.submit(row, plan, &json).await);
                 self.share_limits();
             }
-            Command::Resume { run, reply } => {
-                let _ = reply.send(self.resume(&run).await);
+            Command::Resume { run, failed, reply } => {
+                let _ = reply.send(self.resume(&run, failed).await);
                 self.share_limits();
             }
             Command::Cancel { run, drain, reply } => {
@@ -221,7 +221,7 @@ impl<S: Store> Dispatcher<S> {
                 self.hear(Event::Beat { session, held }).await;
             }
             Message::Claim { number, want } => self.hear(Event::Claimed { session, number, want }).await,
-            Message::Release { trials } => self.hear(Event::Released { session, trials }).await,
+            Message::Release { trials, begun } => self.hear(Event::Released { session, trials, begun }).await,
             Message::Leave => {
                 self.hear(Event::Left { session }).await;
                 self.share_limits();
@@ -231,12 +231,13 @@ impl<S: Store> Dispatcher<S> {
                 self.share_limits();
             }
             Message::Malformed { reason } => self.links.dismiss(session, &reason),
-            Message::Batch { commit, room } => {
+            Message::Batch { mut commit, room } => {
                 let next = link.acknowledged + 1;
                 if commit.sequence > next {
                     let reason = format!("batch {} came where {next} was due", commit.sequence);
                     return self.links.dismiss(session, &reason);
                 }
+                commit.replays = self.runs.get(&commit.run).map_or(0, |run| run.plan.replays);
                 if let Err(error) = self.commit(session, stream, &commit).await {
                     self.store_failed_for(session, error).await;
                 }
@@ -275,17 +276,22 @@ impl<S: Store> Dispatcher<S> {
             run.spent(&commit.segment.spend);
             // The first of several that name one trial is the one that was counted.
             let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
-            for ended in commit.ended.iter().filter(|ended| counted.remove(&ended.trial.number)) {
-                run.count(&ended.trial, &self.observers);
-                exhausted |= is_exhausted(&ended.trial);
+            let mut kept: BTreeSet<u64> = counted.iter().chain(&committed.again).copied().collect();
+            for EndedTrial { trial, .. } in &commit.ended {
+                if counted.remove(&trial.number) {
+                    run.count(trial, &self.observers);
+                }
+                exhausted |= kept.remove(&trial.number) && trial.is_exhausted();
             }
+            run.row.exhausted |= exhausted;
         }
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
         let fenced: Vec<Held> = commit
             .ended
             .iter()
             .map(|ended| &ended.trial)
-            .filter(|trial| committed.fenced.contains(&trial.number) && !committed.counted.contains(&trial.number))
+            .filter(|trial| committed.fenced.contains(&trial.number))
+            .filter(|trial| !committed.counted.contains(&trial.number) && !committed.again.contains(&trial.number))
             .map(|trial| Held { run: commit.run.clone(), trials: trial.number..trial.number + 1, epoch: trial.epoch })
             .collect();
         if !fenced.is_empty() {
@@ -293,6 +299,9 @@ impl<S: Store> Dispatcher<S> {
         }
         if !committed.counted.is_empty() {
             self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;
+        }
+        if !committed.again.is_empty() {
+            self.hear(Event::Again { session, run: commit.run.clone(), trials: committed.again }).await;
         }
         if exhausted {
             tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
@@ -311,9 +320,4 @@ impl<S: Store> Dispatcher<S> {
             _ => self.store_failed(&error).await,
         }
     }
-}
-
-/// Every trial that is played after this one would end like it: whoever pays must do something first.
-fn is_exhausted(trial: &Trial) -> bool {
-    trial.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::ProviderExhausted)
 }

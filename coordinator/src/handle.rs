@@ -79,7 +79,8 @@ impl<S: Store> Handle<S> {
             return Ok(receiver);
         }
         let row = aggregate::row(&*self.store, run).await?;
-        let tally = aggregate::tally(&*self.store, run, Tally::default()).await?;
+        let which = aggregate::Which::of(row.state);
+        let tally = aggregate::tally(&*self.store, run, which, Tally::default()).await?;
         let spend = self.store.spend(run).await?;
         let lost = self.store.recover(run).await?.lost_attempts;
         Ok(watch::channel(progress(&row, &tally, &spend, lost, None, Fleet::default(), self.now())).1)
@@ -127,8 +128,8 @@ impl<S: Store> Handle<S> {
         self.ask(|reply| Command::Submit { row, plan: Arc::new(plan), json, reply }).await
     }
 
-    pub(crate) async fn resume(&self, run: RunId) -> Result<Resumed, Error> {
-        self.ask(|reply| Command::Resume { run, reply }).await
+    pub(crate) async fn resume(&self, run: RunId, failed: bool) -> Result<Resumed, Error> {
+        self.ask(|reply| Command::Resume { run, failed, reply }).await
     }
 
     pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {

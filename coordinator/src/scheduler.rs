@@ -78,8 +78,9 @@ impl Scheduler {
             }
             Event::Beat { session, held } => self.beat(session, &held, now),
             Event::Claimed { session, number, want } => self.claim(session, number, want, now),
-            Event::Released { session, trials } => self.release(session, &trials),
-            Event::Ended { session, run, trials } => self.ended(session, &run, &trials),
+            Event::Released { session, trials, begun } => self.release(session, &trials, begun),
+            Event::Ended { session, run, trials } => self.ended(session, &run, &trials, Run::end),
+            Event::Again { session, run, trials } => self.ended(session, &run, &trials, Run::end_for_now),
             Event::Left { session } => self.leave(session),
             Event::Tick => self.tick(now),
         }
@@ -194,7 +195,7 @@ impl Scheduler {
             let held = session.drop_run(id, *number);
             if !held.is_empty() {
                 self.actions.push(Action::Stop { session: *number, run: id.clone(), drain: false });
-                self.actions.push(Action::Release { session: *number, leases: held });
+                self.actions.push(Action::Release { session: *number, leases: held, begun: false });
             }
         }
         let lost_attempts = run.lost_attempts;
@@ -223,7 +224,7 @@ impl Scheduler {
         // A grant that was lost on its way leaves trials with a session that does not know of them, and whose
         // beats would renew them for ever.
         let unlisted = session.take_unseen(number, self.timing.unlisted, now);
-        self.give_back(number, unlisted);
+        self.give_back(number, unlisted, false);
     }
 
     fn claim(&mut self, number: u64, claim: u64, want: u32, now: Duration) {
@@ -317,43 +318,43 @@ impl Scheduler {
         after.chain(before).map(|(id, _)| id.clone()).collect()
     }
 
-    fn release(&mut self, number: u64, trials: &[Held]) {
+    fn release(&mut self, number: u64, trials: &[Held], begun: bool) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
         let held = trials.iter().flat_map(|given| session.take(number, given)).collect();
-        self.give_back(number, held);
+        self.give_back(number, held, begun);
     }
 
     fn leave(&mut self, number: u64) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
         let held = session.take_all(number);
-        self.give_back(number, held);
+        self.give_back(number, held, false);
         self.forget(number);
         self.actions.push(Action::EndSession { session: number, reason: "left", solo: false });
     }
 
-    /// Trials that a session does not play: their attempts do not count as lost.
-    fn give_back(&mut self, number: u64, leases: Vec<Lease>) {
+    /// Trials that a session does not play. Where they were not begun, their attempts do not count as lost.
+    fn give_back(&mut self, number: u64, leases: Vec<Lease>, begun: bool) {
         if leases.is_empty() {
             return;
         }
         for lease in &leases {
             if let Some(run) = self.runs.get_mut(&lease.run) {
-                lease.trials.clone().for_each(|trial| run.give_back(trial));
+                lease.trials.clone().for_each(|trial| if begun { run.give_up(trial) } else { run.give_back(trial) });
             }
         }
         let runs: Vec<RunId> = leases.iter().map(|lease| lease.run.clone()).collect();
-        self.actions.push(Action::Release { session: number, leases });
+        self.actions.push(Action::Release { session: number, leases, begun });
         runs.iter().for_each(|run| self.finish_if_over(run));
     }
 
-    fn ended(&mut self, number: u64, id: &RunId, trials: &[u64]) {
+    fn ended(&mut self, number: u64, id: &RunId, trials: &[u64], end: fn(&mut Run, u64)) {
         let Some(run) = self.runs.get_mut(id) else { return };
         let mut session = self.sessions.get_mut(&number);
         for trial in trials {
             if let Some(session) = &mut session {
                 session.forget(id, *trial);
             }
-            run.end(*trial);
+            end(run, *trial);
         }
         self.finish_if_over(id);
     }

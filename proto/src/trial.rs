@@ -48,6 +48,7 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         judgments: trial.judgments.into_iter().map(judgment_to_wire).collect(),
         keep_transcript: trial.keep_transcript,
         pieces,
+        exhausted: trial.exhausted,
     }
 }
 
@@ -77,6 +78,7 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
         pace: pace_from_wire(trial.pace)?,
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
         keep_transcript: trial.keep_transcript,
+        exhausted: trial.exhausted,
     })
 }
 
@@ -259,6 +261,7 @@ mod tests {
                 pace: pace.clone(),
                 judgments: vec![judgment],
                 keep_transcript: true,
+                exhausted: verdict == Verdict::Fail,
             };
             assert_eq!(from_wire(to_wire(trial.clone(), vec![])), Ok(trial));
         }

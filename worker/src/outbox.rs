@@ -365,6 +365,7 @@ mod tests {
             pace: Default::default(),
             judgments: vec![],
             keep_transcript: true,
+            exhausted: false,
         }
     }
 

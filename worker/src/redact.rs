@@ -84,9 +84,10 @@ impl Cleaner {
             pace,
             judgments,
             keep_transcript,
+            exhausted,
         } = trial;
         holds_no_text((*number, *case, *repeat, *epoch, *seed, *verdict, *strategy));
-        holds_no_text((*turns, *conversations, *duration_ms, *unanswered, *keep_transcript));
+        holds_no_text((*turns, *conversations, *duration_ms, *unanswered, *keep_transcript, *exhausted));
         latencies.iter().copied().for_each(holds_no_text);
         self.texts(termination_reason);
         self.spend(spend);
@@ -319,6 +320,7 @@ mod tests {
                 weight: 1.0,
             }],
             keep_transcript: true,
+            exhausted: false,
         };
         assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 8);
         super::trial(&mut trial);

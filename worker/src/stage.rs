@@ -275,6 +275,12 @@ impl Stage {
         self.turnless.extend(calls);
     }
 
+    /// Whether a provider said that its quota or credit is used up, whatever becomes of the trial.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        let mut calls = self.turns.iter().flat_map(|turn| &turn.calls).chain(&self.turnless);
+        calls.any(|call| call.error_kind == Some(ErrorKind::Exhausted))
+    }
+
     /// Tells whoever follows traces what became of it all.
     pub(crate) fn tell(&self, trial: &record::Trial) {
         self.resources.traces.trial(

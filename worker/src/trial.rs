@@ -201,6 +201,7 @@ fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         conversations: stage.conversations + u32::from(said_as_written(stage)),
         duration_ms: u64::try_from(stage.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         keep_transcript,
+        exhausted: stage.is_exhausted(),
         verdict,
         failure,
         latencies: stage.latencies.clone(),

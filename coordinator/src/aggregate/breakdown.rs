@@ -138,6 +138,7 @@ mod tests {
             agents: vec!["a".to_owned(), "b".to_owned()],
             live: false,
             gates: Gates::default(),
+            replays: 2,
         };
         let tables = Tables::of(&Breakdown::of(std::sync::Arc::new(parts(&plan))));
         let agents: Vec<_> = tables.agents.iter().map(|row| (row.agent.as_str(), row.figures.trials)).collect();

@@ -52,6 +52,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         plan_digest: row.plan_digest.clone(),
         gabfest_version: row.version.clone(),
         state: row.state,
+        exhausted: row.exhausted,
     };
     let weighted_success_rate = success::weighted(scenarios.values().map(|(weight, counts)| (*weight, counts)));
     let summary = Totals { flaky_cases, weighted_success_rate, ..totals(row, tally, spend, recovered) };
@@ -117,7 +118,12 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         },
         llm_calls: by_role(|role| spend.of(role).calls),
         models: models(spend, tally),
-        attempts: Attempts { total: total.ended() + recovered.lost_attempts, lost: recovered.lost_attempts },
+        attempts: Attempts {
+            total: total.ended() + recovered.lost_attempts + recovered.replayed_attempts,
+            lost: recovered.lost_attempts,
+            replayed: recovered.replayed_attempts,
+            replayed_trials: recovered.replayed_trials,
+        },
         unsettled_usd: recovered.unsettled.dollars(),
         failures: tally
             .failures
@@ -242,6 +248,7 @@ mod tests {
             agents: (0..agents).map(|index| format!("agent-{index}")).collect(),
             live: false,
             gates: Gates { pass_rate: None, max_unjudged: 0.25 },
+            replays: 2,
         }
     }
 
@@ -256,6 +263,7 @@ mod tests {
             started_at: 1_000,
             ended_at: None,
             version: "0.1.0".to_owned(),
+            exhausted: false,
         }
     }
 

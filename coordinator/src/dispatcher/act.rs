@@ -9,7 +9,10 @@ use telemetry::trace::Played;
 use tokio::time::Instant;
 
 use super::{Dispatcher, active::Fleet, command::Order, roster::Roster, shares::Shares};
-use crate::scheduler::{Action, Event, Scheduler, lease_id};
+use crate::{
+    aggregate::{self, Which},
+    scheduler::{Action, Event, Scheduler, lease_id},
+};
 
 impl<S: Store> Dispatcher<S> {
     pub(super) async fn hear(&mut self, event: Event) {
@@ -75,7 +78,12 @@ impl<S: Store> Dispatcher<S> {
                 }
                 self.send_grant(session, claim, leases);
             }
-            Action::Release { session, leases } => self.store.release(session, &leases).await?,
+            Action::Release { session, leases, begun } => {
+                self.store.release(session, &leases, begun, at).await?;
+                if begun {
+                    self.observers.metrics.lost(trials_of(&leases));
+                }
+            }
             Action::EndSession { session, reason, solo } => {
                 let lost = self.store.end_session(session, reason, solo, at).await?;
                 self.observers.metrics.lost(trials_of(&lost));
@@ -92,8 +100,18 @@ impl<S: Store> Dispatcher<S> {
             Action::Poison { run, trial, epoch } => return self.poison(run, trial, epoch, at).await,
             Action::Finish { run, state, lost_attempts } => {
                 self.store.set_state(&run, state, Some(at)).await?;
+                let mut tally = None;
+                if let Some(active) = self.runs.get(&run).filter(|_| state != RunState::Finished) {
+                    // Nobody plays again now what was to be: how it ended is what there is.
+                    let nothing = aggregate::nothing(&active.plan);
+                    let all = aggregate::tally(&*self.store, &run, Which::Ended, nothing).await;
+                    tally = Some(all.map_err(failed)?);
+                }
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.lost_attempts = lost_attempts;
+                    if let Some(tally) = tally {
+                        run.tally = tally;
+                    }
                 }
                 self.end(&run, state, at, None);
             }
@@ -134,7 +152,7 @@ impl<S: Store> Dispatcher<S> {
         let trial = Trial::unplayed(&planned, epoch, Verdict::Error, failure);
         let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
         let ended = vec![EndedTrial { trial, pieces: Vec::new() }];
-        let commit = Commit { session, sequence, run: run.clone(), segment, ended };
+        let commit = Commit { session, sequence, run: run.clone(), segment, ended, replays: 0 };
         let asked = Instant::now();
         let committed = self.store.commit(&commit, at).await?;
         self.observers.metrics.committed(asked.elapsed());
@@ -154,6 +172,14 @@ impl<S: Store> Dispatcher<S> {
             }
         }
         Ok(Some(Event::Ended { session, run, trials: committed.counted }))
+    }
+}
+
+/// Of a store that was read.
+fn failed(error: aggregate::Error) -> store::Error {
+    match error {
+        aggregate::Error::Store(error) => error,
+        other => store::Error::Failed(other.to_string()),
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) enum Command {
     },
     Resume {
         run: RunId,
+        /// Also what was held against the agent.
+        failed: bool,
         reply: Reply<Resumed>,
     },
     Cancel {
@@ -98,6 +100,7 @@ pub(crate) enum Message {
     },
     Release {
         trials: Vec<Held>,
+        begun: bool,
     },
     Leave,
     /// It keeps to this part of its limits.
@@ -141,6 +144,8 @@ pub(crate) struct WorkerShown {
 pub(crate) struct Resumed {
     pub(crate) planned: u64,
     pub(crate) done: u64,
+    /// Trials that had ended and are played again.
+    pub(crate) again: u64,
 }
 
 /// The numbers of a run at one moment.

@@ -12,7 +12,11 @@ use super::{
     active::Active,
     command::{Resumed, Snapshot},
 };
-use crate::{Reclaim, aggregate, scheduler::Event};
+use crate::{
+    Reclaim,
+    aggregate::{self, Which},
+    scheduler::Event,
+};
 
 impl<S: Store> Dispatcher<S> {
     /// Takes up the runs that were running when the last process ended.
@@ -41,28 +45,42 @@ impl<S: Store> Dispatcher<S> {
         Ok(())
     }
 
-    pub(super) async fn resume(&mut self, run: &RunId) -> Result<Resumed, Error> {
+    pub(super) async fn resume(&mut self, run: &RunId, failed: bool) -> Result<Resumed, Error> {
         let mut row = aggregate::row(&*self.store, run).await?;
-        match row.state {
-            RunState::Cancelled => return Err(Error::NotResumable { run: run.clone(), state: row.state }),
-            RunState::Finished => return Ok(Resumed { planned: row.planned, done: row.planned }),
-            RunState::Running | RunState::Interrupted => {}
+        if row.state == RunState::Cancelled {
+            return Err(Error::NotResumable { run: run.clone(), state: row.state });
         }
+        let mut again = 0;
         if let Some(active) = self.runs.get(run).filter(|active| active.is_running()) {
+            if failed {
+                let hint = "what failed is played again when the run has ended";
+                return Err(Error::Refused(format!("run {run} is being played: {hint}")));
+            }
             // A run that is being drained goes on.
+            let replays = active.plan.replays;
+            if active.row.exhausted {
+                self.store.resume(run, &[], replays).await?;
+            }
+            let Some(active) = self.runs.get_mut(run) else { return Err(Error::Stopped) };
+            active.row.exhausted = false;
             let (planned, agents, recovered) = (row.planned, active.agents(), Recovered::default());
             self.hear(Event::RunStarted { run: run.clone(), planned, agents, recovered }).await;
         } else {
-            self.store.set_state(run, RunState::Running, None).await?;
-            (row.state, row.ended_at) = (RunState::Running, None);
+            let numbers = aggregate::to_play_again(&*self.store, run, failed).await?;
+            if row.state == RunState::Finished && numbers.is_empty() {
+                return Ok(Resumed { planned: row.planned, done: row.planned, again });
+            }
             let plan = match self.runs.get(run) {
                 Some(active) => Arc::clone(&active.plan),
                 None => Arc::new(aggregate::plan(&*self.store, &row.plan_digest).await?),
             };
+            self.store.resume(run, &numbers, plan.replays).await?;
+            (row.state, row.ended_at, row.exhausted) = (RunState::Running, None, false);
+            again = numbers.len() as u64;
             self.start(row.clone(), plan).await?;
         }
         let done = self.runs.get(run).map_or(0, |run| run.tally.total.ended());
-        Ok(Resumed { planned: row.planned, done })
+        Ok(Resumed { planned: row.planned, done, again })
     }
 
     pub(super) async fn cancel(&mut self, run: &RunId, drain: bool) -> Result<RunState, Error> {
@@ -103,7 +121,7 @@ impl<S: Store> Dispatcher<S> {
     async fn start(&mut self, row: RunRow, plan: Arc<Plan>) -> Result<(), Error> {
         let id = row.id.clone();
         let recovered = self.reclaimed(&id).await?;
-        let tally = aggregate::tally(&*self.store, &id, aggregate::nothing(&plan)).await?;
+        let tally = aggregate::tally(&*self.store, &id, Which::Done, aggregate::nothing(&plan)).await?;
         let spend = self.store.spend(&id).await?;
         let (planned, now) = (row.planned, self.clock.now());
         if !recovered.leases.is_empty() {
@@ -115,8 +133,13 @@ impl<S: Store> Dispatcher<S> {
         self.observers.metrics.suite(&active.row.name, active.plan.groups.iter().map(|group| group.name.as_str()));
         self.ended.retain(|ended| *ended != id);
         self.runs.insert(id.clone(), active);
+        let exhausted = self.runs.get(&id).is_some_and(|run| run.row.exhausted);
         self.hear(Event::RunStarted { run: id.clone(), planned, agents, recovered }).await;
         tracing::info!(run = %id, planned, "run started");
+        if exhausted {
+            // The last process stored that a quota is used up, and had no time to stop the run.
+            self.hear(Event::RunStopped { run: id, drain: true }).await;
+        }
         Ok(())
     }
 

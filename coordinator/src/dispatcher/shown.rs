@@ -11,7 +11,7 @@ use telemetry::{
 };
 
 use super::{Dispatcher, Error};
-use crate::aggregate;
+use crate::aggregate::{self, Which};
 
 /// Suites whose last run is shown again after a restart: each is read from its first trial to its last.
 const MOST_SUITES: usize = 50;
@@ -89,7 +89,7 @@ impl<S: Store> Dispatcher<S> {
 
 async fn before(store: &impl Store, row: &RunRow) -> Result<Option<(Summary, i64)>, aggregate::Error> {
     let plan = aggregate::plan(store, &row.plan_digest).await?;
-    let tally = aggregate::tally(store, &row.id, aggregate::nothing(&plan)).await?;
+    let tally = aggregate::tally(store, &row.id, Which::Ended, aggregate::nothing(&plan)).await?;
     Ok(numbers(store, row, &plan, &tally).await)
 }
 

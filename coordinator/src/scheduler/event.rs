@@ -43,13 +43,20 @@ pub enum Event {
         number: u64,
         want: u32,
     },
-    /// The worker gives these back unplayed.
+    /// The worker gives these back. Where they were begun, their next attempts have another epoch.
     Released {
         session: u64,
         trials: Vec<Held>,
+        begun: bool,
     },
     /// The store has counted these.
     Ended {
+        session: u64,
+        run: RunId,
+        trials: Vec<u64>,
+    },
+    /// The store has kept how these ended, and they are to be played again.
+    Again {
         session: u64,
         run: RunId,
         trials: Vec<u64>,
@@ -73,8 +80,8 @@ pub struct Held {
 pub enum Action {
     /// `new`: to be stored before it is sent; else it was sent before.
     Grant { session: u64, claim: u64, leases: Vec<Lease>, new: bool },
-    /// To be stored: these are not lent any more, and not lost either.
-    Release { session: u64, leases: Vec<Lease> },
+    /// To be stored: these are not lent any more. Where they were `begun`, their attempts are lost.
+    Release { session: u64, leases: Vec<Lease>, begun: bool },
     /// To be stored: the session is over and what it holds is lost. `solo`: that is a trial that was lent to be
     /// played alone.
     EndSession { session: u64, reason: &'static str, solo: bool },

@@ -37,8 +37,12 @@ pub(super) struct Run {
     fresh: Ranges,
     /// Given back or lost: they go first, since the run waits for them longest.
     returned: Ranges,
+    /// Ended for now, to be played again: last, so that what broke them has time to pass.
+    again: Ranges,
     /// Lost so often that they are played alone.
     solo: Ranges,
+    /// Attempts that were begun, by trials that are not done and have some.
+    attempts: BTreeMap<u64, u32>,
     /// Lost attempts, by trials that are not done and have some.
     losses: BTreeMap<u64, u32>,
     solo_losses: BTreeMap<u64, u32>,
@@ -56,17 +60,19 @@ impl Run {
             draining: false,
             fresh: Ranges::of(0..planned),
             returned: Ranges::default(),
+            again: Ranges::default(),
             solo: Ranges::default(),
-            losses: recovered.attempts.iter().copied().collect(),
+            attempts: recovered.attempts.iter().copied().collect(),
+            losses: recovered.losses.iter().copied().collect(),
             solo_losses: recovered.solo_losses.iter().copied().collect(),
             poisoned: BTreeSet::new(),
         };
         for done in &recovered.done {
             run.fresh.remove(done.clone());
-            run.losses.retain(|trial, _| !done.contains(trial));
+            run.attempts.retain(|trial, _| !done.contains(trial));
         }
         run.done = planned - run.fresh.count();
-        for trial in run.losses.keys().copied().collect::<Vec<_>>() {
+        for trial in run.attempts.keys().copied().collect::<Vec<_>>() {
             run.fresh.remove(trial..trial + 1);
             if run.is_poisonous(trial) {
                 run.poisoned.insert(trial);
@@ -86,13 +92,18 @@ impl Run {
     /// Takes over a lease that was live before a restart and returns those of its trials that wait.
     pub(super) fn adopt(&mut self, lease: &Lease) -> Vec<u64> {
         let mut adopted = Vec::new();
-        for queue in [&mut self.fresh, &mut self.returned, &mut self.solo] {
+        for queue in [&self.fresh, &self.returned, &self.solo] {
             let mut wanted = queue.clone();
             wanted.remove(0..lease.trials.start);
             wanted.remove(lease.trials.end..u64::MAX);
-            queue.remove(lease.trials.clone());
             while let Some(range) = wanted.take_first(u64::MAX) {
-                adopted.extend(range);
+                // One that ended and is played again waits for another epoch.
+                adopted.extend(range.filter(|trial| self.epoch(*trial) == lease.epoch));
+            }
+        }
+        for trial in &adopted {
+            for queue in [&mut self.fresh, &mut self.returned, &mut self.solo] {
+                queue.remove(*trial..*trial + 1);
             }
         }
         self.lent += adopted.len() as u64;
@@ -101,12 +112,12 @@ impl Run {
 
     /// Trials that wait and need not be played alone.
     pub(super) fn waiting(&self) -> u64 {
-        if self.draining { 0 } else { self.returned.count() + self.fresh.count() }
+        if self.draining { 0 } else { self.returned.count() + self.fresh.count() + self.again.count() }
     }
 
     /// The epoch of the trial's next attempt.
     pub(super) fn epoch(&self, trial: u64) -> u32 {
-        self.losses.get(&trial).copied().unwrap_or(0) + 1
+        self.attempts.get(&trial).copied().unwrap_or(0) + 1
     }
 
     pub(super) fn must_play_solo(&self, trial: u64) -> bool {
@@ -137,6 +148,10 @@ impl Run {
                 (piece, epoch)
             } else if let Some(range) = self.fresh.take_first(left) {
                 (range, 1)
+            } else if let Some(range) = self.again.take_first(left) {
+                let (piece, epoch) = self.of_one_epoch(&range);
+                self.again.insert(piece.end..range.end);
+                (piece, epoch)
             } else {
                 break;
             };
@@ -159,8 +174,16 @@ impl Run {
         self.queue(trial);
     }
 
+    /// Its worker had begun it and goes away in peace.
+    pub(super) fn give_up(&mut self, trial: u64) {
+        self.lost_attempts += 1;
+        *self.attempts.entry(trial).or_default() += 1;
+        self.give_back(trial);
+    }
+
     pub(super) fn lose(&mut self, trial: u64, solo: bool) -> Fate {
         self.lost_attempts += 1;
+        *self.attempts.entry(trial).or_default() += 1;
         *self.losses.entry(trial).or_default() += 1;
         if solo {
             *self.solo_losses.entry(trial).or_default() += 1;
@@ -178,8 +201,17 @@ impl Run {
         self.done += 1;
         self.lent -= 1;
         self.poisoned.remove(&trial);
+        self.attempts.remove(&trial);
         self.losses.remove(&trial);
         self.solo_losses.remove(&trial);
+    }
+
+    /// The store has kept how the trial ended, which was lent, and it is to be played again.
+    pub(super) fn end_for_now(&mut self, trial: u64) {
+        self.lent -= 1;
+        *self.attempts.entry(trial).or_default() += 1;
+        let queue = if self.must_play_solo(trial) { &mut self.solo } else { &mut self.again };
+        queue.insert(trial..trial + 1);
     }
 
     /// How the run ended, if it did.

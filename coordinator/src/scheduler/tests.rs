@@ -178,7 +178,10 @@ fn what_no_beat_lists_is_returned_and_what_is_not_lent_is_fenced() {
     desk.wait(1.0);
     let heard = desk.beat(1, vec![held("a", 0..2, 1), held("a", 4..6, 1)]);
     let lease = Lease { id: lease_id(1, 1, 0), run: run("a"), trials: 2..4, epoch: 1, session: 1 };
-    assert_eq!(heard, [Action::Renew { session: 1 }, Action::Release { session: 1, leases: vec![lease] }]);
+    assert_eq!(
+        heard,
+        [Action::Renew { session: 1 }, Action::Release { session: 1, leases: vec![lease], begun: false }]
+    );
     assert_eq!(desk.claim(1, 10), [a(2..4, 1), a(6..10, 1)], "returned first, and not counted as lost");
 }
 
@@ -187,9 +190,9 @@ fn what_is_given_back_is_not_lost() {
     let mut desk = Desk::new(8, 1);
     desk.claim(1, 8);
     let given = vec![held("a", 2..4, 1), held("a", 6..20, 1), held("a", 0..1, 9), held("x", 0..9, 1)];
-    let released = desk.on(Event::Released { session: 1, trials: given });
+    let released = desk.on(Event::Released { session: 1, trials: given, begun: false });
     let lease = |trials| Lease { id: lease_id(1, 1, 0), run: run("a"), trials, epoch: 1, session: 1 };
-    assert_eq!(released, [Action::Release { session: 1, leases: vec![lease(2..4), lease(6..8)] }]);
+    assert_eq!(released, [Action::Release { session: 1, leases: vec![lease(2..4), lease(6..8)], begun: false }]);
     assert_eq!(desk.claim(1, 8), [a(2..4, 1), a(6..8, 1)]);
     let left = desk.on(Event::Left { session: 1 });
     assert!(matches!(
@@ -300,7 +303,7 @@ fn a_drained_run_lends_nothing_more_and_can_go_on() {
     desk.on(Event::Disconnected { session: 1 });
     assert_eq!(desk.reconnect(1), stop, "the order may have been lost with the stream");
     assert_eq!(desk.end(1, 0..1), []);
-    let over = desk.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)] });
+    let over = desk.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)], begun: false });
     let finish = Action::Finish { run: run("a"), state: RunState::Interrupted, lost_attempts: 0 };
     assert!(matches!(over.as_slice(), [Action::Release { .. }, last] if *last == finish), "{over:?}");
     let done = Recovered { done: std::iter::once(0..1).collect(), ..Recovered::default() };
@@ -328,7 +331,7 @@ fn a_cancelled_run_takes_everything_back_at_once() {
         cancelled,
         [
             Action::Stop { session: 1, run: run("a"), drain: false },
-            Action::Release { session: 1, leases: vec![lease] },
+            Action::Release { session: 1, leases: vec![lease], begun: false },
             finish
         ]
     );
@@ -356,6 +359,7 @@ fn a_restart_goes_on_where_the_store_is() {
     let recovered = Recovered {
         done: vec![0..2, 5..6],
         attempts: vec![(2, 1), (3, 2), (4, 3), (5, 1)],
+        losses: vec![(2, 1), (3, 2), (4, 3)],
         solo_losses: vec![(4, 3)],
         leases: vec![lease(7, 1, 6..8), lease(7, 3, 8..10), lease(9, 1, 10..12)],
         lost_attempts: 7,
@@ -456,4 +460,50 @@ fn only_who_can_play_a_trial_alone_is_emptied_for_it() {
     assert_eq!(desk.claim(6, 1), [], "and changes nothing");
     desk.on(Event::Ended { session: 6, run: run("b"), trials: vec![2] });
     assert_eq!(desk.claim(6, 1), [a(0..1, 5)]);
+}
+
+#[test]
+fn what_was_begun_and_given_up_is_lent_with_another_epoch_and_without_suspicion() {
+    let mut desk = Desk::new(2, 0);
+    for epoch in 1..=4 {
+        let session = u64::from(epoch);
+        desk.join(session);
+        assert_eq!(desk.claim(session, 2), [a(0..2, epoch)], "and never alone");
+        let released = desk.on(Event::Released { session, trials: vec![held("a", 0..2, epoch)], begun: true });
+        assert!(matches!(released.as_slice(), [Action::Release { begun: true, .. }]), "{released:?}");
+        desk.on(Event::Left { session });
+    }
+    assert_eq!(desk.scheduler.lost_attempts(&run("a")), 8);
+}
+
+#[test]
+fn what_is_played_again_goes_last_and_keeps_the_run_open() {
+    let mut desk = Desk::new(4, 1);
+    assert_eq!(desk.claim(1, 2), [a(0..2, 1)]);
+    let again = |trials: Range<u64>| Event::Again { session: 1, run: run("a"), trials: trials.collect() };
+    assert_eq!(desk.on(again(0..2)), []);
+    assert_eq!(desk.scheduler.lent(&run("a")), 0);
+    assert_eq!(desk.claim(1, 9), [a(2..4, 1), a(0..2, 2)]);
+    assert_eq!(desk.end(1, 2..4), []);
+    assert_eq!(desk.on(again(1..2)), []);
+    assert_eq!(desk.end(1, 0..1), []);
+    assert_eq!(desk.claim(1, 9), [a(1..2, 3)]);
+    let finish = Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 0 };
+    assert_eq!(desk.end(1, 1..2), [finish]);
+}
+
+#[test]
+fn a_restart_adopts_no_attempt_that_has_ended() {
+    let lease = Lease { id: lease_id(7, 1, 0), run: run("a"), trials: 0..4, epoch: 1, session: 7 };
+    let recovered = Recovered {
+        done: std::iter::once(0..1).collect(),
+        attempts: vec![(2, 1)],
+        leases: vec![lease],
+        ..Recovered::default()
+    };
+    let mut desk = Desk::new(0, 0);
+    assert_eq!(desk.start("a", 4, recovered), []);
+    assert_eq!(desk.scheduler.lent(&run("a")), 2, "1 and 3 are being played, 2 has ended and waits to be played again");
+    desk.join(8);
+    assert_eq!(desk.claim(8, 9), [a(2..3, 2)]);
 }

@@ -72,6 +72,7 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
             started_at,
             ended_at: None,
             version: request.version,
+            exhausted: false,
         };
         self.handle.submit(row, plan, request.plan).await.map_err(status)?;
         Ok(Response::new(v1::SubmitReply { run: request.run, planned }))
@@ -92,9 +93,10 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeReply>, Status> {
-        let run = request.into_inner().run;
-        let resumed = self.handle.resume(RunId::new(run.clone())).await.map_err(status)?;
-        Ok(Response::new(v1::ResumeReply { run, planned: resumed.planned, done: resumed.done }))
+        let v1::ResumeRequest { run, failed } = request.into_inner();
+        let resumed = self.handle.resume(RunId::new(run.clone()), failed).await.map_err(status)?;
+        let (planned, done, again) = (resumed.planned, resumed.done, resumed.again);
+        Ok(Response::new(v1::ResumeReply { run, planned, done, again }))
     }
 
     async fn list(&self, _: Request<v1::ListRequest>) -> Result<Response<v1::ListReply>, Status> {

@@ -48,7 +48,7 @@ impl<S: Store> Transcripts<S> {
         let asked: Vec<(u64, Piece)> =
             some.iter().flat_map(|stored| stored.pieces.iter().map(|piece| (stored.session, *piece))).collect();
         let mut pieces = self.store.pieces(&self.run, &asked).await?.into_iter();
-        for StoredTrial { trial, session, pieces: places } in some {
+        for StoredTrial { trial, session, pieces: places, .. } in some {
             let mut turns = Vec::new();
             for (place, words) in places.into_iter().zip(&mut pieces) {
                 let broken = |error| broken(session, place.sequence, error);

@@ -118,7 +118,8 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMes
         }
         Some(up::Body::Claim(claim)) => Ok(Message::Claim { number: claim.number, want: claim.want }),
         Some(up::Body::Release(release)) => {
-            Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials }))
+            let begun = release.begun;
+            Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials, begun }))
         }
         Some(up::Body::Leave(_)) => Ok(Message::Leave),
         Some(up::Body::ShareTaken(v1::Share { slots, of })) => Ok(Message::ShareTaken { share: Share { slots, of } }),
@@ -166,7 +167,7 @@ fn commit(session: u64, batch: v1::Batch) -> Result<Commit, String> {
     check_spend(&spend)?;
     let pieces = proto::segment::pieces(batch.segment).map_err(malformed)?;
     let segment = SegmentRow { pieces, turns: batch.turns, spend };
-    Ok(Commit { session, sequence: batch.sequence, run: RunId::new(batch.run), segment, ended })
+    Ok(Commit { session, sequence: batch.sequence, run: RunId::new(batch.run), segment, ended, replays: 0 })
 }
 
 fn piece(piece: &v1::Piece) -> Piece {

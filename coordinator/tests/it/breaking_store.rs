@@ -68,9 +68,14 @@ impl Store for BreakingStore {
         self.memory.beat(session, unsettled).await
     }
 
-    async fn release(&self, session: u64, trials: &[Lease]) -> Result<(), Error> {
+    async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
         self.writable()?;
-        self.memory.release(session, trials).await
+        self.memory.release(session, trials, begun, at).await
+    }
+
+    async fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.resume(run, again, replays).await
     }
 
     async fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> Result<Vec<Lease>, Error> {

@@ -37,6 +37,7 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         personas: BTreeMap::new(),
         agents: vec!["mock".to_owned()],
         live: false,
+        replays: 2,
         gates: Gates::default(),
     }
 }
@@ -117,5 +118,6 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         pace: pace(turns),
         judgments: Vec::new(),
         keep_transcript: true,
+        exhausted: false,
     }
 }

@@ -132,7 +132,7 @@ async fn hostile_lists_and_claims_cost_nothing() {
     let backwards = || v1::Held { run: "r1".to_owned(), first: 9, end: 2, epoch: 1 };
     for held in [vec![everything()], vec![backwards()], vec![backwards(), everything(), everything()]] {
         worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5 })).await;
-        worker.say(Word::Release(v1::Release { trials: held })).await;
+        worker.say(Word::Release(v1::Release { trials: held, begun: false })).await;
     }
     worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX })).await;
     assert!(worker.hears_nothing().await, "a claim that counts beyond everything is not answered");
@@ -207,7 +207,7 @@ async fn unknown_runs_and_plans_are_not_found() {
     let codes = [
         people.watch(v1::WatchRequest { run: run() }).await.unwrap_err().code(),
         people.cancel(v1::CancelRequest { run: run(), drain: false }).await.unwrap_err().code(),
-        people.resume(v1::ResumeRequest { run: run() }).await.unwrap_err().code(),
+        people.resume(v1::ResumeRequest { run: run(), failed: false }).await.unwrap_err().code(),
         people.get_summary(v1::GetSummaryRequest { run: run() }).await.unwrap_err().code(),
         people.export(v1::ExportRequest { run: run(), first: 0 }).await.unwrap_err().code(),
         served.workers.get_plan(v1::GetPlanRequest { digest: "00".to_owned() }).await.unwrap_err().code(),

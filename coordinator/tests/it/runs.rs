@@ -127,7 +127,7 @@ async fn a_cancelled_run_stops_at_once_and_for_good() {
     assert_eq!(summary.cases[0].cancelled, 9);
     assert_eq!((summary.summary.attempts.lost, summary.summary.llm_calls["agent"]), (0, 4));
     assert_eq!(summary.verdict, RunVerdict::Inconclusive);
-    let refused = served.people.resume(v1::ResumeRequest { run: "r1".to_owned() }).await.unwrap_err();
+    let refused = served.people.resume(v1::ResumeRequest { run: "r1".to_owned(), failed: false }).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
     assert_eq!(served.cancel("r1", true).await, RunState::Cancelled);
 }
@@ -142,7 +142,7 @@ async fn a_drained_run_ends_what_is_played_and_can_be_resumed() {
     assert_eq!(served.cancel("r1", true).await, RunState::Running);
     assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true })));
     assert!(worker.claim(4).await.is_empty());
-    worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 2, 4)] })).await;
+    worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 2, 4)], begun: false })).await;
     worker.plays(&plan, &v1::Lease { end: 2, ..lease }, Verdict::Pass).await;
     let end = served.watch("r1").await.pop().unwrap();
     assert_eq!((end.state(), end.pass), (RunState::Interrupted, 2));
@@ -208,18 +208,23 @@ async fn a_provider_whose_quota_is_used_up_interrupts_the_run() {
     assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true })));
     assert!(worker.claim(4).await.is_empty());
     assert_eq!(served.progress("r1").await.state(), RunState::Running, "what is being played may end");
-    worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 3, 4)] })).await;
+    worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 3, 4)], begun: false })).await;
     worker.plays(&plan, &v1::Lease { first: 2, end: 3, ..lease }, Verdict::Pass).await;
     let end = served.watch("r1").await.pop().unwrap();
     assert_eq!((end.state(), end.pass, end.error), (RunState::Interrupted, 2, 1));
     assert_eq!((end.trouble.as_str(), end.waiting_for.as_str()), ("", ""));
-    let failures = served.summary("r1").await.summary.failures;
-    assert_eq!(failures.iter().map(|failure| failure.kind).collect::<Vec<_>>(), [FailureKind::ProviderExhausted]);
+    let summary = served.summary("r1").await;
+    let kinds: Vec<_> = summary.summary.failures.iter().map(|failure| failure.kind).collect();
+    assert_eq!((kinds, summary.run.exhausted), (vec![FailureKind::ProviderExhausted], true));
 
-    assert_eq!(served.resume("r1").await.done, 3, "once there is credit again, it goes on");
+    let resumed = served.resume("r1").await;
+    assert_eq!((resumed.done, resumed.again), (2, 1), "once there is credit again, it goes on");
     worker.plays_all(&plan).await;
     let end = served.watch("r1").await.pop().unwrap();
-    assert_eq!((end.state(), end.pass, end.error), (RunState::Finished, 9, 1));
+    assert_eq!((end.state(), end.pass, end.error), (RunState::Finished, 10, 0));
+    let summary = served.summary("r1").await;
+    assert!(!summary.run.exhausted);
+    assert_eq!((summary.summary.attempts.total, summary.summary.attempts.replayed), (11, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -100,7 +100,7 @@ impl<S: Store> Served<S> {
     }
 
     pub(crate) async fn resume(&mut self, run: &str) -> v1::ResumeReply {
-        self.people.resume(v1::ResumeRequest { run: run.to_owned() }).await.unwrap().into_inner()
+        self.people.resume(v1::ResumeRequest { run: run.to_owned(), failed: false }).await.unwrap().into_inner()
     }
 
     /// Every message until the run ends.

@@ -285,6 +285,9 @@ pub(crate) enum Format {
 pub(crate) struct Resume {
     /// A run's folder, or its id
     pub(crate) run: String,
+    /// Play again what failed, too
+    #[arg(long)]
+    pub(crate) failed: bool,
     #[command(flatten)]
     pub(crate) config: Config,
     #[command(flatten)]

@@ -1,8 +1,8 @@
 //! Exit codes: public, and the same embedded or distributed.
 
 use record::{
-    FailureKind, Summary,
-    summary::{FailureCount, RunState, RunVerdict},
+    Summary,
+    summary::{RunState, RunVerdict},
 };
 
 /// Precedence where several apply: interrupted, usage, budget, failed, not enough evidence.
@@ -31,13 +31,13 @@ impl Exit {
 
     /// What a run's end means to whoever waits for it.
     pub(crate) fn of(summary: &Summary) -> Self {
-        Self::of_end(summary.run.state, summary.verdict, &summary.summary.failures)
+        Self::of_end(summary.run.state, summary.run.exhausted, summary.verdict)
     }
 
-    fn of_end(state: RunState, verdict: RunVerdict, failures: &[FailureCount]) -> Self {
-        let exhausted = || failures.iter().any(|failure| failure.kind == FailureKind::ProviderExhausted);
+    /// Trials that a used-up quota broke are played when the run is resumed, so a run that has some is not finished.
+    fn of_end(state: RunState, exhausted: bool, verdict: RunVerdict) -> Self {
         match (state, verdict) {
-            (RunState::Interrupted, _) if exhausted() => Self::Budget,
+            (RunState::Interrupted, _) if exhausted => Self::Budget,
             (RunState::Interrupted | RunState::Cancelled, _) => Self::Interrupted,
             (_, RunVerdict::Fail) => Self::GateFailed,
             (_, RunVerdict::Inconclusive) => Self::NotEnoughEvidence,
@@ -73,18 +73,18 @@ mod tests {
 
     #[test]
     fn the_end_of_a_run_is_a_code() {
-        let failed = |kind: FailureKind| vec![FailureCount { kind, blame: kind.blame(), trials: 1 }];
-        let (exhausted, poisoned) = (failed(FailureKind::ProviderExhausted), failed(FailureKind::Poisoned));
-        for (state, verdict, failures, code) in [
-            (RunState::Finished, RunVerdict::Pass, &poisoned, 0),
-            (RunState::Finished, RunVerdict::Fail, &poisoned, 1),
-            (RunState::Finished, RunVerdict::Inconclusive, &exhausted, 3),
-            (RunState::Interrupted, RunVerdict::Inconclusive, &poisoned, 130),
-            (RunState::Interrupted, RunVerdict::Fail, &exhausted, 4),
-            (RunState::Interrupted, RunVerdict::Inconclusive, &exhausted, 4),
-            (RunState::Cancelled, RunVerdict::Inconclusive, &exhausted, 130),
+        for (state, exhausted, verdict, code) in [
+            (RunState::Finished, false, RunVerdict::Pass, 0),
+            (RunState::Finished, false, RunVerdict::Fail, 1),
+            // Every trial was decided all the same.
+            (RunState::Finished, true, RunVerdict::Pass, 0),
+            (RunState::Finished, false, RunVerdict::Inconclusive, 3),
+            (RunState::Interrupted, false, RunVerdict::Inconclusive, 130),
+            (RunState::Interrupted, true, RunVerdict::Fail, 4),
+            (RunState::Interrupted, true, RunVerdict::Inconclusive, 4),
+            (RunState::Cancelled, true, RunVerdict::Inconclusive, 130),
         ] {
-            assert_eq!(Exit::of_end(state, verdict, failures).code(), code, "{state:?} {verdict:?} {failures:?}");
+            assert_eq!(Exit::of_end(state, exhausted, verdict).code(), code, "{state:?} {exhausted} {verdict:?}");
         }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         agents,
         live: selection.live,
         gates: Gates { pass_rate: read.settings.gates.pass_rate, max_unjudged: read.settings.gates.max_unjudged },
+        replays: read.settings.replays.unwrap_or_else(scenario::plan::usual_replays),
         filter: selection.filter.clone(),
         tags: selection.tags.clone(),
         max_trials: selection.max_trials,

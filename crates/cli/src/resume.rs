@@ -23,7 +23,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     // A coordinator in the environment must not take a run that is here.
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = follow::client(remote::connect(address).await?);
-        let reply = ask(&mut client, &RunId::new(args.run.clone())).await?;
+        let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed).await?;
         say(args.quiet, &goes_on(&reply));
         return Ok(Exit::Held);
     }
@@ -44,12 +44,12 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
-        let reply = ask(embedded.client(), &run).await?;
+        let reply = ask(embedded.client(), &run, args.failed).await?;
         say(args.quiet, &goes_on(&reply));
         let hurry = embedded.hurry();
         let interrupt = OnInterrupt::StopTheRun(&hurry);
         let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
-        run::finish(embedded, &run, &folder, args.quiet, last.as_ref()).await
+        run::finish(embedded, &run, &folder, args.quiet, last.as_ref(), interrupts.count() > 0).await
     };
     let exit = played.await;
     observed.end().await;
@@ -57,13 +57,18 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
 }
 
 fn goes_on(reply: &v1::ResumeReply) -> String {
-    let v1::ResumeReply { run, planned, done } = reply;
+    let v1::ResumeReply { run, planned, done, again } = reply;
     let what = if done == planned { "has nothing left to play" } else { "goes on" };
-    format!("run {run} {what}: {done} of {planned} trials are done")
+    let again = match again {
+        0 => String::new(),
+        1 => ", 1 trial is played again".to_owned(),
+        again => format!(", {again} trials are played again"),
+    };
+    format!("run {run} {what}: {done} of {planned} trials are done{again}")
 }
 
-async fn ask(client: &mut follow::Client, run: &RunId) -> anyhow::Result<v1::ResumeReply> {
-    let request = v1::ResumeRequest { run: run.as_str().to_owned() };
+async fn ask(client: &mut follow::Client, run: &RunId, failed: bool) -> anyhow::Result<v1::ResumeReply> {
+    let request = v1::ResumeRequest { run: run.as_str().to_owned(), failed };
     let reply = client
         .runs
         .resume(request)

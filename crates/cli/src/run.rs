@@ -72,7 +72,7 @@ pub(crate) async fn play(
     if let Some(log) = log {
         log.await.context("failed to print the log")??;
     }
-    finish(embedded, run, folder, quiet, last?.as_ref()).await
+    finish(embedded, run, folder, quiet, last?.as_ref(), interrupts.count() > 0).await
 }
 
 /// Reports what there is, also when the run stopped before its end.
@@ -82,6 +82,7 @@ pub(crate) async fn finish(
     folder: &RunFolder,
     quiet: bool,
     last: Option<&proto::v1::Progress>,
+    interrupted: bool,
 ) -> anyhow::Result<Exit> {
     let exit = follow::report(embedded.client(), run, &folder.path, quiet).await;
     embedded.stop().await;
@@ -91,9 +92,20 @@ pub(crate) async fn finish(
             folder.path.display()
         );
     }
-    let exit = exit?;
-    if exit == Exit::Interrupted && !quiet {
-        say(&format!("the run was interrupted; go on with `gabfest resume {}`", folder.path.display()));
+    let exit = match exit? {
+        // Whoever asked to stop knows why it stopped.
+        Exit::Budget if interrupted => Exit::Interrupted,
+        exit => exit,
+    };
+    if !quiet {
+        let why = match exit {
+            Exit::Interrupted => Some("the run was interrupted"),
+            Exit::Budget => Some("the run stopped, because a provider's quota is used up"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            say(&format!("{why}; go on with `gabfest resume {}`", folder.path.display()));
+        }
     }
     Ok(exit)
 }

@@ -37,6 +37,9 @@ pub(crate) struct Settings {
     /// HTTP hooks that decide whether a conversation is over, by name.
     pub(crate) hooks: BTreeMap<String, worker::termination::hook::Settings>,
     pub(crate) gates: Gates,
+    /// How often a trial is played again within a run when it ended as ERROR or INCONCLUSIVE and that was not the agent's
+    /// fault: a simulator, judge, tool or environment that failed (2).
+    pub(crate) replays: Option<u32>,
     /// Files and folders with personas, besides those of the scenarios that are played; relative to this file.
     pub(crate) personas: Vec<PathBuf>,
     /// Trials played at the same time by this machine.

@@ -33,6 +33,10 @@ impl Interrupts {
         Self { count }
     }
 
+    pub(crate) fn count(&self) -> u32 {
+        *self.count.borrow()
+    }
+
     /// Returns when there were at least `times` signals.
     pub(crate) async fn reached(&self, times: u32) {
         let mut count = self.count.clone();

@@ -135,6 +135,9 @@ pub struct Run {
     pub gabfest_version: String,
     /// How the run ended.
     pub state: RunState,
+    /// A provider's quota is used up, since the run began or was resumed: it stopped because of that.
+    #[serde(default)]
+    pub exhausted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -299,8 +302,14 @@ pub struct ModelSpend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Attempts {
     pub total: u64,
-    /// Attempts that ended because their worker was lost.
+    /// Attempts that ended because their worker was lost or gave them up.
     pub lost: u64,
+    /// Attempts that ended and do not count, because the trial was played again.
+    #[serde(default)]
+    pub replayed: u64,
+    /// Trials that were played again so.
+    #[serde(default)]
+    pub replayed_trials: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

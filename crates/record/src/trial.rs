@@ -3,7 +3,7 @@
 use scenario::{CaseId, Strategy, TrialId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Judgment, Verdict, call::Spend, pace::Pace};
+use crate::{Blame, Failure, FailureKind, Judgment, Verdict, call::Spend, pace::Pace};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -39,9 +39,63 @@ pub struct Trial {
     pub judgments: Vec<Judgment>,
     /// Keep every word of it, also when it passed.
     pub keep_transcript: bool,
+    /// A provider said that its quota or credit is used up, whatever became of the trial.
+    #[serde(default)]
+    pub exhausted: bool,
+}
+
+/// Whether a trial that ended is played again, at the same place in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replay {
+    /// What the agent said decided it, or another attempt would end alike.
+    Never,
+    /// Our side broke it: as often as the plan allows, and again when the run is resumed.
+    Limited,
+    /// A quota is used up: the run stops, and plays it when it is resumed.
+    OnResume,
 }
 
 impl Trial {
+    /// Only an ERROR or INCONCLUSIVE that is our fault is played again; a verdict on what the agent said stays. A judge that
+    /// answered properly that it cannot tell has decided too, and a trial that brings workers down would do so again.
+    #[must_use]
+    pub fn replay(&self) -> Replay {
+        let Some(failure) = &self.failure else { return Replay::Never };
+        if !matches!(self.verdict, Verdict::Error | Verdict::Inconclusive) {
+            return Replay::Never;
+        }
+        match (failure.kind, failure.blame) {
+            (FailureKind::ProviderExhausted, _) => Replay::OnResume,
+            (
+                FailureKind::Undecided
+                | FailureKind::NothingJudged
+                | FailureKind::JudgeMissing
+                | FailureKind::Misconfigured
+                | FailureKind::ExecutionNotAllowed
+                | FailureKind::Poisoned
+                | FailureKind::Cancelled,
+                _,
+            ) => Replay::Never,
+            (_, Blame::Agent | Blame::Config) => Replay::Never,
+            (_, Blame::UserSim | Blame::Judge | Blame::Infra | Blame::Budget) => Replay::Limited,
+        }
+    }
+
+    /// Whether whoever pays must do something before more is played.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        // A worker of before says it by the failure alone.
+        let kind = self.failure.as_ref().map(|failure| failure.kind);
+        self.exhausted || kind == Some(FailureKind::ProviderExhausted)
+    }
+
+    /// A FAIL, or an ERROR that is the agent's fault: `gabfest resume --failed` plays it again.
+    #[must_use]
+    pub fn is_held_against_agent(&self) -> bool {
+        let blame = self.failure.as_ref().map(|failure| failure.blame);
+        self.verdict == Verdict::Fail || (self.verdict == Verdict::Error && blame == Some(Blame::Agent))
+    }
+
     /// A trial that ended without a word, and why. Its transcript is kept: there is nothing that could be left out.
     #[must_use]
     pub fn unplayed(planned: &scenario::Trial, epoch: u32, verdict: Verdict, failure: Failure) -> Self {
@@ -66,6 +120,7 @@ impl Trial {
             pace: Pace::default(),
             judgments: Vec::new(),
             keep_transcript: true,
+            exhausted: false,
         }
     }
 }
@@ -80,7 +135,45 @@ pub struct TurnLatency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FailureKind;
+
+    #[test]
+    fn only_what_is_our_fault_is_played_again() {
+        use FailureKind as Kind;
+        let planned = scenario::Trial {
+            number: 0,
+            id: TrialId::new("t"),
+            case: 0,
+            case_id: CaseId::new("c"),
+            repeat: 0,
+            seed: 0,
+        };
+        let replay = |verdict, kind| Trial::unplayed(&planned, 1, verdict, Failure::new(kind, "")).replay();
+        for (verdict, kind, expected) in [
+            (Verdict::Error, Kind::SimulatorFailed, Replay::Limited),
+            (Verdict::Error, Kind::JudgeFailed, Replay::Limited),
+            (Verdict::Inconclusive, Kind::JudgeMalformed, Replay::Limited),
+            (Verdict::Error, Kind::EnvironmentFailed, Replay::Limited),
+            (Verdict::Error, Kind::HookFailed, Replay::Limited),
+            (Verdict::Error, Kind::Panicked, Replay::Limited),
+            (Verdict::Error, Kind::ProviderExhausted, Replay::OnResume),
+            (Verdict::Inconclusive, Kind::Undecided, Replay::Never),
+            (Verdict::Inconclusive, Kind::NothingJudged, Replay::Never),
+            (Verdict::Skipped, Kind::JudgeMissing, Replay::Never),
+            (Verdict::Error, Kind::Misconfigured, Replay::Never),
+            (Verdict::Error, Kind::Poisoned, Replay::Never),
+            (Verdict::Cancelled, Kind::Cancelled, Replay::Never),
+            (Verdict::Error, Kind::AgentTimeout, Replay::Never),
+            (Verdict::Fail, Kind::CheckFailed, Replay::Never),
+            (Verdict::Fail, Kind::JudgeFailed, Replay::Never),
+        ] {
+            assert_eq!(replay(verdict, kind), expected, "{verdict:?} {kind:?}");
+        }
+        let blamed = |blame| Failure { blame, ..Failure::new(Kind::ConversationTimeout, "") };
+        let slow = |blame| Trial::unplayed(&planned, 1, Verdict::Error, blamed(blame));
+        assert_eq!(slow(Blame::Judge).replay(), Replay::Limited, "whoever reports a failure knows whose it is");
+        assert_eq!(slow(Blame::Agent).replay(), Replay::Never);
+        assert!(slow(Blame::Agent).is_held_against_agent() && !slow(Blame::Judge).is_held_against_agent());
+    }
 
     #[test]
     fn an_unplayed_trial_is_the_planned_one_with_a_reason() {

@@ -2,7 +2,7 @@
 
 use record::{
     Usd,
-    summary::{Latencies, Rate, Totals, Wall},
+    summary::{Attempts, Latencies, Rate, Totals, Wall},
     tally::Counts,
 };
 
@@ -139,6 +139,13 @@ pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
 /// `1 case`, `2 cases`.
 pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// How many trials were played again because of faults that were not the agent's; nothing where none was.
+pub(crate) fn replayed(attempts: &Attempts) -> Option<String> {
+    let trials = plural(attempts.replayed_trials, "trial", "trials");
+    let replays = plural(attempts.replayed, "attempt does", "attempts do");
+    (attempts.replayed > 0).then(|| format!("{trials} played again; {replays} not count, their cost does"))
 }
 
 #[cfg(test)]

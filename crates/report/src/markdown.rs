@@ -383,7 +383,8 @@ fn faults(page: &mut String, summary: &Summary) {
     let ours: Vec<_> =
         summary.summary.failures.iter().filter(|failure| failure.blame != record::Blame::Agent).collect();
     let attempts = &summary.summary.attempts;
-    if ours.is_empty() && attempts.lost == 0 {
+    let replayed = figures::replayed(attempts);
+    if ours.is_empty() && attempts.lost == 0 && replayed.is_none() {
         return;
     }
     page.push_str("## Not the agent's fault\n\n");
@@ -394,6 +395,9 @@ fn faults(page: &mut String, summary: &Summary) {
     if attempts.lost > 0 {
         let lost = figures::plural(attempts.lost, "attempt", "attempts");
         page.push_str(&format!("- {lost} of {} lost with their workers and played again\n", count(attempts.total)));
+    }
+    if let Some(replayed) = replayed {
+        page.push_str(&format!("- {replayed}\n"));
     }
     page.push('\n');
 }

@@ -364,7 +364,8 @@ impl Page {
     fn faults(&mut self, summary: &Summary) {
         let totals = &summary.summary;
         let ours: Vec<_> = totals.failures.iter().filter(|failure| failure.blame != Blame::Agent).collect();
-        if ours.is_empty() && totals.attempts.lost == 0 {
+        let replayed = figures::replayed(&totals.attempts);
+        if ours.is_empty() && totals.attempts.lost == 0 && replayed.is_none() {
             return;
         }
         self.heading("Not the agent's fault");
@@ -378,6 +379,9 @@ impl Page {
             let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
             let total = count(totals.attempts.total);
             self.wrapped(2, 2, &format!("{lost} of {total} lost with their workers and played again"));
+        }
+        if let Some(replayed) = replayed {
+            self.wrapped(2, 2, &replayed);
         }
     }
 }

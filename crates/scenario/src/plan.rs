@@ -41,6 +41,9 @@ pub struct Plan {
     /// Ignore `setup.mocks` and let agents reach the real services.
     pub live: bool,
     pub gates: Gates,
+    /// How often a trial is played again within a run, where our side broke it.
+    #[serde(default = "usual_replays")]
+    pub replays: u32,
 }
 
 /// A scenario and what it is multiplied by: axes x personas x repeats.
@@ -118,4 +121,10 @@ pub struct Trial {
     /// From 0.
     pub repeat: u32,
     pub seed: u64,
+}
+
+/// How often a trial that our side broke is played again, where nobody says otherwise.
+#[must_use]
+pub fn usual_replays() -> u32 {
+    2
 }

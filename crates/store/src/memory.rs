@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use record::{Usd, call::Spend, summary::RunState};
+use record::{Usd, call::Spend, summary::RunState, trial::Replay};
 use scenario::{Digest, RunId};
 
 use crate::{Commit, Committed, Error, Lease, Part, Piece, Recovered, RunRow, Store, StoredTrial, ranges};
@@ -30,11 +30,28 @@ struct State {
 #[derive(Debug)]
 struct Run {
     row: RunRow,
-    trials: BTreeMap<u64, StoredTrial>,
-    /// Whether it was lent to be played alone, by trial and epoch.
-    lost: BTreeMap<(u64, u32), bool>,
+    trials: BTreeMap<u64, Kept>,
+    /// By trial and epoch.
+    lost: BTreeMap<(u64, u32), Lost>,
     spend: Spend,
     unsettled: Usd,
+}
+
+#[derive(Debug)]
+struct Kept {
+    stored: StoredTrial,
+    /// How often it may still be played again before somebody resumes the run.
+    left: u32,
+    /// Ends that this one took the place of.
+    replaced: u64,
+}
+
+#[derive(Debug)]
+struct Lost {
+    /// It was lent to be played alone.
+    solo: bool,
+    /// Its worker gave it up, and is not gone because of it.
+    given_up: bool,
 }
 
 #[derive(Debug, Default)]
@@ -94,7 +111,10 @@ impl State {
 
     /// The trials of a lease that are not done.
     fn unfinished(&self, lease: &Lease) -> Vec<u64> {
-        let done = |number: &u64| self.runs.get(&lease.run).is_some_and(|run| run.trials.contains_key(number));
+        let run = self.runs.get(&lease.run);
+        // Of a trial that is played again, an earlier lease has nothing left to do.
+        let over = |kept: &Kept| !kept.stored.again || kept.stored.trial.epoch >= lease.epoch;
+        let done = |number: &u64| run.and_then(|run| run.trials.get(number)).is_some_and(over);
         lease.trials.clone().filter(|number| !done(number)).collect()
     }
 }
@@ -103,6 +123,33 @@ impl Run {
     /// A run that is over for good takes no more results.
     fn is_open(&self) -> bool {
         matches!(self.row.state, RunState::Running | RunState::Interrupted)
+    }
+
+    fn is_done(&self, number: u64) -> bool {
+        self.trials.get(&number).is_some_and(|kept| !kept.stored.again)
+    }
+
+    /// Keeps how a trial ended, unless a later attempt is known. Whether it was kept.
+    fn keep(&mut self, mut stored: StoredTrial, replays: u32) -> bool {
+        let number = stored.trial.number;
+        let before = self.trials.get(&number);
+        if before.is_some_and(|kept| !kept.stored.again || kept.stored.trial.epoch >= stored.trial.epoch) {
+            return false;
+        }
+        let mut left = before.map_or(replays, |kept| kept.left);
+        let replaced = before.map_or(0, |kept| kept.replaced + 1);
+        stored.again = match stored.trial.replay() {
+            Replay::Never => false,
+            Replay::OnResume => true,
+            Replay::Limited => {
+                let again = left > 0;
+                left = left.saturating_sub(1);
+                again
+            }
+        };
+        self.row.exhausted |= stored.trial.is_exhausted();
+        self.trials.insert(number, Kept { stored, left, replaced });
+        true
     }
 }
 
@@ -190,14 +237,23 @@ impl Store for Memory {
             let (number, epoch) = (ended.trial.number, ended.trial.epoch);
             let lent =
                 |lease: &Lease| lease.run == commit.run && lease.epoch == epoch && lease.trials.contains(&number);
-            if !run.is_open() || run.trials.contains_key(&number) || !session.leases.values().any(lent) {
+            if !run.is_open() || !session.leases.values().any(lent) {
                 committed.fenced.push(number);
                 continue;
             }
-            let stored =
-                StoredTrial { trial: ended.trial.clone(), session: commit.session, pieces: ended.pieces.clone() };
-            run.trials.insert(number, stored);
-            committed.counted.push(number);
+            let stored = StoredTrial {
+                trial: ended.trial.clone(),
+                session: commit.session,
+                pieces: ended.pieces.clone(),
+                again: false,
+            };
+            if !run.keep(stored, commit.replays) {
+                committed.fenced.push(number);
+            } else if run.is_done(number) {
+                committed.counted.push(number);
+            } else {
+                committed.again.push(number);
+            }
         }
         run.spend.add(&commit.segment.spend);
         session.segments.push((commit.run.clone(), commit.segment.pieces.clone()));
@@ -213,12 +269,42 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn release(&self, session: u64, trials: &[Lease]) -> Result<(), Error> {
+    async fn release(&self, session: u64, trials: &[Lease], begun: bool, _at: i64) -> Result<(), Error> {
         let mut state = self.state();
-        let Some(session) = state.session_mut(session) else { return Ok(()) };
-        let live = std::mem::take(&mut session.leases);
-        let kept = live.into_values().flat_map(|lease| ranges::without(&lease, trials));
-        session.leases = kept.map(|lease| ((lease.id, lease.trials.start), lease)).collect();
+        let Some(of) = state.session_mut(session) else { return Ok(()) };
+        let live = std::mem::take(&mut of.leases);
+        let mut given_up = Vec::new();
+        for lease in live.into_values() {
+            let left = ranges::without(&lease, trials);
+            let kept = |number: &u64| left.iter().any(|lease| lease.trials.contains(number));
+            given_up.extend(
+                state
+                    .unfinished(&lease)
+                    .into_iter()
+                    .filter(|number| !kept(number))
+                    .map(|number| (lease.run.clone(), number, lease.epoch)),
+            );
+            if let Some(of) = state.session_mut(session) {
+                of.leases.extend(left.into_iter().map(|lease| ((lease.id, lease.trials.start), lease)));
+            }
+        }
+        for (run, number, epoch) in given_up.into_iter().filter(|_| begun) {
+            let lost = Lost { solo: false, given_up: true };
+            state.run_mut(&run)?.lost.entry((number, epoch)).or_insert(lost);
+        }
+        Ok(())
+    }
+
+    async fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
+        let mut state = self.state();
+        let run = state.run_mut(run)?;
+        (run.row.state, run.row.ended_at, run.row.exhausted) = (RunState::Running, None, false);
+        for number in again {
+            if let Some(kept) = run.trials.get_mut(number) {
+                kept.stored.again = true;
+            }
+        }
+        run.trials.values_mut().filter(|kept| kept.stored.again).for_each(|kept| kept.left = replays);
         Ok(())
     }
 
@@ -234,7 +320,7 @@ impl Store for Memory {
             let numbers = state.unfinished(&lease);
             let run = state.run_mut(&lease.run)?;
             for number in &numbers {
-                run.lost.entry((*number, lease.epoch)).or_insert(solo);
+                run.lost.entry((*number, lease.epoch)).or_insert(Lost { solo, given_up: false });
             }
             if !numbers.is_empty() {
                 losers.insert(lease.run.clone());
@@ -250,23 +336,30 @@ impl Store for Memory {
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {
         let state = self.state();
         let (id, run) = (run, state.run(run)?);
-        let mut attempts: BTreeMap<u64, u32> = BTreeMap::new();
-        let mut solo_losses: BTreeMap<u64, u32> = BTreeMap::new();
-        for ((number, epoch), solo) in run.lost.iter().filter(|((number, _), _)| !run.trials.contains_key(number)) {
+        let again = run.trials.iter().filter(|(_, kept)| kept.stored.again);
+        let mut attempts: BTreeMap<u64, u32> = again.map(|(number, kept)| (*number, kept.stored.trial.epoch)).collect();
+        let (mut losses, mut solo_losses) = (BTreeMap::<u64, u32>::new(), BTreeMap::<u64, u32>::new());
+        for ((number, epoch), lost) in run.lost.iter().filter(|((number, _), _)| !run.is_done(*number)) {
             let attempt = attempts.entry(*number).or_default();
             *attempt = (*attempt).max(*epoch);
-            if *solo {
+            if !lost.given_up {
+                *losses.entry(*number).or_default() += 1;
+            }
+            if lost.solo {
                 *solo_losses.entry(*number).or_default() += 1;
             }
         }
         let leases = state.sessions.iter().flat_map(|session| session.leases.values());
         let live = leases.filter(|lease| lease.run == *id && !state.unfinished(lease).is_empty());
         Ok(Recovered {
-            done: ranges::fold(run.trials.keys().copied()),
+            done: ranges::fold(run.trials.keys().copied().filter(|number| run.is_done(*number))),
             attempts: attempts.into_iter().collect(),
+            losses: losses.into_iter().collect(),
             solo_losses: solo_losses.into_iter().collect(),
             leases: live.cloned().collect(),
             lost_attempts: run.lost.len() as u64,
+            replayed_attempts: run.trials.values().map(|kept| kept.replaced).sum(),
+            replayed_trials: run.trials.values().filter(|kept| kept.replaced > 0).count() as u64,
             unsettled: run.unsettled,
         })
     }
@@ -274,7 +367,7 @@ impl Store for Memory {
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
         let state = self.state();
         let trials = state.run(run)?.trials.range(first..);
-        Ok(trials.take(limit as usize).map(|(_, trial)| trial.clone()).collect())
+        Ok(trials.take(limit as usize).map(|(_, kept)| kept.stored.clone()).collect())
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

@@ -21,6 +21,8 @@ pub struct RunRow {
     pub ended_at: Option<i64>,
     /// The version of gabfest that submitted it.
     pub version: String,
+    /// A provider's quota is used up, since the run began or was resumed.
+    pub exhausted: bool,
 }
 
 /// A range of trials lent to a session.
@@ -44,6 +46,8 @@ pub struct Commit {
     pub run: RunId,
     pub segment: SegmentRow,
     pub ended: Vec<EndedTrial>,
+    /// How often a trial of the run that our side broke is played again, as its plan says.
+    pub replays: u32,
 }
 
 /// Encoded turns, stored as they came: a piece for each attempt.
@@ -86,16 +90,20 @@ pub struct Committed {
     pub duplicate: bool,
     /// Numbers of the trials that were counted.
     pub counted: Vec<u64>,
+    /// Numbers of the trials that were kept as they ended, and are to be played again.
+    pub again: Vec<u64>,
     /// Numbers of the trials whose epoch is stale or that were already done: not counted.
     pub fenced: Vec<u64>,
 }
 
-/// A counted trial and where its turns are.
+/// The latest attempt at a trial that ended, and where its turns are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
     pub trial: Trial,
     pub session: u64,
     pub pieces: Vec<Piece>,
+    /// It is to be played again: until then this is how it ended.
+    pub again: bool,
 }
 
 /// What the scheduler must know of a run after a restart.
@@ -103,15 +111,22 @@ pub struct StoredTrial {
 pub struct Recovered {
     /// Trials that are done, as disjoint ascending ranges.
     pub done: Vec<Range<u64>>,
-    /// For trials that are not done and were lost: the highest epoch that was lost (the next is one more).
+    /// For trials that are not done and were begun: the highest epoch that was lost, was given up or ended (the next is
+    /// one more).
     pub attempts: Vec<(u64, u32)>,
+    /// For trials that are not done and were lost: how often.
+    pub losses: Vec<(u64, u32)>,
     /// For trials that are not done and were lost when they had been lent to be played alone: how often.
     pub solo_losses: Vec<(u64, u32)>,
     /// Leases that are live, for sessions that may come back: by session, id and first trial, whole although
     /// some of their trials may be done.
     pub leases: Vec<Lease>,
-    /// Attempts that were lost so far.
+    /// Attempts that were lost or given up so far.
     pub lost_attempts: u64,
+    /// Attempts that ended, and after which the trial was played again to another end.
+    pub replayed_attempts: u64,
+    /// Trials that were played again so.
+    pub replayed_trials: u64,
     /// What calls in flight of lost sessions may have cost at most.
     pub unsettled: Usd,
 }

@@ -89,8 +89,12 @@ impl Store for Sqlite {
         sessions::beat(self.writer.begin().await?, session, unsettled).await
     }
 
-    async fn release(&self, session: u64, trials: &[Lease]) -> Result<(), Error> {
-        leases::release(self.writer.begin().await?, session, trials).await
+    async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
+        leases::release(self.writer.begin().await?, session, trials, begun.then_some(at)).await
+    }
+
+    async fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
+        runs::resume(self.writer.begin().await?, run, again, replays).await
     }
 
     async fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> Result<Vec<Lease>, Error> {

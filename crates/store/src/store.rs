@@ -39,6 +39,9 @@ pub trait Store: Send + Sync + 'static {
     /// Writes a batch: the segment, the trials whose lease is live with their epoch and that are not done, and
     /// the session's watermark, all or nothing. A run that is finished or cancelled counts no more trials, but
     /// what they used still adds to its spend. A gap in the sequence is [`Error::Failed`].
+    ///
+    /// A trial that [may be played again](record::Trial::replay) is kept and not done; its next attempt that ends takes its
+    /// place. One for which a provider's quota was used up marks the run as exhausted.
     fn commit(&self, commit: &Commit, at: i64) -> impl Future<Output = Result<Committed, Error>> + Send;
 
     /// The highest sequence that the session has committed; `None` if the session is over or unknown.
@@ -47,9 +50,20 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps what the session's calls in flight may cost at most. [`Error::SessionOver`] if it is over or unknown.
     fn beat(&self, session: u64, unsettled: Usd) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Trials that a session gave back unplayed: their attempts do not count as lost. Parts of a lease may be
-    /// given back; they are found by run and epoch, whatever their `id` says, and what is not lent is ignored.
-    fn release(&self, session: u64, trials: &[Lease]) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Trials that a session gave back. Parts of a lease may be given back; they are found by run and epoch, whatever
+    /// their `id` says, and what is not lent is ignored. Where they were `begun`, their attempts count as lost, without
+    /// suspicion; where not, the next attempt has the same epoch.
+    fn release(
+        &self,
+        session: u64,
+        trials: &[Lease],
+        begun: bool,
+        at: i64,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Goes on with a run: it is running and not exhausted, and these of its trials that ended are to be played again, as
+    /// well as those that are to be played again anyway. `replays` counts from here anew.
+    fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Ends a session and returns what it had not done of its leases, in ranges around the trials that are done.
     /// Each such trial is a lost attempt; `solo`: it was lent to be played alone. What the session had not settled
@@ -66,7 +80,7 @@ pub trait Store: Send + Sync + 'static {
     /// The state of a run after a restart.
     fn recover(&self, run: &RunId) -> impl Future<Output = Result<Recovered, Error>> + Send;
 
-    /// Counted trials with a number of at least `first`, ascending, at most `limit`.
+    /// The latest attempts that ended of trials with a number of at least `first`, ascending, at most `limit`.
     fn trials(
         &self,
         run: &RunId,

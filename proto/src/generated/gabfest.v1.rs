@@ -125,11 +125,14 @@ pub struct Batch {
     #[prost(message, repeated, tag = "6")]
     pub spend: ::prost::alloc::vec::Vec<SpendEntry>,
 }
-/// Trials that the worker gives back unplayed.
+/// Trials that the worker gives back.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Release {
     #[prost(message, repeated, tag = "1")]
     pub trials: ::prost::alloc::vec::Vec<Held>,
+    /// Their attempts were begun: the next ones have another epoch.
+    #[prost(bool, tag = "2")]
+    pub begun: bool,
 }
 /// The worker is done and will close the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -319,6 +322,9 @@ pub struct CancelReply {
 pub struct ResumeRequest {
     #[prost(string, tag = "1")]
     pub run: ::prost::alloc::string::String,
+    /// Also plays again what was held against the agent.
+    #[prost(bool, tag = "2")]
+    pub failed: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResumeReply {
@@ -328,6 +334,9 @@ pub struct ResumeReply {
     pub planned: u64,
     #[prost(uint64, tag = "3")]
     pub done: u64,
+    /// Trials that had ended and are played again.
+    #[prost(uint64, tag = "4")]
+    pub again: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRequest {}
@@ -474,6 +483,9 @@ pub struct Trial {
     /// How long its calls waited and took.
     #[prost(message, repeated, tag = "23")]
     pub pace: ::prost::alloc::vec::Vec<PaceEntry>,
+    /// A provider said that its quota or credit is used up.
+    #[prost(bool, tag = "30")]
+    pub exhausted: bool,
 }
 /// The turns of one attempt in the segment of one batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
                 }
                 for lease in grant.leases {
                     if self.leaving.is_some() {
-                        self.release(vec![held_of(&lease)]);
+                        self.release(vec![held_of(&lease)], false);
                     } else if let Some(end) = self.take_lease(&lease).await {
                         return Some(end);
                     }
@@ -256,8 +256,9 @@ impl<'a> Session<'a> {
                 }
             }
             Order::Stop(stop) => {
+                // A run that is not drained never goes on, so nobody asks which of these were begun.
                 let given_back = self.executor.stop_run(&stop.run, stop.drain);
-                self.release(given_back);
+                self.release(given_back, !stop.drain);
                 self.executor.start_ready();
             }
             Order::Share(share) => {
@@ -300,7 +301,7 @@ impl<'a> Session<'a> {
 
     /// Gives a lease back to whoever can play it, and does not ask again at once.
     fn decline(&mut self, lease: &v1::Lease) {
-        self.release(vec![held_of(lease)]);
+        self.release(vec![held_of(lease)], false);
         self.not_before = Instant::now() + DECLINED;
     }
 
@@ -347,13 +348,13 @@ impl<'a> Session<'a> {
         if self.leaving.is_none() {
             self.leaving = Some(Instant::now() + self.config.timing.grace);
             let given_back = self.executor.give_back_unstarted();
-            self.release(given_back);
+            self.release(given_back, false);
         }
     }
 
     fn give_up_running(&mut self) {
         let given_up = self.executor.give_up_running();
-        self.release(given_up);
+        self.release(given_up, true);
     }
 
     /// Others get what this worker does not use any more, so calls in flight have to end first.
@@ -375,9 +376,9 @@ impl<'a> Session<'a> {
         }));
     }
 
-    fn release(&mut self, trials: Vec<v1::Held>) {
+    fn release(&mut self, trials: Vec<v1::Held>, begun: bool) {
         if !trials.is_empty() {
-            self.say(Word::Release(v1::Release { trials }));
+            self.say(Word::Release(v1::Release { trials, begun }));
         }
     }
 

@@ -1,19 +1,22 @@
 //! Batches without words, as the store takes them.
 
-use record::{Trial, Verdict, call::Spend, pace::Pace};
+use record::{Failure, FailureKind, Trial, Verdict, call::Spend, pace::Pace};
 use scenario::{CaseId, RunId, Strategy, TrialId};
 use store::{Commit, EndedTrial, SegmentRow};
 
-pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, u32, Verdict)>) -> Commit {
+/// As the plans of all runs say.
+const REPLAYS: u32 = 2;
+
+pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, u32, Option<FailureKind>)>) -> Commit {
     let ended = ended
         .into_iter()
-        .map(|(number, epoch, verdict)| EndedTrial { trial: trial(number, epoch, verdict), pieces: Vec::new() })
+        .map(|(number, epoch, failure)| EndedTrial { trial: trial(number, epoch, failure), pieces: Vec::new() })
         .collect();
     let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
-    Commit { session, sequence, run: run.clone(), segment, ended }
+    Commit { session, sequence, run: run.clone(), segment, ended, replays: REPLAYS }
 }
 
-fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
+fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {
     Trial {
         number,
         trial_id: TrialId::new(""),
@@ -22,8 +25,8 @@ fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
         repeat: 0,
         epoch,
         seed: 0,
-        verdict,
-        failure: None,
+        verdict: if failure.is_some() { Verdict::Error } else { Verdict::Pass },
+        failure: failure.map(|kind| Failure::new(kind, "")),
         strategy: Strategy::AllPass,
         termination_reason: None,
         turns: 0,
@@ -35,5 +38,6 @@ fn trial(number: u64, epoch: u32, verdict: Verdict) -> Trial {
         pace: Pace::default(),
         judgments: Vec::new(),
         keep_transcript: false,
+        exhausted: false,
     }
 }

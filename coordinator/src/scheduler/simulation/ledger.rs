@@ -12,6 +12,12 @@ pub(super) struct Ledger {
     /// The session that a trial is lent to, and the epoch.
     owners: BTreeMap<Key, (u64, u32)>,
     losses: BTreeMap<Key, u32>,
+    /// Attempts that their workers gave up in peace.
+    given_up: BTreeMap<Key, u32>,
+    /// Attempts that ended and were to be followed by another.
+    replayed: BTreeMap<Key, u32>,
+    /// As many of them since the run was resumed.
+    replays: BTreeMap<Key, u32>,
     solo_losses: BTreeMap<Key, u32>,
     done: BTreeSet<Key>,
     pub(super) poisoned: BTreeSet<Key>,
@@ -27,9 +33,11 @@ impl Ledger {
             if self.done.contains(&key) {
                 return Err(format!("{key:?} was lent although it is done"));
             }
-            let losses = self.losses.get(&key).copied().unwrap_or(0);
-            if lease.epoch != losses + 1 {
-                return Err(format!("{key:?} was lent with epoch {} after {losses} losses", lease.epoch));
+            let count = |of: &BTreeMap<Key, u32>| of.get(&key).copied().unwrap_or(0);
+            let losses = count(&self.losses);
+            let begun = losses + count(&self.given_up) + count(&self.replayed);
+            if lease.epoch != begun + 1 {
+                return Err(format!("{key:?} was lent with epoch {} after {begun} attempts", lease.epoch));
             }
             if let Some(owner) = self.owners.insert(key.clone(), (lease.session, lease.epoch)) {
                 return Err(format!("{key:?} was lent to session {} and {owner:?}", lease.session));
@@ -45,13 +53,14 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn released(&mut self, leases: &[Lease]) -> Result<(), String> {
+    pub(super) fn released(&mut self, leases: &[Lease], begun: bool) -> Result<(), String> {
         for lease in leases {
             for trial in lease.trials.clone() {
                 let owner = self.owners.remove(&(lease.run.clone(), trial));
                 if owner != Some((lease.session, lease.epoch)) {
                     return Err(format!("trial {trial} of {lease:?} was released by {owner:?}"));
                 }
+                *self.given_up.entry((lease.run.clone(), trial)).or_default() += u32::from(begun);
             }
         }
         Ok(())
@@ -87,6 +96,32 @@ impl Ledger {
         Ok(())
     }
 
+    /// It ended, was kept, and is to be played again.
+    pub(super) fn ended_for_now(&mut self, run: &RunId, trial: u64, session: u64, epoch: u32) -> Result<(), String> {
+        let key = (run.clone(), trial);
+        let owner = self.owners.remove(&key);
+        if owner != Some((session, epoch)) {
+            return Err(format!("{key:?} ended for session {session} and epoch {epoch}, lent to {owner:?}"));
+        }
+        self.events.insert("replayed");
+        *self.replayed.entry(key.clone()).or_default() += 1;
+        let replays = self.replays.entry(key).or_default();
+        *replays += 1;
+        if *replays > 2 {
+            return Err(format!("trial {trial} of {run} is to be played again {replays} times"));
+        }
+        Ok(())
+    }
+
+    /// Trials may be played again as often as before.
+    pub(super) fn resumed(&mut self, run: &RunId) {
+        self.replays.retain(|(of, _), _| of != run);
+    }
+
+    pub(super) fn replayed(&self, run: &RunId) -> u64 {
+        self.replayed.iter().filter(|((of, _), _)| of == run).map(|(_, count)| u64::from(*count)).sum()
+    }
+
     pub(super) fn poisoned(&mut self, run: &RunId, trial: u64) -> Result<(), String> {
         let key = (run.clone(), trial);
         if self.solo_losses.get(&key).copied().unwrap_or(0) < 3 {
@@ -119,6 +154,7 @@ impl Ledger {
     }
 
     pub(super) fn lost_attempts(&self, run: &RunId) -> u64 {
-        self.losses.iter().filter(|((of, _), _)| of == run).map(|(_, losses)| u64::from(*losses)).sum()
+        let attempts = self.losses.iter().chain(&self.given_up);
+        attempts.filter(|((of, _), _)| of == run).map(|(_, losses)| u64::from(*losses)).sum()
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum Up {
     Beat(Vec<Held>),
     Claim { number: u64, want: u32 },
     Batch(Batch),
-    Release(Vec<Held>),
+    Release { trials: Vec<Held>, begun: bool },
     Leave,
 }
 
@@ -132,7 +132,7 @@ impl Worker {
                 let stopped: Vec<Attempt> = self.waiting.iter().filter(|(of, ..)| *of == run).cloned().collect();
                 self.waiting.retain(|(of, ..)| *of != run);
                 if drain {
-                    self.release(stopped, now, chance);
+                    self.release(stopped, false, now, chance);
                 } else {
                     self.playing.retain(|(of, ..), _| *of != run);
                 }
@@ -175,7 +175,12 @@ impl Worker {
         }
         if self.leaving {
             let unplayed = self.waiting.drain(..).collect();
-            self.release(unplayed, now, chance);
+            self.release(unplayed, false, now, chance);
+            // Now and then its time is up before the last trial is.
+            if !self.playing.is_empty() && chance.one_in(20) {
+                let given_up = std::mem::take(&mut self.playing).into_keys().collect();
+                self.release(given_up, true, now, chance);
+            }
             if self.playing.is_empty() && self.unacknowledged.is_empty() {
                 self.say(Up::Leave, now, chance);
             }
@@ -199,10 +204,10 @@ impl Worker {
         held.map(|(run, trial, epoch)| Held { run, trials: trial..trial + 1, epoch }).collect()
     }
 
-    fn release(&mut self, unplayed: Vec<Attempt>, now: Duration, chance: &mut Chance) {
-        if !unplayed.is_empty() {
-            let held = unplayed.into_iter().map(|(run, trial, epoch)| Held { run, trials: trial..trial + 1, epoch });
-            self.say(Up::Release(held.collect()), now, chance);
+    fn release(&mut self, attempts: Vec<Attempt>, begun: bool, now: Duration, chance: &mut Chance) {
+        if !attempts.is_empty() {
+            let held = attempts.into_iter().map(|(run, trial, epoch)| Held { run, trials: trial..trial + 1, epoch });
+            self.say(Up::Release { trials: held.collect(), begun }, now, chance);
         }
     }
 

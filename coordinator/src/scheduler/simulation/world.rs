@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use record::{Verdict, summary::RunState};
+use record::{FailureKind, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{Lease, Memory, RunRow, Store};
 
@@ -205,7 +205,8 @@ impl World {
                 self.resume_at.iter().filter(|(_, at)| **at <= self.now).map(|(run, _)| run.clone()).collect();
             for run in due {
                 self.resume_at.remove(&run);
-                at_once(self.store.set_state(&run, RunState::Running, None))?;
+                at_once(self.store.resume(&run, &[], 2))?;
+                self.ledger.resumed(&run);
                 self.start(&run)?;
             }
         }
@@ -268,7 +269,7 @@ impl World {
             match message {
                 Up::Beat(held) => self.on(Event::Beat { session, held })?,
                 Up::Claim { number, want } => self.on(Event::Claimed { session, number, want })?,
-                Up::Release(trials) => self.on(Event::Released { session, trials })?,
+                Up::Release { trials, begun } => self.on(Event::Released { session, trials, begun })?,
                 Up::Leave => self.on(Event::Left { session })?,
                 Up::Batch(batch) => self.commit(session, &batch)?,
             }
@@ -277,7 +278,9 @@ impl World {
     }
 
     fn commit(&mut self, session: u64, batch: &Batch) -> Checked {
-        let ended = batch.ended.iter().map(|(number, epoch)| (*number, *epoch, Verdict::Pass)).collect();
+        // Every seventh trial is one that our side breaks, whoever plays it and however often.
+        let failure = |number: u64| (number % 7 == 3).then_some(FailureKind::SimulatorFailed);
+        let ended = batch.ended.iter().map(|(number, epoch)| (*number, *epoch, failure(*number))).collect();
         let committed = at_once(self.store.commit(&commit(session, batch.sequence, &batch.run, ended), 0))?;
         if committed.session_over {
             self.send(session, Down::Goodbye);
@@ -290,11 +293,19 @@ impl World {
             let epoch = batch.ended.iter().find(|(trial, _)| trial == number).map_or(0, |(_, epoch)| *epoch);
             self.ledger.counted(&batch.run, *number, session, epoch)?;
         }
+        for number in &committed.again {
+            let epoch = batch.ended.iter().find(|(trial, _)| trial == number).map_or(0, |(_, epoch)| *epoch);
+            self.ledger.ended_for_now(&batch.run, *number, session, epoch)?;
+        }
         if !committed.fenced.is_empty() {
             self.ledger.events.insert("fenced trial");
         }
         self.send(session, Down::Acknowledged { sequence: batch.sequence });
-        self.on(Event::Ended { session, run: batch.run.clone(), trials: committed.counted })
+        self.on(Event::Ended { session, run: batch.run.clone(), trials: committed.counted })?;
+        if committed.again.is_empty() {
+            return Ok(());
+        }
+        self.on(Event::Again { session, run: batch.run.clone(), trials: committed.again })
     }
 
     fn on(&mut self, event: Event) -> Checked {
@@ -321,11 +332,11 @@ impl World {
                 }
                 self.send(session, Down::Grant { claim, leases });
             }
-            Action::Release { session, leases } => {
-                self.ledger.events.insert("returned");
+            Action::Release { session, leases, begun } => {
+                self.ledger.events.insert(if begun { "given up" } else { "returned" });
                 if self.mutation != Mutation::ReleaseForgotten {
-                    at_once(self.store.release(session, &leases))?;
-                    self.ledger.released(&leases)?;
+                    at_once(self.store.release(session, &leases, begun, 0))?;
+                    self.ledger.released(&leases, begun)?;
                 }
             }
             Action::EndSession { session, solo, .. } => {
@@ -373,8 +384,9 @@ impl World {
         let lease =
             Lease { id: lease_id(session, sequence, 0), run: run.clone(), trials: trial..trial + 1, epoch, session };
         at_once(self.store.grant(&[lease], 0))?;
-        let committed =
-            at_once(self.store.commit(&commit(session, sequence, run, vec![(trial, epoch, Verdict::Error)]), 0))?;
+        let committed = at_once(
+            self.store.commit(&commit(session, sequence, run, vec![(trial, epoch, Some(FailureKind::Poisoned))]), 0),
+        )?;
         if committed.counted != [trial] {
             return Err(format!("the poisoned trial {trial} was not counted"));
         }
@@ -393,6 +405,7 @@ impl World {
             started_at: 0,
             ended_at: None,
             version: String::new(),
+            exhausted: false,
         };
         at_once(self.store.create_run(&row, b"{}"))
     }
@@ -442,7 +455,13 @@ impl World {
             if numbers != (0..*planned).collect::<Vec<_>>() || self.ledger.done(&run) != *planned {
                 return Err(format!("{run}: {numbers:?} of {planned} are done"));
             }
+            if let Some(unplayed) = stored.iter().find(|stored| stored.again) {
+                return Err(format!("{run}: {} is to be played again", unplayed.trial.number));
+            }
             let recovered = at_once(self.store.recover(&run))?;
+            if recovered.replayed_attempts != self.ledger.replayed(&run) {
+                return Err(format!("{run}: {} attempts are stored as replayed", recovered.replayed_attempts));
+            }
             if recovered.lost_attempts != self.ledger.lost_attempts(&run) || !recovered.leases.is_empty() {
                 return Err(format!("{run}: {recovered:?}"));
             }

@@ -2,15 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use serde_json::{Value, json};
-
-use crate::process::{Ended, Place, Process};
+use crate::{
+    process::{Ended, Place, Process},
+    server::{says, serve},
+};
 
 /// Two turns, so that an id that begins twice is seen in the second too.
 const SCENARIO: &str = "
@@ -40,17 +39,22 @@ struct Seen {
 
 impl Shop {
     fn open(latency: Duration) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}/v1", listener.local_addr().unwrap());
         let seen: Arc<Mutex<Seen>> = Arc::default();
         let kept = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let kept = Arc::clone(&kept);
-                std::thread::spawn(move || {
-                    let _ = serve(&stream.unwrap(), &kept, latency);
-                });
-            }
+        let address = serve(move |asked| {
+            let messages = asked.body["messages"].as_array().unwrap();
+            let users = messages.iter().filter(|message| message["role"] == "user").count();
+            let good = {
+                let mut seen = kept.lock().unwrap();
+                seen.keys.push(asked.header("idempotency-key"));
+                let id = asked.header("x-gabfest-conversation");
+                let known = seen.conversations.contains_key(&id);
+                let good = seen.conversations.entry(id).or_insert(true);
+                *good &= (users == 1) != known;
+                *good
+            };
+            std::thread::sleep(latency);
+            says(if good { "all fine" } else { "you have ordered already" })
         });
         Self { address, seen }
     }
@@ -69,48 +73,6 @@ impl Shop {
         keys.dedup();
         assert_eq!(keys.len(), seen.keys.len(), "every call has an idempotency key of its own");
     }
-}
-
-/// One request a connection.
-fn serve(mut stream: &TcpStream, seen: &Mutex<Seen>, latency: Duration) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let (mut length, mut id, mut key) = (0, String::new(), String::new());
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        if header.trim().is_empty() {
-            break;
-        }
-        let Some((name, value)) = header.trim_end().split_once(": ") else { continue };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.parse().ok()?,
-            "x-gabfest-conversation" => value.clone_into(&mut id),
-            "idempotency-key" => value.clone_into(&mut key),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let body: Value = serde_json::from_slice(&body).ok()?;
-    let users = body["messages"].as_array()?.iter().filter(|message| message["role"] == "user").count();
-    let good = {
-        let mut seen = seen.lock().unwrap();
-        seen.keys.push(key);
-        let known = seen.conversations.contains_key(&id);
-        let good = seen.conversations.entry(id).or_insert(true);
-        *good &= (users == 1) != known;
-        *good
-    };
-    std::thread::sleep(latency);
-    let text = if good { "all fine" } else { "you have ordered already" };
-    let answer = json!({
-        "model": "m",
-        "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": text } }],
-        "usage": { "prompt_tokens": 5, "completion_tokens": 3 },
-    })
-    .to_string();
-    let head = format!("content-type: application/json\r\ncontent-length: {}\r\nconnection: close", answer.len());
-    write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{answer}").ok()
 }
 
 fn place(shop: &Shop) -> Place {
@@ -171,6 +133,21 @@ fn workers_that_are_killed_change_nothing_for_an_agent_with_a_memory() {
     passed(&watched, &place, "out", 150);
     assert!(place.json("out/report.json")["summary"]["attempts"]["lost"].as_u64().unwrap() > 0);
     assert!(shop.conversations() > 150, "the kills lost nothing");
+    shop.assert_no_id_came_twice();
+}
+
+#[test]
+fn what_was_given_up_is_new_to_an_agent_with_a_memory() {
+    let shop = Shop::open(Duration::from_millis(700));
+    let place = place(&shop);
+    let mut run = place.start(&["run", "order.scenario.yaml", "--repeats", "16", "--slots", "8", "--out", "out"]);
+    until(|| shop.conversations() >= 8);
+    run.signal("INT");
+    std::thread::sleep(Duration::from_millis(300));
+    run.signal("INT");
+    assert_eq!(run.wait(Duration::from_secs(30)), 130);
+    passed(&place.run(&["resume", "out"]), &place, "out", 16);
+    assert!(shop.conversations() > 16, "nothing was given up");
     shop.assert_no_id_came_twice();
 }
 

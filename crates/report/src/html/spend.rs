@@ -22,6 +22,7 @@ pub(super) struct Spend {
     agent_failures: Vec<Failure>,
     our_failures: Vec<Failure>,
     lost: Option<String>,
+    replayed: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -70,6 +71,7 @@ impl Spend {
                 let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
                 format!("{lost} of {} lost with their workers and played again", count(totals.attempts.total))
             }),
+            replayed: figures::replayed(&totals.attempts),
         }
     }
 }

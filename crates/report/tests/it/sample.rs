@@ -239,6 +239,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         pace,
         judgments,
         keep_transcript: repeat == 0,
+        exhausted: false,
     };
     (trial, turns)
 }
@@ -355,6 +356,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             plan_digest: Digest::of(name.as_bytes()),
             gabfest_version: "0.1.0".to_owned(),
             state: RunState::Finished,
+            exhausted: false,
         },
         verdict: RunVerdict::Fail,
         gates: vec![
@@ -412,7 +414,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             },
             llm_calls: Role::ALL.map(by_role).into_iter().map(|(role, line)| (role, line.calls)).collect(),
             models,
-            attempts: Attempts { total: planned + 1, lost: 1 },
+            attempts: Attempts { total: planned + 1, lost: 1, ..Attempts::default() },
             unsettled_usd: 0.0031,
             failures: tally
                 .failures

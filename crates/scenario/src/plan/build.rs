@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Axis, Gates, Group, Plan, VERSION, select};
+use super::{Axis, Gates, Group, Plan, VERSION, select, usual_replays};
 use crate::{
     Action, Diagnostic, Digest, Format,
     battery::Tester,
@@ -37,6 +37,8 @@ pub struct Choices {
     pub agents: Vec<String>,
     pub live: bool,
     pub gates: Gates,
+    /// How often a trial is played again within a run, where our side broke it.
+    pub replays: u32,
     /// Keeps the cases that have this in their scenario, combination, parameters or persona; capitals do not count.
     pub filter: Option<String>,
     /// Keeps the scenarios that have one of these tags. Empty: all.
@@ -55,6 +57,7 @@ impl Default for Choices {
             agents: vec!["mock".to_owned()],
             live: false,
             gates: Gates::default(),
+            replays: usual_replays(),
             filter: None,
             tags: Vec::new(),
             max_trials: MAX_TRIALS,
@@ -92,6 +95,7 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         agents,
         live: choices.live,
         gates: choices.gates.clone(),
+        replays: choices.replays,
     };
     if plan.groups.is_empty() && builder.faults.is_empty() {
         builder

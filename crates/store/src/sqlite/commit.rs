@@ -1,11 +1,11 @@
 //! A batch of results: its turns, the trials that count, what they used, and how far the session has come.
 //!
-//! Seven statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
+//! At most eight statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use record::call::Spend;
+use record::{call::Spend, trial::Replay};
 use sqlx::{query, query_as};
 
 use super::{bound, integer, json, pieces, runs, writer::Writing};
@@ -20,7 +20,7 @@ pub(super) struct Encoded {
     pieces: String,
     /// The pieces, one after the other.
     words: Vec<u8>,
-    /// JSON: a row `[number, epoch, pieces, start of the body, its length]` for each trial.
+    /// JSON: a row `[number, epoch, pieces, start of the body, its length, replay]` for each trial.
     ended: String,
     /// The trials as JSON, one after the other: beside the rows, since escaped within them each would be read twice.
     bodies: Vec<u8>,
@@ -41,7 +41,8 @@ impl Encoded {
             let start = bodies.len() + 1;
             serde_json::to_writer(&mut bodies, trial).map_err(|error| Error::Failed(error.to_string()))?;
             let length = bodies.len() + 1 - start;
-            ended.push((integer(trial.number)?, trial.epoch, pieces::rows(pieces)?, start, length));
+            let (number, replay) = (integer(trial.number)?, code(trial.replay()));
+            ended.push((number, trial.epoch, pieces::rows(pieces)?, start, length, replay));
         }
         Ok(Self {
             session: bound(commit.session),
@@ -61,7 +62,17 @@ impl Encoded {
             return outcome;
         };
         self.keep_segment(&mut writing, run, commit, at).await?;
-        let counted = if commit.ended.is_empty() { BTreeSet::new() } else { self.count(&mut writing, run).await? };
+        let counted = match commit.ended.as_slice() {
+            [] => BTreeMap::new(),
+            _ => self.count(&mut writing, run, commit.replays).await?,
+        };
+        let exhausted = |ended: &EndedTrial| {
+            ended.trial.is_exhausted()
+                && counted.contains_key(&(bound(ended.trial.number), i64::from(ended.trial.epoch)))
+        };
+        if commit.ended.iter().any(exhausted) {
+            query("update run set exhausted = 1 where key = ?1").bind(run).execute(&mut writing.connection).await?;
+        }
         if !commit.segment.spend.is_empty() {
             self.add_spend(&mut writing, run, &commit.segment.spend).await?;
         }
@@ -136,12 +147,22 @@ impl Encoded {
         Ok(())
     }
 
-    /// Writes the trials that were lent to the session with their epoch and are not done, and returns which.
-    async fn count(&self, writing: &mut Writing<'_>, run: i64) -> Result<BTreeSet<(i64, i64)>, Error> {
-        let counted: Vec<(i64, i64)> = query_as(
-            "insert into trial (run, number, epoch, session, first_sequence, last_sequence, pieces, body)
+    /// Writes the trials that were lent to the session with their epoch and are not done, and returns which, and whether
+    /// they are to be played again.
+    async fn count(
+        &self,
+        writing: &mut Writing<'_>,
+        run: i64,
+        replays: u32,
+    ) -> Result<BTreeMap<(i64, i64), bool>, Error> {
+        let counted: Vec<(i64, i64, bool)> = query_as(
+            "insert into trial
+                 (run, number, epoch, session, first_sequence, last_sequence, pieces, body, replay, again, replays_left)
              select ?1, ended.value ->> 0, ended.value ->> 1, ?2, 0, 0, ended.value ->> 2,
-                 cast(substr(?4, ended.value ->> 3, ended.value ->> 4) as text)
+                 cast(substr(?4, ended.value ->> 3, ended.value ->> 4) as text),
+                 ended.value ->> 5,
+                 case ended.value ->> 5 when 2 then 1 when 1 then ?5 > 0 else 0 end,
+                 case ended.value ->> 5 when 1 then max(?5 - 1, 0) else ?5 end
              from json_each(?3) as ended
              where exists (
                  select 1 from lease
@@ -149,16 +170,23 @@ impl Encoded {
                  and first <= ended.value ->> 0 and past > ended.value ->> 0)
              and exists (select 1 from run where key = ?1 and state in ('running', 'interrupted'))
              order by ended.key
-             on conflict do nothing
-             returning number, epoch",
+             on conflict (run, number) do update set
+                 epoch = excluded.epoch, session = excluded.session, first_sequence = excluded.first_sequence,
+                 last_sequence = excluded.last_sequence, pieces = excluded.pieces, body = excluded.body, replay = excluded.replay,
+                 again = case excluded.replay when 2 then 1 when 1 then replays_left > 0 else 0 end,
+                 replays_left = case excluded.replay when 1 then max(replays_left - 1, 0) else replays_left end,
+                 replaced = replaced + 1
+             where trial.again = 1 and excluded.epoch > trial.epoch
+             returning number, epoch, again",
         )
         .bind(run)
         .bind(self.session)
         .bind(&self.ended)
         .bind(&self.bodies)
+        .bind(replays)
         .fetch_all(&mut writing.connection)
         .await?;
-        Ok(counted.into_iter().collect())
+        Ok(counted.into_iter().map(|(number, epoch, again)| ((number, epoch), again)).collect())
     }
 
     /// The sums saturate: what a worker claims is no reason to fail.
@@ -193,11 +221,23 @@ impl Encoded {
 }
 
 /// Which trials counted, in the order of the batch; one that is in it twice counted the first time.
-fn outcome(commit: &Commit, mut counted: BTreeSet<(i64, i64)>) -> Committed {
+fn outcome(commit: &Commit, mut counted: BTreeMap<(i64, i64), bool>) -> Committed {
     let mut committed = Committed::default();
     for EndedTrial { trial, .. } in &commit.ended {
-        let written = counted.remove(&(bound(trial.number), i64::from(trial.epoch)));
-        if written { committed.counted.push(trial.number) } else { committed.fenced.push(trial.number) }
+        match counted.remove(&(bound(trial.number), i64::from(trial.epoch))) {
+            Some(false) => committed.counted.push(trial.number),
+            Some(true) => committed.again.push(trial.number),
+            None => committed.fenced.push(trial.number),
+        }
     }
     committed
+}
+
+/// As the statement reads it.
+fn code(replay: Replay) -> u8 {
+    match replay {
+        Replay::Never => 0,
+        Replay::Limited => 1,
+        Replay::OnResume => 2,
+    }
 }

@@ -41,7 +41,8 @@ pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -
         "delete from lease
          where session in (select lent.value ->> 0 from json_each(?1) as lent)
          and past - first <=
-             (select count(*) from trial where trial.run = lease.run and number >= first and number < past)",
+             (select count(*) from trial where trial.run = lease.run and number >= first and number < past
+                 and (not again or trial.epoch >= lease.epoch))",
     )
     .bind(&rows)
     .execute(&mut writing.connection)
@@ -50,11 +51,22 @@ pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -
     writing.commit().await
 }
 
-pub(super) async fn release(mut writing: Writing<'_>, session: u64, released: &[Lease]) -> Result<(), Error> {
-    let (mut cut, mut kept) = (Vec::new(), Vec::new());
+/// `begun_at`: they were begun, and are given up now.
+pub(super) async fn release(
+    mut writing: Writing<'_>,
+    session: u64,
+    released: &[Lease],
+    begun_at: Option<i64>,
+) -> Result<(), Error> {
+    let (mut cut, mut kept, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
+    let done = if begun_at.is_some() { done(&mut writing, session).await? } else { BTreeSet::new() };
     for lent in live(&mut writing, session).await? {
         let left = ranges::without(&lent.lease, released);
         if left != [lent.lease.clone()] {
+            let (id, epoch) = (lent.lease.id, lent.lease.epoch);
+            let stays = |number: &u64| left.iter().any(|lease| lease.trials.contains(number));
+            let open = lent.lease.trials.clone().filter(|number| !stays(number) && !done.contains(&(id, *number)));
+            given_up.extend(open.map(|number| (lent.run_key, number, epoch)));
             cut.push((lent.lease.id, lent.lease.trials.start));
             kept.extend(left.into_iter().map(|lease| (lease, lent.granted_at)));
         }
@@ -72,6 +84,18 @@ pub(super) async fn release(mut writing: Writing<'_>, session: u64, released: &[
     .await?;
     let rows = json(&kept.iter().map(|(lease, at)| row(lease, *at)).collect::<Result<Vec<_>, _>>()?)?;
     insert(&mut writing, &rows).await?;
+    if let Some(at) = begun_at.filter(|_| !given_up.is_empty()) {
+        query(
+            "insert into attempt (run, number, epoch, session, solo, given_up, lost_at)
+             select gone.value ->> 0, gone.value ->> 1, gone.value ->> 2, ?2, 0, 1, ?3
+             from json_each(?1) as gone where true on conflict do nothing",
+        )
+        .bind(json(&given_up)?)
+        .bind(bound(session))
+        .bind(at)
+        .execute(&mut writing.connection)
+        .await?;
+    }
     writing.commit().await
 }
 
@@ -91,17 +115,18 @@ pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<
     lent.collect()
 }
 
-/// The trials of the session's leases that are done, by the run's key and their number.
-pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<(i64, u64)>, Error> {
+/// What the session's leases have nothing left to do for, by the lease's id and the trial's number.
+pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<(u64, u64)>, Error> {
+    // Of a trial that is played again, an earlier lease is over.
     let rows: Vec<(i64, i64)> = query_as(
-        "select distinct trial.run, number
+        "select distinct lease.id, number
          from lease join trial on trial.run = lease.run and number >= first and number < past
-         where lease.session = ?1",
+         where lease.session = ?1 and (not again or trial.epoch >= lease.epoch)",
     )
     .bind(bound(session))
     .fetch_all(&mut writing.connection)
     .await?;
-    rows.into_iter().map(|(run, number)| Ok((run, natural(number)?))).collect()
+    rows.into_iter().map(|(lease, number)| Ok((natural(lease)?, natural(number)?))).collect()
 }
 
 /// Ends all leases of a session.

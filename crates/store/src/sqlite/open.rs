@@ -95,5 +95,6 @@ fn migrations() -> Migrator {
         migration(1, "runs", include_str!("../../migrations/sqlite/1_runs.sql")),
         migration(2, "pieces", include_str!("../../migrations/sqlite/2_pieces.sql")),
         migration(3, "throttling", include_str!("../../migrations/sqlite/3_throttling.sql")),
+        migration(4, "replays", include_str!("../../migrations/sqlite/4_replays.sql")),
     ])
 }

@@ -17,8 +17,8 @@ pub(super) async fn trials(
     limit: u32,
 ) -> Result<Vec<StoredTrial>, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<(String, i64, Option<String>, i64, i64)> = query_as(
-        "select body, session, pieces, first_sequence, last_sequence from trial
+    let rows: Vec<(String, i64, Option<String>, i64, i64, bool)> = query_as(
+        "select body, session, pieces, first_sequence, last_sequence, again from trial
          where run = ?1 and number >= ?2 order by number limit ?3",
     )
     .bind(run)
@@ -26,13 +26,13 @@ pub(super) async fn trials(
     .bind(limit)
     .fetch_all(readers)
     .await?;
-    let stored = rows.into_iter().map(|(body, session, pieces, first_sequence, last_sequence)| {
+    let stored = rows.into_iter().map(|(body, session, pieces, first_sequence, last_sequence, again)| {
         let trial = serde_json::from_str(&body).map_err(|error| Error::Failed(format!("a stored trial: {error}")))?;
         let pieces = match pieces {
             Some(pieces) => pieces::of_json(&pieces)?,
             None => pieces::whole(natural(first_sequence)?..=natural(last_sequence)?),
         };
-        Ok(StoredTrial { trial, session: natural(session)?, pieces })
+        Ok(StoredTrial { trial, session: natural(session)?, pieces, again })
     });
     stored.collect()
 }
@@ -73,11 +73,19 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
     // One transaction, so that all of it was true at one moment.
     let mut reading = readers.begin().await?;
     let key = runs::key(&mut *reading, run).await?;
-    let lost = attempts(&mut reading, key).await?;
+    let begun = attempts(&mut reading, key).await?;
+    let (replayed_attempts, replayed_trials) = replayed(&mut reading, key).await?;
+    let some = |of: fn(&Attempts) -> u32| -> Vec<(u64, u32)> {
+        let each = begun.iter().map(move |attempts| (attempts.number, of(attempts)));
+        each.filter(|(_, count)| *count > 0).collect()
+    };
     Ok(Recovered {
         done: done(&mut reading, key).await?,
-        attempts: lost.iter().map(|(number, epoch, _)| (*number, *epoch)).collect(),
-        solo_losses: lost.iter().filter(|(.., solo)| *solo > 0).map(|(number, _, solo)| (*number, *solo)).collect(),
+        attempts: some(|attempts| attempts.last_epoch),
+        losses: some(|attempts| attempts.losses),
+        solo_losses: some(|attempts| attempts.solo_losses),
+        replayed_attempts,
+        replayed_trials,
         leases: leases(&mut reading, run, key).await?,
         lost_attempts: lost_attempts(&mut reading, key).await?,
         unsettled: unsettled(&mut reading, key).await?,
@@ -88,7 +96,9 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
 async fn done(reading: &mut SqliteConnection, run: i64) -> Result<Vec<std::ops::Range<u64>>, Error> {
     let rows: Vec<(i64, i64)> = query_as(
         "select min(number), max(number) + 1
-         from (select number, number - row_number() over (order by number) as island from trial where run = ?1)
+         from (
+             select number, number - row_number() over (order by number) as island from trial
+             where run = ?1 and not again)
          group by island order by 1",
     )
     .bind(run)
@@ -97,18 +107,44 @@ async fn done(reading: &mut SqliteConnection, run: i64) -> Result<Vec<std::ops::
     rows.into_iter().map(|(first, past)| Ok(natural(first)?..natural(past)?)).collect()
 }
 
-/// Of trials that are not done: the number, the highest epoch that was lost, how often alone.
-async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<Vec<(u64, u32, u32)>, Error> {
-    let rows: Vec<(i64, i64, i64)> = query_as(
-        "select number, max(epoch), sum(solo) from attempt
-         where run = ?1
-         and not exists (select 1 from trial where trial.run = attempt.run and trial.number = attempt.number)
+/// Of a trial that is not done and was begun.
+struct Attempts {
+    number: u64,
+    last_epoch: u32,
+    losses: u32,
+    solo_losses: u32,
+}
+
+async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<Vec<Attempts>, Error> {
+    let rows: Vec<(i64, i64, i64, i64)> = query_as(
+        "select number, max(epoch), sum(lost), sum(solo)
+         from (
+             select number, epoch, not given_up as lost, solo from attempt
+             where run = ?1 and not exists (
+                 select 1 from trial
+                 where trial.run = attempt.run and trial.number = attempt.number and not trial.again)
+             union all
+             select number, epoch, 0, 0 from trial where run = ?1 and again)
          group by number order by number",
     )
     .bind(run)
     .fetch_all(reading)
     .await?;
-    rows.into_iter().map(|(number, last, solo)| Ok((natural(number)?, natural(last)?, natural(solo)?))).collect()
+    let attempts = rows.into_iter().map(|(number, last_epoch, losses, solo_losses)| {
+        let (number, last_epoch) = (natural(number)?, natural(last_epoch)?);
+        Ok(Attempts { number, last_epoch, losses: natural(losses)?, solo_losses: natural(solo_losses)? })
+    });
+    attempts.collect()
+}
+
+/// Ends that another took the place of, and the trials that had some.
+async fn replayed(reading: &mut SqliteConnection, run: i64) -> Result<(u64, u64), Error> {
+    let (ends, trials): (i64, i64) =
+        query_as("select coalesce(sum(replaced), 0), count(*) from trial where run = ?1 and replaced > 0")
+            .bind(run)
+            .fetch_one(reading)
+            .await?;
+    Ok((natural(ends)?, natural(trials)?))
 }
 
 async fn lost_attempts(reading: &mut SqliteConnection, run: i64) -> Result<u64, Error> {
@@ -123,7 +159,8 @@ async fn leases(reading: &mut SqliteConnection, id: &RunId, run: i64) -> Result<
     let rows: Vec<(i64, i64, i64, i64, i64)> = query_as(
         "select session, id, first, past, epoch from lease
          where run = ?1 and past - first >
-             (select count(*) from trial where trial.run = lease.run and number >= first and number < past)
+             (select count(*) from trial where trial.run = lease.run and number >= first and number < past
+                 and (not again or trial.epoch >= lease.epoch))
          order by session, id, first",
     )
     .bind(run)

@@ -5,7 +5,7 @@ use record::summary::RunState;
 use scenario::{Digest, RunId};
 use sqlx::{SqliteExecutor, SqlitePool, query, query_as, query_scalar};
 
-use super::writer::Writing;
+use super::{json, writer::Writing};
 use crate::{Error, RunRow};
 
 pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
@@ -43,7 +43,7 @@ pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) 
 
 pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunRow>, Error> {
     let columns: Option<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version from run where id = ?1",
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted from run where id = ?1",
     )
     .bind(run.as_str())
     .fetch_optional(readers)
@@ -53,7 +53,7 @@ pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunR
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<RunRow>, Error> {
     let all: Vec<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version from run
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted from run
          order by started_at desc, id desc",
     )
     .fetch_all(readers)
@@ -83,16 +83,38 @@ pub(super) async fn set_state(
     if changed.rows_affected() == 0 { Err(Error::UnknownRun(run.clone())) } else { Ok(()) }
 }
 
+pub(super) async fn resume(mut writing: Writing<'_>, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
+    let key: Option<i64> =
+        query_scalar("update run set state = 'running', ended_at = null, exhausted = 0 where id = ?1 returning key")
+            .bind(run.as_str())
+            .fetch_optional(&mut writing.connection)
+            .await?;
+    let Some(key) = key else {
+        writing.roll_back().await?;
+        return Err(Error::UnknownRun(run.clone()));
+    };
+    query(
+        "update trial set again = 1, replays_left = ?3
+         where run = ?1 and (again = 1 or number in (select again.value from json_each(?2) as again))",
+    )
+    .bind(key)
+    .bind(json(again)?)
+    .bind(replays)
+    .execute(&mut writing.connection)
+    .await?;
+    writing.commit().await
+}
+
 /// The number by which all other tables know the run.
 pub(super) async fn key(executor: impl SqliteExecutor<'_>, run: &RunId) -> Result<i64, Error> {
     let key = query_scalar("select key from run where id = ?1").bind(run.as_str()).fetch_optional(executor).await?;
     key.ok_or_else(|| Error::UnknownRun(run.clone()))
 }
 
-type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String);
+type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String, bool);
 
 fn row(columns: Columns) -> Result<RunRow, Error> {
-    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version) = columns;
+    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted) = columns;
     Ok(RunRow {
         id: RunId::new(id),
         name,
@@ -103,6 +125,7 @@ fn row(columns: Columns) -> Result<RunRow, Error> {
         started_at,
         ended_at,
         version,
+        exhausted,
     })
 }
 

@@ -73,7 +73,7 @@ async fn unfinished(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lease
     let mut lost = Vec::new();
     for lent in live {
         let lease = lent.lease;
-        let is_done = |number: &u64| done.contains(&(lent.run_key, *number));
+        let is_done = |number: &u64| done.contains(&(lease.id, *number));
         let left = ranges::fold(lease.trials.clone().filter(|number| !is_done(number)));
         lost.extend(left.into_iter().map(|trials| Lease { trials, ..lease.clone() }));
     }

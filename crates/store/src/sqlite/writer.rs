@@ -85,6 +85,7 @@ mod tests {
             started_at: 1,
             ended_at: None,
             version: "0".into(),
+            exhausted: false,
         };
         // As on a full disk, SQLite rolls this back by itself, behind the back of whoever began it.
         let mut writing = store.writer.begin().await.unwrap();

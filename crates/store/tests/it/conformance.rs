@@ -36,13 +36,18 @@ on_every_store! {
         a_trial_counts_once_in_a_batch
         nothing_counts_after_the_session
         a_closed_run_counts_nothing_more
-        a_thousand_trials_fit_one_batch;
+        a_thousand_trials_fit_one_batch
+        what_our_side_broke_is_played_again_as_often_as_it_may
+        a_used_up_quota_waits_for_somebody_to_resume
+        a_resumed_run_plays_again_what_is_named;
     leases:
         sessions_ascend_and_end_once
         grants_are_whole_or_nothing
         an_ended_session_loses_what_is_not_done
         solo_losses_are_told_apart
         what_is_given_back_is_not_lost
+        what_was_begun_and_given_up_is_another_attempt
+        a_lease_has_nothing_to_do_with_a_later_attempt
         a_lease_that_is_done_is_over
         unsettled_money_goes_to_the_runs_that_lost;
     reading:

@@ -27,6 +27,16 @@ async fn of_version_0_1_0(path: &Path) {
     let mut connection = raw(path).await;
     let statements = [
         "drop table piece",
+        "alter table spend drop column estimated_calls",
+        "alter table spend drop column tries",
+        "alter table spend drop column throttled_tries",
+        "alter table spend drop column wait_micros",
+        "alter table run drop column exhausted",
+        "alter table trial drop column replay",
+        "alter table trial drop column again",
+        "alter table trial drop column replays_left",
+        "alter table trial drop column replaced",
+        "alter table attempt drop column given_up",
         "alter table segment drop column first_piece",
         "alter table segment drop column pieces",
         "alter table trial drop column pieces",
@@ -95,7 +105,7 @@ async fn a_store_is_open_once() {
 async fn another_version_is_refused() {
     let rows = [
         (
-            "update _sqlx_migrations set version = 99 where version = 2",
+            "update _sqlx_migrations set version = 99 where version = 4",
             "was made by a newer gabfest: use that one, or restore a backup",
         ),
         ("insert into _sqlx_migrations values (99, 'later', '', true, x'00', 1)", "was made by a newer gabfest"),

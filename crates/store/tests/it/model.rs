@@ -1,7 +1,7 @@
 //! Random histories, played on the model and on SQLite: every answer has to be the same.
 
 use proptest::prelude::*;
-use record::{Role, Usd, summary::RunState};
+use record::{Failure, FailureKind, Role, Trial, Usd, Verdict, summary::RunState};
 use scenario::Digest;
 use store::{Error, RunRow, Store};
 
@@ -33,7 +33,7 @@ enum Step {
         session: u64,
         ahead: u64,
         run: usize,
-        ended: Vec<(u64, u32)>,
+        ended: Vec<(u64, u32, How)>,
         calls: u64,
         model: &'static str,
     },
@@ -44,12 +44,26 @@ enum Step {
     Release {
         session: u64,
         leases: Vec<Lent>,
+        begun: bool,
+    },
+    Resume {
+        run: usize,
+        again: Vec<u64>,
+        replays: u32,
     },
     End {
         session: u64,
         solo: bool,
     },
     Reopen,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Passed,
+    BrokenByUs,
+    Exhausted,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +74,17 @@ struct Lent {
     first: u64,
     length: u64,
     epoch: u32,
+}
+
+impl How {
+    fn of(self, trial: Trial) -> Trial {
+        let broken = |kind| Trial { verdict: Verdict::Error, failure: Some(Failure::new(kind, "")), ..trial.clone() };
+        match self {
+            Self::Passed => trial,
+            Self::BrokenByUs => broken(FailureKind::SimulatorFailed),
+            Self::Exhausted => Trial { exhausted: true, ..broken(FailureKind::ProviderExhausted) },
+        }
+    }
 }
 
 fn lent() -> impl Strategy<Value = Lent> {
@@ -82,7 +107,8 @@ fn state() -> impl Strategy<Value = RunState> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let ended = prop::collection::vec((0_u64..24, 1_u32..4), 0..12);
+    let how = prop_oneof![4 => Just(How::Passed), 3 => Just(How::BrokenByUs), 1 => Just(How::Exhausted)];
+    let ended = prop::collection::vec((0_u64..24, 1_u32..4, how), 0..12);
     let ahead = prop_oneof![1 => Just(0_u64), 12 => Just(1_u64), 1 => Just(2_u64)];
     let commit = (1..=SESSIONS, ahead, run_index(), ended, 0_u64..5, prop_oneof![Just("a"), Just("b")]);
     prop_oneof![
@@ -95,8 +121,10 @@ fn step() -> impl Strategy<Value = Step> {
             Step::Commit { session, ahead, run, ended, calls, model }
         }),
         2 => (1..=SESSIONS, 0_i64..1_000).prop_map(|(session, nanos)| Step::Beat { session, nanos }),
-        3 => (1..=SESSIONS, prop::collection::vec(lent(), 0..3))
-            .prop_map(|(session, leases)| Step::Release { session, leases }),
+        3 => (1..=SESSIONS, prop::collection::vec(lent(), 0..3), any::<bool>())
+            .prop_map(|(session, leases, begun)| Step::Release { session, leases, begun }),
+        1 => (run_index(), prop::collection::vec(0_u64..24, 0..6), 0_u32..3)
+            .prop_map(|(run, again, replays)| Step::Resume { run, again, replays }),
         2 => (1..=SESSIONS, any::<bool>()).prop_map(|(session, solo)| Step::End { session, solo }),
         1 => Just(Step::Reopen),
     ]
@@ -128,12 +156,19 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
         Step::Grant { leases: lent } => answer(store.grant(&leases(lent), at).await),
         Step::Commit { session, ahead, run, ended, calls, model } => {
             let watermark = store.watermark(*session).await.unwrap().unwrap_or_default();
-            let mut commit = batch(*session, watermark + ahead, RUNS[*run], ended);
+            let numbers: Vec<(u64, u32)> = ended.iter().map(|(number, epoch, _)| (*number, *epoch)).collect();
+            let mut commit = batch(*session, watermark + ahead, RUNS[*run], &numbers);
+            for (ended, (.., how)) in commit.ended.iter_mut().zip(ended) {
+                ended.trial = how.of(ended.trial.clone());
+            }
             commit.segment.spend = if *calls == 0 { Default::default() } else { spend(Role::Judge, model, *calls) };
             answer(store.commit(&commit, at).await)
         }
         Step::Beat { session, nanos } => answer(store.beat(*session, Usd(*nanos)).await),
-        Step::Release { session, leases: lent } => answer(store.release(*session, &leases(lent)).await),
+        Step::Release { session, leases: lent, begun } => {
+            answer(store.release(*session, &leases(lent), *begun, at).await)
+        }
+        Step::Resume { run, again, replays } => answer(store.resume(&id(RUNS[*run]), again, *replays).await),
         Step::End { session, solo } => answer(store.end_session(*session, "lost", *solo, at).await),
         Step::Reopen => String::new(),
     }

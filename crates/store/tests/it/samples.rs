@@ -31,6 +31,7 @@ pub(crate) fn run(name: &str) -> RunRow {
         started_at: 1_000,
         ended_at: None,
         version: "0.1.0".into(),
+        exhausted: false,
     }
 }
 
@@ -72,6 +73,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
             weight: 1.0,
         }],
         keep_transcript: false,
+        exhausted: false,
     }
 }
 
@@ -132,5 +134,6 @@ pub(crate) fn batch(session: u64, sequence: u64, run: &str, ended: &[(u64, u32)]
         run: id(run),
         segment: SegmentRow { pieces: pieces(session, sequence), turns: 4, spend: spend(Role::Agent, "a", sequence) },
         ended: ended.collect(),
+        replays: 1,
     }
 }

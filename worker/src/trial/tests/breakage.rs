@@ -337,6 +337,7 @@ async fn a_judge_that_fails_is_no_failure_of_the_agent() {
         let played = first(&conversation(json!({ "final_evaluations": [judged("Was it polite?")] })), &cast).await;
         ends(&played, verdict, kind, blame, None);
         assert_eq!((played.turns.len(), cast.judge.times_asked()), (3, asks));
+        assert_eq!(played.trial.exhausted, kind == FailureKind::ProviderExhausted);
         assert_eq!(played.trial.spend.of(Role::Judge).calls as usize, asks);
         assert_eq!(played.trial.termination_reason.as_deref(), Some("max_turns_reached"));
     }

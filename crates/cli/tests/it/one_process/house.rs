@@ -133,7 +133,7 @@ impl House {
     }
 
     pub(super) async fn resume(&mut self, run: &str) {
-        self.people.resume(v1::ResumeRequest { run: run.to_owned() }).await.unwrap();
+        self.people.resume(v1::ResumeRequest { run: run.to_owned(), failed: false }).await.unwrap();
     }
 
     pub(super) async fn summary(&mut self, run: &str) -> Summary {

@@ -1,7 +1,7 @@
 //! Batches of results: what counts, what is fenced, what is refused.
 
-use record::{Role, Usd, summary::RunState};
-use store::{Committed, Error, Store};
+use record::{Failure, FailureKind, Role, Usd, Verdict, summary::RunState};
+use store::{Commit, Committed, Error, Store};
 
 use super::{counted, fenced, numbers, ready};
 use crate::{
@@ -95,7 +95,7 @@ pub(super) async fn nothing_counts_after_the_session<S: Stand>() {
     }
     assert!(matches!(store.beat(session, Usd(1)).await, Err(Error::SessionOver(_))));
     assert!(matches!(store.grant(&[lease(2, session, "run", 4..5, 1)], 4).await, Err(Error::SessionOver(_))));
-    store.release(session, &[lease(1, session, "run", 0..4, 1)]).await.unwrap();
+    store.release(session, &[lease(1, session, "run", 0..4, 1)], false, 3).await.unwrap();
     assert_eq!(store.watermark(session).await.unwrap(), None);
     assert_eq!(numbers(store, "run").await, [0]);
     assert_eq!(store.spend(&id("run")).await.unwrap(), spend(Role::Agent, "a", 1));
@@ -137,4 +137,83 @@ pub(super) async fn a_thousand_trials_fit_one_batch<S: Stand>() {
     assert_eq!(numbers(store, "run").await, all);
     let done = store.recover(&id("run")).await.unwrap().done;
     assert_eq!((done.len(), done.first()), (1, Some(&(0..1_000))));
+}
+
+/// A batch in which one trial ended so.
+fn ended_as(session: u64, sequence: u64, number: u64, epoch: u32, kind: FailureKind) -> Commit {
+    let mut commit = batch(session, sequence, "run", &[(number, epoch)]);
+    let trial = &mut commit.ended[0].trial;
+    (trial.verdict, trial.failure) = (Verdict::Error, Some(Failure::new(kind, "")));
+    trial.exhausted = kind == FailureKind::ProviderExhausted;
+    Commit { replays: 2, ..commit }
+}
+
+fn again(numbers: &[u64]) -> Committed {
+    Committed { again: numbers.to_vec(), ..Committed::default() }
+}
+
+pub(super) async fn what_our_side_broke_is_played_again_as_often_as_it_may<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    let broken = |epoch: u32| ended_as(session, epoch.into(), 4, epoch, FailureKind::SimulatorFailed);
+    for (epoch, outcome) in [(1, again(&[4])), (2, again(&[4])), (3, counted(&[4]))] {
+        store.grant(&[lease(epoch.into(), session, "run", 4..5, epoch)], 1).await.unwrap();
+        assert_eq!(store.commit(&broken(epoch), 2).await.unwrap(), outcome, "epoch {epoch}");
+        let recovered = store.recover(&id("run")).await.unwrap();
+        let done = epoch == 3;
+        assert_eq!(recovered.done.is_empty(), !done);
+        assert_eq!(recovered.attempts, if done { vec![] } else { vec![(4, epoch)] });
+        assert_eq!((recovered.replayed_attempts, recovered.lost_attempts), (u64::from(epoch) - 1, 0));
+        assert_eq!(recovered.replayed_trials, u64::from(epoch > 1));
+        let stored = store.trials(&id("run"), 0, 9).await.unwrap();
+        assert_eq!((stored.len(), stored[0].trial.epoch, stored[0].again), (1, epoch, !done), "the latest end");
+        assert_eq!(stored[0].pieces.last().map(|piece| piece.sequence), Some(epoch.into()));
+    }
+    // What an attempt of before says is of no interest any more.
+    store.grant(&[lease(9, session, "run", 4..5, 4)], 1).await.unwrap();
+    assert_eq!(store.commit(&batch(session, 4, "run", &[(4, 4), (4, 2)]), 3).await.unwrap(), fenced(&[4, 4]));
+    assert_eq!(store.spend(&id("run")).await.unwrap().of(Role::Agent).calls, 10, "of all attempts");
+}
+
+pub(super) async fn a_used_up_quota_waits_for_somebody_to_resume<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    for epoch in 1..=4 {
+        store.grant(&[lease(epoch.into(), session, "run", 0..1, epoch)], 1).await.unwrap();
+        let ended = ended_as(session, epoch.into(), 0, epoch, FailureKind::ProviderExhausted);
+        assert_eq!(store.commit(&ended, 2).await.unwrap(), again(&[0]), "however often");
+        assert!(store.run(&id("run")).await.unwrap().unwrap().exhausted);
+        store.set_state(&id("run"), RunState::Interrupted, Some(3)).await.unwrap();
+        store.resume(&id("run"), &[], 2).await.unwrap();
+        let row = store.run(&id("run")).await.unwrap().unwrap();
+        assert_eq!((row.exhausted, row.state, row.ended_at), (false, RunState::Running, None));
+    }
+    // Behind a verdict on what the agent said it is seen too, and the verdict stays.
+    let mut hidden = batch(session, 5, "run", &[(0, 5)]);
+    hidden.ended[0].trial.exhausted = true;
+    store.grant(&[lease(9, session, "run", 0..1, 5)], 1).await.unwrap();
+    assert_eq!(store.commit(&hidden, 2).await.unwrap(), counted(&[0]));
+    assert!(store.run(&id("run")).await.unwrap().unwrap().exhausted);
+}
+
+pub(super) async fn a_resumed_run_plays_again_what_is_named<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..3, 1)], 1).await.unwrap();
+    store.commit(&batch(session, 1, "run", &[(0, 1), (1, 1), (2, 1)]), 2).await.unwrap();
+    store.set_state(&id("run"), RunState::Finished, Some(3)).await.unwrap();
+    store.resume(&id("run"), &[1, 7], 1).await.unwrap();
+    let stand = stand.reopen().await;
+    let store = stand.store();
+    let recovered = store.recover(&id("run")).await.unwrap();
+    assert_eq!((recovered.done, recovered.attempts), (vec![0..1, 2..3], vec![(1, 1)]));
+    assert!(recovered.leases.is_empty() && recovered.losses.is_empty(), "the lease of before is over");
+    assert_eq!(numbers(store, "run").await, [0, 1, 2], "until then its end is the one that is known");
+    store.grant(&[lease(2, session, "run", 1..2, 2)], 4).await.unwrap();
+    let broken = ended_as(session, 2, 1, 2, FailureKind::JudgeFailed);
+    assert_eq!(store.commit(&broken, 4).await.unwrap(), again(&[1]), "it may be played again as a new one may");
+    store.grant(&[lease(3, session, "run", 1..2, 3)], 4).await.unwrap();
+    assert_eq!(store.commit(&batch(session, 3, "run", &[(1, 3)]), 4).await.unwrap(), counted(&[1]));
+    let ghost = store.resume(&id("ghost"), &[], 1).await.unwrap_err();
+    assert!(matches!(ghost, Error::UnknownRun(_)), "{ghost}");
 }

@@ -1,6 +1,6 @@
 //! What is lent, and what becomes of it when a worker goes.
 
-use record::Usd;
+use record::{Failure, FailureKind, Usd, Verdict};
 use store::{Committed, Error, Recovered, Store};
 
 use super::ready;
@@ -65,6 +65,7 @@ pub(super) async fn an_ended_session_loses_what_is_not_done<S: Stand>() {
     let expected = Recovered {
         done: vec![10..11, 13..15, 19..20, 31..32, 40..41],
         attempts: vec![(11, 1), (12, 1), (15, 1), (16, 1), (17, 1), (18, 1), (30, 2), (32, 2)],
+        losses: [11, 12, 15, 16, 17, 18, 30, 32].map(|number| (number, 1)).to_vec(),
         lost_attempts: 8,
         ..Recovered::default()
     };
@@ -106,7 +107,7 @@ pub(super) async fn what_is_given_back_is_not_lost<S: Stand>() {
     store.grant(&granted, 1).await.unwrap();
     // The ids of what comes back mean nothing, and it may span leases and trials that were never lent.
     let back = [lease(0, session, "run", 3..5, 1), lease(0, session, "run", 8..50, 1)];
-    store.release(session, &back).await.unwrap();
+    store.release(session, &back, false, 3).await.unwrap();
     let live = [
         lease(1, session, "run", 0..3, 1),
         lease(1, session, "run", 5..8, 1),
@@ -123,8 +124,8 @@ pub(super) async fn what_is_given_back_is_not_lost<S: Stand>() {
     assert_eq!(store.end_session(session, "lost", false, 3).await.unwrap(), lost);
     assert_eq!(store.recover(&id("run")).await.unwrap().lost_attempts, 6);
 
-    store.release(other, &[lease(1, other, "run", 40..42, 1)]).await.unwrap();
-    store.release(other, &[lease(1, other, "run", 40..42, 1)]).await.unwrap();
+    store.release(other, &[lease(1, other, "run", 40..42, 1)], false, 3).await.unwrap();
+    store.release(other, &[lease(1, other, "run", 40..42, 1)], false, 3).await.unwrap();
     assert_eq!(store.end_session(other, "left", false, 4).await.unwrap(), []);
 }
 
@@ -164,4 +165,40 @@ pub(super) async fn unsettled_money_goes_to_the_runs_that_lost<S: Stand>() {
     for (name, nanos) in [("run", 42), ("other", 40), ("third", 0)] {
         assert_eq!(store.recover(&id(name)).await.unwrap().unsettled, Usd(nanos), "{name}");
     }
+}
+
+pub(super) async fn what_was_begun_and_given_up_is_another_attempt<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..6, 1)], 1).await.unwrap();
+    store.commit(&batch(session, 1, "run", &[(4, 1)]), 2).await.unwrap();
+    store.release(session, &[lease(0, session, "run", 0..1, 1)], false, 3).await.unwrap();
+    store.release(session, &[lease(0, session, "run", 3..6, 1)], true, 3).await.unwrap();
+    let recovered = store.recover(&id("run")).await.unwrap();
+    let expected = Recovered {
+        done: vec![4..5; 1],
+        attempts: vec![(3, 1), (5, 1)],
+        leases: vec![lease(1, session, "run", 1..3, 1)],
+        lost_attempts: 2,
+        ..Recovered::default()
+    };
+    assert_eq!(recovered, expected, "nobody is suspected of anything");
+}
+
+pub(super) async fn a_lease_has_nothing_to_do_with_a_later_attempt<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    let other = store.open_session("other worker", 1).await.unwrap();
+    store.grant(&[lease(1, session, "run", 0..2, 1)], 1).await.unwrap();
+    let mut broken = batch(session, 1, "run", &[(0, 1)]);
+    let trial = &mut broken.ended[0].trial;
+    (trial.verdict, trial.failure) = (Verdict::Error, Some(Failure::new(FailureKind::HookFailed, "")));
+    assert_eq!(store.commit(&broken, 2).await.unwrap().again, [0]);
+    store.grant(&[lease(1, other, "run", 0..1, 2)], 3).await.unwrap();
+    // The first lease still has its other trial, and only that one is lost with it.
+    assert_eq!(store.end_session(session, "lost", false, 4).await.unwrap(), [lease(1, session, "run", 1..2, 1)]);
+    assert_eq!(store.end_session(other, "lost", true, 5).await.unwrap(), [lease(1, other, "run", 0..1, 2)]);
+    let recovered = store.recover(&id("run")).await.unwrap();
+    assert_eq!(recovered.attempts, [(0, 2), (1, 1)]);
+    assert_eq!((recovered.losses, recovered.solo_losses), (vec![(0, 1), (1, 1)], vec![(0, 1)]));
 }

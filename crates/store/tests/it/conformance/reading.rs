@@ -26,10 +26,12 @@ pub(super) async fn all_comes_back_after_a_restart<S: Stand>() {
     let expected = Recovered {
         done: vec![1..2, 3..4],
         attempts: vec![(0, 1), (2, 1)],
+        losses: vec![(0, 1), (2, 1)],
         solo_losses: vec![(0, 1), (2, 1)],
         leases: vec![lease(2, live, "run", 3..6, 1)],
         lost_attempts: 2,
         unsettled: Usd(30),
+        ..Recovered::default()
     };
     assert_eq!(store.recover(&id("run")).await.unwrap(), expected);
 

@@ -78,7 +78,7 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
         assert_eq!(store.end_session(nobody, "gone", false, 1).await.unwrap(), []);
         assert_eq!(store.pieces(&id("run"), &[(nobody, piece(1, 0))]).await.unwrap(), [""]);
         assert!(store.commit(&batch(nobody, 1, "run", &[]), 1).await.unwrap().session_over);
-        store.release(nobody, &[lease(1, nobody, "run", 0..1, 1)]).await.unwrap();
+        store.release(nobody, &[lease(1, nobody, "run", 0..1, 1)], false, 3).await.unwrap();
     }
     assert_eq!(store.watermark(session).await.unwrap(), Some(0), "the refused batch took no place");
 }
