@@ -21,7 +21,7 @@ pub(crate) struct Matrix {
     pub(crate) rows: Vec<Row>,
     /// Scenario and agent to row: runs may have thousands of scenarios.
     places: BTreeMap<(String, Option<String>), usize>,
-    several_agents: bool,
+    pub(crate) several_agents: bool,
 }
 
 #[derive(Debug)]

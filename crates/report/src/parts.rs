@@ -63,7 +63,11 @@ fn row(name: String, of: &PartSummary) -> Row {
     kinds.sort_by_key(|failure| std::cmp::Reverse(failure.trials));
     let kinds: Vec<String> = kinds.iter().map(|of| format!("{} {}", count(of.trials), of.kind.name())).collect();
     let estimated = if of.cost_usd > 0.0 { of.estimated_calls } else { 0 };
-    let at_least = if of.unpriced_calls > 0 { "≥ " } else { "" };
+    let cost = match (of.unpriced_calls, spending::marked(estimated, usd(of.cost_usd))) {
+        (0, cost) => cost,
+        (_, _) if of.cost_usd <= 0.0 => "unknown".to_owned(),
+        (_, cost) => format!("≥ {cost}"),
+    };
     Row {
         name,
         trials: count(of.trials),
@@ -72,7 +76,7 @@ fn row(name: String, of: &PartSummary) -> Row {
         interval: figures::interval(&of.success_rate),
         p50: time(|latency| latency.p50_ms),
         p95: time(|latency| latency.p95_ms),
-        cost: format!("{at_least}{}", spending::marked(estimated, usd(of.cost_usd))),
+        cost,
         kinds: kinds.join(", "),
     }
 }

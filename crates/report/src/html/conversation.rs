@@ -137,7 +137,11 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups:
     Conversation {
         verdict: trial.verdict,
         mark: mark(trial.verdict),
-        name: case.map_or_else(|| format!("case {}", trial.case_id), cases::name),
+        name: match case {
+            Some(case) if matrix.several_agents => cases::full_name(case),
+            Some(case) => cases::name(case),
+            None => format!("case {}", trial.case_id),
+        },
         headline: reason.as_deref().map(|reason| clip::ellipsis(reason, HEADLINE_CHARS)).unwrap_or_default(),
         reason,
         failure_kind: failure.map(|failure| failure.kind.name()),

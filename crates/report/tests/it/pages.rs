@@ -137,12 +137,22 @@ fn every_page_divides_a_run_by_agent_tag_value_and_check() {
     for words in ["\nBy agent\n", "\nBy tag\n", "\nBy simulator.temperature\n", "  wall time  4 min 31 s; "] {
         assert!(terminal.contains(words), "{words}: {terminal}");
     }
+    let cost =
+        |terminal: &str| terminal.lines().find(|line| line.starts_with("  candidate")).map(str::to_owned).unwrap();
+    assert!(cost(&terminal).contains("  ≥ "), "{terminal}");
+    sample.summary.by_agent[1].figures.cost_usd = 0.0;
+    let unpriced = terminal::summary_text(&sample.summary, sample.selection().found(), false, 100);
+    assert!(cost(&unpriced).ends_with("  unknown"), "{unpriced}");
+    sample.summary.by_agent[1].figures.unpriced_calls = 0;
+    let free = terminal::summary_text(&sample.summary, sample.selection().found(), false, 100);
+    assert!(cost(&free).contains("  $0"), "{free}");
     assert!(terminal.contains("    candidate: ") && terminal.contains(" check_failed"), "{terminal}");
     let markdown = Page::Markdown.render(&sample.summary, &sample.selection()).unwrap();
     for words in ["## By agent", "## By tag", "## By `simulator.temperature`", "## Checks", "Wall time: 4 min 31 s; "] {
         assert!(markdown.contains(words), "{words}: {markdown}");
     }
     let html = Page::Html.render(&sample.summary, &sample.selection()).unwrap();
+    assert!(html.contains(" impatient @ candidate</bdi>"), "whose conversation it is");
     for part in ["by-agent", "by-tag", "by-axis", "by-check", "figure-wall", "groups"] {
         assert!(html.contains(&format!("data-testid=\"{part}\"")), "{part}");
     }
