@@ -40,6 +40,10 @@ impl evaluate::Bench for Bench {
         Arc::new(Recorded::new(model, Role::Judge, Arc::clone(&self.log), self.gate.clone()))
     }
 
+    fn judge_max_tokens(&self) -> u32 {
+        self.models.judge_max_tokens
+    }
+
     fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
         let recorded = |model: &Option<Arc<dyn llm::Model>>| {
             let model = Arc::clone(model.as_ref()?);
@@ -91,7 +95,13 @@ mod tests {
     async fn scores_are_counted_under_whoever_gave_them() {
         let mock = |name: &str| Arc::new(Mock::new(name, Behaviour::default())) as Arc<dyn llm::Model>;
         let scores = scorer::Models { similarity: Some(mock("vectors")), ..scorer::Models::default() };
-        let models = Models { user_sim: mock("user"), judge: mock("words"), by_type: Default::default(), scores };
+        let models = Models {
+            user_sim: mock("user"),
+            judge: mock("words"),
+            by_type: Default::default(),
+            scores,
+            judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
+        };
         let bench = Bench {
             models,
             log: CallLog::new(Instant::now(), crate::outbox::Owed::default()),

@@ -247,6 +247,7 @@ impl Cast {
             judge: Arc::clone(&self.judge) as _,
             by_type: BTreeMap::new(),
             scores: Default::default(),
+            judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
         };
         Arc::new(resources(agent, models, self.execution.clone()))
     }

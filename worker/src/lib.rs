@@ -31,6 +31,7 @@ mod toolbox;
 mod trial;
 mod worker;
 
+pub use evaluate::JUDGE_MAX_TOKENS;
 pub use resources::{Models, Resources};
 pub use session::{Config, Drain, Error, Timing};
 pub use worker::Worker;

@@ -193,7 +193,7 @@ pub(crate) fn failed_call(
 
 fn kind_of(error: &llm::Error) -> ErrorKind {
     match error {
-        llm::Error::Refused { .. } => ErrorKind::Refused,
+        llm::Error::Refused { .. } | llm::Error::Unsupported { .. } => ErrorKind::Refused,
         llm::Error::Throttled { .. } => ErrorKind::Throttled,
         llm::Error::TimedOut { .. } => ErrorKind::TimedOut,
         llm::Error::Malformed { .. } => ErrorKind::Malformed,

@@ -45,6 +45,8 @@ pub struct Models {
     pub by_type: BTreeMap<String, Arc<dyn llm::Model>>,
     /// What measures texts; the judge does what is not here.
     pub scores: evaluate::scorer::Models,
+    /// The most tokens of one answer of a judge, its reasoning included.
+    pub judge_max_tokens: u32,
 }
 
 impl Models {

@@ -64,6 +64,7 @@ pub(crate) async fn next_line(
 fn failure(error: &llm::Error) -> Failure {
     let kind = match error {
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
+        llm::Error::Unsupported { .. } => FailureKind::Misconfigured,
         _ => FailureKind::SimulatorFailed,
     };
     Failure::new(kind, format!("the simulated user's model failed: {error}"))

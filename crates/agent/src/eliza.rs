@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use llm::{
-    Request,
-    http::{Answer, Call, HeaderMap, HeaderName, Method, Sender, Url, headers, written},
+    Request, hint,
+    http::{Answer, Call, HeaderMap, HeaderName, Method, Sender, Url, headers, shown_address as address, written},
     key::KeyRef,
 };
 use scenario::ids::seed_of;
@@ -134,6 +134,10 @@ impl llm::Model for Conversation {
         self.server.sender.name()
     }
 
+    fn place(&self) -> String {
+        format!("POST {}", address(&self.server.base))
+    }
+
     async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
         let server = &*self.server;
         let session = self.session.get_or_try_init(|| server.begin(request)).await?;
@@ -162,14 +166,14 @@ impl llm::Model for Conversation {
             server.hear_events(&mut answer, &mut heard).await?
         } else {
             let body = server.sender.whole(&mut answer).await?;
-            let value = server.json(&body)?;
+            let value = server.json(&answer, &body)?;
             if server.settings.transport == Transport::Poll {
-                let found = server.poll(request, session, &value).await?;
+                let found = server.poll(request, session, &answer, &value).await?;
                 return Ok(found.into_reply(answer.sent(), answer.connect()));
             }
             // An agent may decide to say nothing.
             if !value["agentResponse"].is_null() {
-                heard.whole(&body).map_err(|trouble| server.sender.malformed(trouble.0, &body))?;
+                heard.whole(&body).map_err(|trouble| server.sender.malformed(answer.place(), trouble.0, &body))?;
             }
             Instant::now()
         };
@@ -186,10 +190,17 @@ impl Server {
         let body = json!({ "agentId": agent, "userId": user, "metadata": { "source": "gabfest" } });
         let mut answer = self.post(request, &["sessions"], &body).await?;
         let body = self.sender.whole(&mut answer).await?;
-        let value = self.json(&body)?;
+        let value = self.json(&answer, &body)?;
         match value["sessionId"].as_str() {
             Some(id) => Ok(id.to_owned()),
-            None => Err(self.sender.malformed("a session without a sessionId".to_owned(), &body)),
+            None => Err(self.sender.malformed(
+                answer.place(),
+                hint::with(
+                    "a session without a sessionId",
+                    Some("check that `url` is the address of an ElizaOS server"),
+                ),
+                &body,
+            )),
         }
     }
 
@@ -201,7 +212,7 @@ impl Server {
         let url = self.url(&["api", "agents"]);
         let mut answer = self.sender.send(&self.call(request, Method::GET, url, None)).await?;
         let body = self.sender.whole(&mut answer).await?;
-        let value = self.json(&body)?;
+        let value = self.json(&answer, &body)?;
         let list = value.pointer("/data/agents").or_else(|| value.get("agents")).and_then(Value::as_array);
         let named = |agent: &&Value| {
             let name = agent.get("name").or_else(|| agent.get("characterName")).and_then(Value::as_str);
@@ -210,7 +221,10 @@ impl Server {
         let found = list.and_then(|list| list.iter().find(named)).and_then(|agent| agent["id"].as_str());
         found.map(str::to_owned).ok_or_else(|| llm::Error::Unwritable {
             endpoint: self.sender.name().to_owned(),
-            message: format!("the server lists no agent {wanted:?}"),
+            message: hint::with(
+                &format!("{}: the server lists no agent {wanted:?}", answer.place()),
+                Some("write the id or the name of an agent that the server lists"),
+            ),
         })
     }
 
@@ -220,11 +234,12 @@ impl Server {
     }
 
     async fn hear_events(&self, answer: &mut Answer, heard: &mut Heard<'_>) -> Result<Instant, llm::Error> {
+        let place = answer.place().clone();
         let mut events = answer.events(&self.sender);
         loop {
             let Some(event) = events.next().await? else {
                 let message = "the stream ends before the reply does".to_owned();
-                return Err(self.sender.malformed(message, heard.text.as_bytes()));
+                return Err(self.sender.malformed(&place, message, heard.text.as_bytes()));
             };
             // The user's own message comes back first.
             if event.name == "user_message" {
@@ -232,7 +247,7 @@ impl Server {
             }
             heard
                 .event(&event.data, event.came)
-                .map_err(|trouble| self.sender.malformed(trouble.0, heard.text.as_bytes()))?;
+                .map_err(|trouble| self.sender.malformed(&place, trouble.0, heard.text.as_bytes()))?;
             if event.name == "done" {
                 events.finish().await;
                 return Ok(event.came);
@@ -254,8 +269,9 @@ impl Server {
         url
     }
 
-    fn json(&self, body: &[u8]) -> Result<Value, llm::Error> {
-        serde_json::from_slice(body).map_err(|error| self.sender.malformed(format!("it is no JSON: {error}"), body))
+    fn json(&self, answer: &Answer, body: &[u8]) -> Result<Value, llm::Error> {
+        serde_json::from_slice(body)
+            .map_err(|error| self.sender.malformed(answer.place(), format!("it is no JSON: {error}"), body))
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use llm::{
-    Request,
-    http::{Call, HeaderMap, Method, Sender, Url, headers},
+    Request, hint,
+    http::{Call, HeaderMap, Method, Sender, Url, headers, shown_address},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,10 @@ impl llm::Model for Emely {
         self.0.sender.name()
     }
 
+    fn place(&self) -> String {
+        format!("POST {}", shown_address(&self.0.url))
+    }
+
     async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
         let Shared { sender, url, max_characters } = &*self.0;
         let mut headers = HeaderMap::new();
@@ -79,7 +83,11 @@ impl llm::Model for Emely {
         let text =
             serde_json::from_slice::<Value>(&body).ok().and_then(|value| Some(value["text"].as_str()?.to_owned()));
         let Some(text) = text else {
-            return Err(sender.malformed("an answer without a `text`".to_owned(), &body));
+            return Err(sender.malformed(
+                answer.place(),
+                hint::with("an answer without a `text`", Some("write the address of Emely's inference in `url`")),
+                &body,
+            ));
         };
         let mut reply = llm::Reply { text: text.chars().take(*max_characters).collect(), ..llm::Reply::default() };
         reply.timing.total = ended.saturating_duration_since(answer.sent());

@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Request,
-    http::{Answer, Call, HeaderMap, HeaderName, HeaderValue, Method, Sender, Url, headers},
+    Request, hint,
+    http::{Answer, Call, HeaderMap, HeaderName, HeaderValue, Method, PAGE, Sender, Url, headers},
 };
 use serde_json::Value;
 
@@ -71,6 +71,11 @@ impl llm::Model for Conversation {
         self.shared.sender.name()
     }
 
+    fn place(&self) -> String {
+        let Settings { url, method, .. } = &self.shared.settings;
+        self.shared.sender.hide(format!("{} {}", Method::from(*method), url.shown()))
+    }
+
     async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
         let shared = &*self.shared;
         let known = self.known();
@@ -89,7 +94,7 @@ impl llm::Model for Conversation {
             shared.hear_events(&mut answer, &mut heard).await?
         } else {
             let body = shared.sender.read(&mut answer).await?;
-            heard.whole(&body).map_err(|trouble| shared.sender.malformed(trouble.0, &body))?;
+            heard.whole(&body).map_err(|trouble| shared.sender.malformed(answer.place(), trouble.0, &body))?;
             tokio::time::Instant::now()
         };
         if let Some(session) = heard.session.take() {
@@ -120,10 +125,16 @@ impl Conversation {
             shared.check(&mut answer).await?;
             let body = shared.sender.read(&mut answer).await?;
             let reading = Reading { session: Some(start.session.clone()), ..Reading::default() };
-            let value: Value = serde_json::from_slice(&body)
-                .map_err(|error| shared.sender.malformed(format!("its start is no JSON: {error}"), &body))?;
+            let value: Value = serde_json::from_slice(&body).map_err(|error| {
+                shared.sender.malformed(answer.place(), format!("its start is no JSON: {error}"), &body)
+            })?;
             reading.session_of(&value).ok_or_else(|| {
-                shared.sender.malformed(format!("its start has no session at {}", start.session.written()), &body)
+                let message = format!("its start has no session at {}", start.session.written());
+                shared.sender.malformed(
+                    answer.place(),
+                    hint::with(&message, Some("mend the path `start.session`")),
+                    &body,
+                )
             })?
         } else if let Some(session) = &shared.settings.session {
             session.render(&values).map_err(|error| shared.unwritable(&error))?
@@ -183,12 +194,14 @@ impl Shared {
             None => return Err(self.sender.rejection(answer).await),
         }
         if let Some(encoding) = answer.encoding() {
-            return Err(self.sender.malformed(format!("its encoding is {encoding}, which was not asked for"), b""));
+            let message = format!("its encoding is {encoding}, which was not asked for");
+            return Err(self.sender.malformed(answer.place(), message, b""));
         }
         match answer.media_type() {
             Some(kind) if kind == "text/html" || kind == "application/xhtml+xml" => {
                 let body = self.sender.read(answer).await?;
-                Err(self.sender.malformed(format!("its content type is {kind}"), &body))
+                let message = hint::with(&format!("its content type is {kind}"), Some(PAGE));
+                Err(self.sender.malformed(answer.place(), message, &body))
             }
             _ => Ok(()),
         }
@@ -199,6 +212,7 @@ impl Shared {
         answer: &mut Answer,
         heard: &mut Heard<'_>,
     ) -> Result<tokio::time::Instant, llm::Error> {
+        let place = answer.place().clone();
         let mut events = answer.events(&self.sender);
         let mut ended = tokio::time::Instant::now();
         let mut over = false;
@@ -207,9 +221,9 @@ impl Shared {
             ended = event.came;
             over = heard
                 .event(&event.data, event.came)
-                .map_err(|trouble| self.sender.malformed(trouble.0, heard.text.as_bytes()))?;
+                .map_err(|trouble| self.sender.malformed(&place, trouble.0, heard.text.as_bytes()))?;
         }
-        heard.ended(over).map_err(|trouble| self.sender.malformed(trouble.0, heard.text.as_bytes()))?;
+        heard.ended(over).map_err(|trouble| self.sender.malformed(&place, trouble.0, heard.text.as_bytes()))?;
         events.finish().await;
         Ok(ended)
     }

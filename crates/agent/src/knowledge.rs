@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use llm::{
     Request,
-    http::{Call, HeaderMap, HeaderName, Method, Sender, Url, headers, written},
+    http::{Call, HeaderMap, HeaderName, Method, Sender, Url, headers, shown_address, written},
     model::Note,
 };
 use record::{FailureKind, answer::Answer};
@@ -115,6 +115,11 @@ impl<S: Service> llm::Model for Conversation<S> {
         self.shared.sender.name()
     }
 
+    fn place(&self) -> String {
+        let (url, _) = self.shared.service.ask("", &self.request);
+        format!("POST {}", shown_address(&url))
+    }
+
     async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
         let Shared { service, sender, headers: ours } = &*self.shared;
         let (url, body) = service.ask(last_words(&request.messages), &self.request);
@@ -126,7 +131,7 @@ impl<S: Service> llm::Model for Conversation<S> {
         let ended = Instant::now();
         let found = service
             .answers(&body)
-            .map_err(|error| sender.malformed(format!("its body has no answers: {error}"), &body))?;
+            .map_err(|error| sender.malformed(answer.place(), format!("its body has no answers: {error}"), &body))?;
         let best =
             found.into_iter().reduce(|best, next| if next.answer.score > best.answer.score { next } else { best });
         let best = best.unwrap_or_else(|| Found { text: NO_MATCH.to_owned(), answer: Answer { id: -1, score: 0.0 } });

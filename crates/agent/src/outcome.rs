@@ -46,7 +46,9 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
         llm::Error::Malformed { .. } => FailureKind::AgentMalformed,
         llm::Error::Unreachable { .. } => FailureKind::AgentUnreachable,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
-        llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => FailureKind::Misconfigured,
+        llm::Error::Unsupported { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => {
+            FailureKind::Misconfigured
+        }
     };
     let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
     Error { effort, ..Error::new(kind, error.to_string(), spent) }

@@ -113,6 +113,14 @@ impl Text {
         environment.render_str(&self.0, values.context()).map_err(Error::of)
     }
 
+    /// The address as it is written, without the values of its query, which may hold keys.
+    pub(crate) fn shown(&self) -> String {
+        let Some((path, query)) = self.0.split_once('?') else { return self.0.clone() };
+        let names: Vec<String> =
+            query.split('&').map(|pair| format!("{}=…", pair.split('=').next().unwrap_or_default())).collect();
+        format!("{path}?{}", names.join("&"))
+    }
+
     /// The address with a word in each place, to see whether it is one at all.
     pub(crate) fn sample_address(&self) -> Result<String, Error> {
         let names: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!("x"))).collect();

@@ -5,8 +5,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
 use llm::{
-    Request,
-    http::{HeaderMap, HeaderName, HeaderValue, headers, secrets::Secrets},
+    Request, hint,
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Url,
+        broken::{self, Target, Why},
+        headers,
+        secrets::Secrets,
+    },
     key::KeyRef,
 };
 use schemars::JsonSchema;
@@ -123,6 +128,10 @@ impl llm::Model for Conversation {
         &self.shared.name
     }
 
+    fn place(&self) -> String {
+        self.shared.place()
+    }
+
     async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
         let shared = &*self.shared;
         let mut state = self.state.lock().await;
@@ -169,7 +178,7 @@ impl Shared {
         let session = session.unwrap_or_default();
         let values = Values::of(request, &session);
         let address = self.settings.url.render_address(&values).map_err(unwritable)?;
-        let mut call = address.into_client_request().map_err(|error| self.broken(&error))?;
+        let mut call = address.as_str().into_client_request().map_err(|error| self.broken(&error))?;
         call.headers_mut().extend(self.headers.clone());
         for (name, text) in &self.templated {
             let text = text.render(&values).map_err(unwritable)?;
@@ -183,8 +192,11 @@ impl Shared {
         let limits = WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let began = Instant::now();
         let connecting = timeout(CONNECT_WITHIN, connect_async_with_config(call, Some(limits), true)).await;
-        let connected = connecting.map_err(|_| self.unreachable("it does not accept a connection", false))?;
-        let (mut socket, _) = connected.map_err(|error| self.not_connected(error))?;
+        let connected = connecting.map_err(|_| {
+            let message = format!("no connection within {} ms", CONNECT_WITHIN.as_millis());
+            self.unreachable(&hint::with(&message, Some("check host and port of `url`, and the firewall")), false)
+        })?;
+        let (mut socket, _) = connected.map_err(|error| self.not_connected(error, &address))?;
         if let Some(hello) = &self.settings.hello {
             let hello = hello.render(&values).map_err(unwritable)?;
             socket.send(frame(hello)).await.map_err(|error| self.broken(&error))?;
@@ -222,21 +234,37 @@ impl Shared {
         }
     }
 
-    fn not_connected(&self, error: tungstenite::Error) -> llm::Error {
+    fn not_connected(&self, error: tungstenite::Error, address: &str) -> llm::Error {
         let endpoint = self.name.clone();
         match error {
             tungstenite::Error::Http(response) => {
                 let status = response.status().as_u16();
-                let message = "it does not open a WebSocket".to_owned();
+                let body = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+                let body: String = body.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
+                let mend = "check the path of `url`: the server does not open a WebSocket there";
+                let message = format!("{}: {body}", self.place());
+                let message = self.secrets.hide(hint::with(message.trim_end_matches(": "), Some(mend)));
                 match status {
                     429 => llm::Error::Throttled { endpoint, after: None, message },
                     500.. => llm::Error::Unreachable { endpoint, status: Some(status), message, sent: true },
                     _ => llm::Error::Refused { endpoint, status, message },
                 }
             }
-            tungstenite::Error::Io(error) => self.unreachable(&error.to_string(), false),
-            error => self.broken(&error),
+            error => {
+                let url = Url::parse(address).ok();
+                let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or_default();
+                let port = url.as_ref().and_then(|url| url.port_or_known_default()).unwrap_or_default();
+                let target = Target { host, server: format!("{host}:{port}"), is_tls: address.starts_with("wss") };
+                let Why { message, hint: mend } = broken::why(&error, &target);
+                let sent = !matches!(error, tungstenite::Error::Io(_) | tungstenite::Error::Tls(_));
+                self.unreachable(&hint::with(&message, mend.as_deref()), sent)
+            }
         }
+    }
+
+    /// As errors name it.
+    fn place(&self) -> String {
+        self.settings.url.shown()
     }
 
     fn broken(&self, error: &tungstenite::Error) -> llm::Error {
@@ -244,13 +272,14 @@ impl Shared {
     }
 
     fn unreachable(&self, message: &str, sent: bool) -> llm::Error {
-        let message = self.secrets.hide(message.to_owned());
+        let message = self.secrets.hide(format!("{}: {message}", self.place()));
         llm::Error::Unreachable { endpoint: self.name.clone(), status: None, message, sent }
     }
 
     fn malformed(&self, message: String, heard: &Heard<'_>) -> llm::Error {
         let partial = self.secrets.hide(heard.text.clone());
-        llm::Error::Malformed { endpoint: self.name.clone(), message: self.secrets.hide(message), partial }
+        let message = self.secrets.hide(format!("{}: {message}", self.place()));
+        llm::Error::Malformed { endpoint: self.name.clone(), message, partial }
     }
 
     fn unwritable(&self, error: &template::Error) -> llm::Error {

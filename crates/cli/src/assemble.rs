@@ -88,6 +88,7 @@ pub(crate) async fn resources(
         judge: endpoints.model(settings.roles.judge.as_deref().unwrap_or(MOCK))?,
         by_type,
         scores: scores::models(&settings.scores, &mut |name| endpoints.model(name)).await?,
+        judge_max_tokens: settings.roles.judge_max_tokens,
     };
     let execution = match capacity.allow_exec {
         None => Execution::Off,

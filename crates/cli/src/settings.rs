@@ -59,7 +59,7 @@ pub(crate) struct ToolServer {
 }
 
 /// Who plays whom.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Roles {
     /// The agent under test, unless the command line names one (`mock`).
@@ -68,6 +68,14 @@ pub(crate) struct Roles {
     pub(crate) user_sim: Option<String>,
     /// The endpoint of the judge (`mock`), for checks without a model type or with one that `models` does not map.
     pub(crate) judge: Option<String>,
+    /// The most tokens of one answer of a judge, its reasoning included. An answer whose form needs more may have more.
+    pub(crate) judge_max_tokens: u32,
+}
+
+impl Default for Roles {
+    fn default() -> Self {
+        Self { agent: None, user_sim: None, judge: None, judge_max_tokens: evaluate::JUDGE_MAX_TOKENS }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -137,6 +145,13 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
             (agent.fault(), document.root().get("agents").and_then(|agents| agents.get(name)))
         {
             findings.error(written.key_spot(key), format!("agents.{name}.{key} {reason}"));
+        }
+    }
+    for (name, endpoint) in settings.iter().flat_map(|settings| &settings.endpoints) {
+        if let (Some((key, reason)), Some(written)) =
+            (endpoint.fault(), document.root().get("endpoints").and_then(|endpoints| endpoints.get(name)))
+        {
+            findings.error(written.key_spot(key), format!("endpoints.{name}.{key} {reason}"));
         }
     }
     (settings, findings.into_sorted())

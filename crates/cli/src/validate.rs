@@ -196,6 +196,10 @@ impl evaluate::Bench for Bench {
         Arc::clone(&self.models.judge)
     }
 
+    fn judge_max_tokens(&self) -> u32 {
+        self.models.judge_max_tokens
+    }
+
     fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
         Box::new(Chosen::new(self, scope, self.models.scores.clone()))
     }

@@ -122,8 +122,11 @@ impl Model for Local {
             work.measure(&texts)
         });
         let limit = request.timeout.unwrap_or(Duration::MAX);
-        let measured =
-            timeout(limit, measured).await.map_err(|_| llm::Error::TimedOut { endpoint: endpoint(), limit })?;
+        let measured = timeout(limit, measured).await.map_err(|_| llm::Error::TimedOut {
+            endpoint: endpoint(),
+            place: String::new(),
+            limit,
+        })?;
         let malformed = |message| llm::Error::Malformed { endpoint: endpoint(), message, partial: String::new() };
         let reply = measured
             .map_err(|_| malformed("the model panicked".to_owned()))?

@@ -49,7 +49,7 @@ mod tool_calls;
 mod trajectory;
 mod user_satisfaction;
 
-pub use bench::Bench;
+pub use bench::{Bench, JUDGE_MAX_TOKENS};
 pub use compile::compile;
 pub use evaluator::Evaluator;
 pub use scorer::Scorer;

@@ -79,6 +79,7 @@ impl Error {
         match self {
             Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
             Self::Failed(llm::Error::NoKey { .. }) => FailureKind::JudgeMissing,
+            Self::Failed(llm::Error::Unsupported { .. }) => FailureKind::Misconfigured,
             Self::Failed(_) => FailureKind::JudgeFailed,
             Self::Malformed { .. } => FailureKind::JudgeMalformed,
         }
@@ -149,7 +150,7 @@ pub(crate) async fn ask_whom<T>(
         let request = llm::Request {
             messages: prompt::messages(question, form, seed, earlier > 0),
             temperature: Some(question.temperature.unwrap_or(TEMPERATURE)),
-            max_tokens: Some(form.max_tokens),
+            max_tokens: Some(form.max_tokens.max(bench.judge_max_tokens())),
             seed: Some(seed),
             schema: Some(form.schema.clone()),
             context,

@@ -4,6 +4,7 @@
 //! of its own and is priced by itself. [`Layers`] are those that hold for agents of every kind.
 
 mod build;
+mod capped;
 mod layers;
 mod settings;
 

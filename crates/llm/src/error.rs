@@ -2,17 +2,27 @@
 
 use std::time::Duration;
 
+use crate::hint;
+
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The server understood and said no; asking again changes nothing.
     #[error("{endpoint} refused the call with status {status}: {message}")]
     Refused { endpoint: String, status: u16, message: String },
+    /// The server does not take a parameter that the settings or gabfest itself send; without it, it might.
+    #[error("{endpoint} does not take the parameter `{parameter}`: {message}")]
+    Unsupported { endpoint: String, parameter: String, message: String },
     /// 429: ask again later, not before `after`.
     #[error("{endpoint} is throttling: {message}")]
     Throttled { endpoint: String, after: Option<Duration>, message: String },
     /// No whole reply in time.
-    #[error("{endpoint} did not answer within {} ms", limit.as_millis())]
-    TimedOut { endpoint: String, limit: Duration },
+    #[error("{endpoint} did not answer within {} ms{}", limit.as_millis(), hanging(place))]
+    TimedOut {
+        endpoint: String,
+        /// Method and address; empty for what is not reached by HTTP.
+        place: String,
+        limit: Duration,
+    },
     /// An answer that is not what the protocol says, or that breaks off. `partial` is what had come.
     #[error("{endpoint} answered something that is no reply: {message}")]
     Malformed { endpoint: String, message: String, partial: String },
@@ -36,6 +46,7 @@ impl Error {
     pub fn may_have_been_charged(&self) -> bool {
         match self {
             Self::Refused { .. }
+            | Self::Unsupported { .. }
             | Self::Throttled { .. }
             | Self::Exhausted { .. }
             | Self::Unwritable { .. }
@@ -52,4 +63,11 @@ fn unreachable(endpoint: &str, status: Option<u16>) -> String {
         Some(status) => format!("{endpoint} failed with status {status}"),
         None => format!("{endpoint} cannot be reached"),
     }
+}
+
+fn hanging(place: &str) -> String {
+    if place.is_empty() {
+        return String::new();
+    }
+    hint::with(&format!(": {place}"), Some("raise `timeout_ms`, or look why the server does not answer"))
 }

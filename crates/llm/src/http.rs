@@ -3,12 +3,14 @@
 //! [`Sender`] sends a [`Call`] and gives the [`Answer`]'s head, its body or its events, or a classified error;
 //! [`headers`] say what a call is for and [`written`] reads those of the settings. Inside, `connect` keeps connecting
 //! out of the latency, `sse` cuts a stream into events, `rejection` and `wait` say what an answer means that is none,
-//! and `secrets` keeps keys out of messages.
+//! `broken` why there is none, `place` where a call went, and `secrets` keeps keys out of messages.
 
 mod address;
 pub(crate) mod answer;
+pub mod broken;
 mod connect;
 pub mod headers;
+mod place;
 pub(crate) mod rejection;
 pub mod secrets;
 pub(crate) mod sender;
@@ -24,4 +26,6 @@ pub use url::Url;
 
 pub use address::address;
 pub use answer::{Answer, Event, Events};
+pub use place::{Place, address as shown_address};
+pub use rejection::PAGE;
 pub use sender::{Call, Sender, Unusable};

@@ -3,12 +3,13 @@
 //! One small trait, [`Model`]; [`openai`] speaks to servers over [`http`], [`mock`] answers by itself; [`limit`] and
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
 //! named by its place, a [`price`] turns tokens into money, and an `estimate` stands for tokens not yet counted.
-//! [`Absent`] stands for a model whose key is not there.
+//! A [`hint`] says what mends an error. [`Absent`] stands for a model whose key is not there.
 
 mod absent;
 pub mod endpoint;
 pub mod error;
 mod estimate;
+pub mod hint;
 pub mod http;
 pub mod key;
 pub mod limit;

@@ -18,6 +18,11 @@ pub trait Model: Send + Sync + fmt::Debug {
         self.endpoint()
     }
 
+    /// Method and address, as errors name them; empty for what is not reached by HTTP.
+    fn place(&self) -> String {
+        String::new()
+    }
+
     /// Why nobody can ask it: the key of its endpoint is not there. `None`: it can be asked.
     fn absence(&self) -> Option<&str> {
         None
@@ -39,6 +44,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn place(&self) -> String {
+        (**self).place()
     }
 
     fn absence(&self) -> Option<&str> {

@@ -80,7 +80,11 @@ impl Policy {
             Error::TimedOut { .. } | Error::Malformed { .. } | Error::Unreachable { sent: true, .. } => {
                 self.whom == Whom::Model
             }
-            Error::Refused { .. } | Error::Exhausted { .. } | Error::Unwritable { .. } | Error::NoKey { .. } => false,
+            Error::Refused { .. }
+            | Error::Unsupported { .. }
+            | Error::Exhausted { .. }
+            | Error::Unwritable { .. }
+            | Error::NoKey { .. } => false,
         }
     }
 }
@@ -269,7 +273,7 @@ mod tests {
     }
 
     fn timed_out() -> Error {
-        Error::TimedOut { endpoint: "x".into(), limit: Duration::from_secs(1) }
+        Error::TimedOut { endpoint: "x".into(), place: String::new(), limit: Duration::from_secs(1) }
     }
 
     fn malformed() -> Error {

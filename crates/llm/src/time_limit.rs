@@ -34,7 +34,7 @@ impl<M: Model> Model for TimeLimit<M> {
         let limit = request.timeout.map_or(self.limit, |own| own.min(self.limit));
         match timeout(limit, self.inner.ask(request)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Error::TimedOut { endpoint: self.endpoint().to_owned(), limit }),
+            Err(_) => Err(Error::TimedOut { endpoint: self.endpoint().to_owned(), place: self.inner.place(), limit }),
         }
     }
 }

@@ -81,7 +81,7 @@ async fn silence_is_asked_about_once_more_with_another_call() {
 #[tokio::test]
 async fn a_simulator_that_fails_is_our_fault_and_gets_no_words_of_ours() {
     let endpoint = || "script".to_owned();
-    let timed_out = llm::Error::TimedOut { endpoint: endpoint(), limit: Duration::from_secs(1) };
+    let timed_out = llm::Error::TimedOut { endpoint: endpoint(), place: String::new(), limit: Duration::from_secs(1) };
     let exhausted = llm::Error::Exhausted { endpoint: endpoint(), message: "pay".to_owned() };
     for (answers, kind, blame, message, calls) in [
         (

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use llm::{Request, Timing, http::Method, model::Said};
+use llm::{
+    Request, Timing,
+    http::{Answer, Method},
+    model::Said,
+};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -21,10 +25,20 @@ pub(super) struct Found {
 
 impl Server {
     /// Looks until there is an answer, and once more finds no more of it: agents answer in several messages.
-    pub(super) async fn poll(&self, request: &Request, session: &str, sent: &Value) -> Result<Found, llm::Error> {
+    pub(super) async fn poll(
+        &self,
+        request: &Request,
+        session: &str,
+        posted: &Answer,
+        sent: &Value,
+    ) -> Result<Found, llm::Error> {
         let ours = sent.pointer("/userMessage/id").or_else(|| sent.get("id")).and_then(Value::as_str);
         let Some(ours) = ours else {
-            return Err(self.sender.malformed("it does not say which message it took".to_owned(), b""));
+            return Err(self.sender.malformed(
+                posted.place(),
+                "it does not say which message it took".to_owned(),
+                sent.to_string().as_bytes(),
+            ));
         };
         let mut url = self.url(&["api", "messaging", "sessions", session, "messages"]);
         url.query_pairs_mut().append_pair("limit", MOST_MESSAGES);
@@ -34,7 +48,7 @@ impl Server {
             sleep(Duration::from_millis(self.settings.poll_ms.max(1))).await;
             let mut answer = self.sender.send(&call).await?;
             let body = self.sender.whole(&mut answer).await?;
-            let mut found = Found::since(ours, &self.json(&body)?);
+            let mut found = Found::since(ours, &self.json(&answer, &body)?);
             if !found.texts.is_empty() && found.texts == before.texts {
                 found.seen = before.seen;
                 return Ok(found);

@@ -167,7 +167,10 @@ impl Meaning {
             | llm::Error::Malformed { message, .. }
             | llm::Error::Unreachable { message, .. }
             | llm::Error::Exhausted { message, .. } => (message, None),
-            other @ (llm::Error::TimedOut { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. }) => {
+            other @ (llm::Error::TimedOut { .. }
+            | llm::Error::Unsupported { .. }
+            | llm::Error::Unwritable { .. }
+            | llm::Error::NoKey { .. }) => {
                 return other;
             }
         };

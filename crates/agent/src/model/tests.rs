@@ -209,7 +209,7 @@ async fn every_failure_has_its_kind_and_says_what_it_used() {
             true,
         ),
         (
-            llm::Error::TimedOut { endpoint: endpoint(), limit: Duration::from_secs(1) },
+            llm::Error::TimedOut { endpoint: endpoint(), place: String::new(), limit: Duration::from_secs(1) },
             FailureKind::AgentTimeout,
             false,
         ),

@@ -1,7 +1,7 @@
 //! What has been heard of a reply: all at once, or event by event with the times of its pieces.
 
 use llm::{
-    Timing, Usage,
+    Timing, Usage, hint,
     model::{Said, ToolCall},
 };
 use serde_json::Value;
@@ -79,7 +79,7 @@ impl<'a> Heard<'a> {
                 Ok(())
             }
         }?;
-        if self.found { Ok(()) } else { Err(self.nothing()) }
+        if self.found { Ok(()) } else { Err(self.nothing(serde_json::from_slice(body).ok().as_ref())) }
     }
 
     /// Takes an event of a streamed answer; whether the reply is over.
@@ -109,7 +109,7 @@ impl<'a> Heard<'a> {
         if !said_so && self.reading.done.is_some() {
             return Err(Trouble("the stream ends before the reply does".to_owned()));
         }
-        if self.found || said_so { Ok(()) } else { Err(self.nothing()) }
+        if self.found || said_so { Ok(()) } else { Err(self.nothing(None)) }
     }
 
     /// Whether the whole text has come, which ends a reply where nothing else is said to.
@@ -231,11 +231,40 @@ impl<'a> Heard<'a> {
         Ok(())
     }
 
-    fn nothing(&self) -> Trouble {
+    /// Nothing stands where the settings say; the hint names where the longest text stands.
+    fn nothing(&self, body: Option<&Value>) -> Trouble {
         let paths: Vec<&str> =
             [&self.reading.text, &self.reading.delta].into_iter().flatten().map(Path::written).collect();
-        Trouble(format!("nothing in it at {}", paths.join(" or ")))
+        let message = format!("nothing at {}", paths.join(" or "));
+        let mend = match body.and_then(longest_text) {
+            Some(place) => format!("write `reply: {{ text: {place} }}` if the reply stands there"),
+            None => "write the path of the reply's text as `reply: { text: … }`".to_owned(),
+        };
+        Trouble(hint::with(&message, Some(&mend)))
     }
+}
+
+/// The path of the longest text in it.
+fn longest_text(value: &Value) -> Option<String> {
+    fn walk(value: &Value, place: &str, best: &mut Option<(usize, String)>) {
+        match value {
+            Value::String(text) if best.as_ref().is_none_or(|(length, _)| text.len() > *length) => {
+                *best = Some((text.len(), place.to_owned()));
+            }
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(index, item)| walk(item, &format!("{place}[{index}]"), best));
+            }
+            Value::Object(map) => map.iter().for_each(|(key, item)| {
+                let plain = key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+                let below = if plain { format!("{place}.{key}") } else { format!("{place}['{key}']") };
+                walk(item, &below, best);
+            }),
+            _ => {}
+        }
+    }
+    let mut best = None;
+    walk(value, "$", &mut best);
+    best.map(|(_, place)| place)
 }
 
 fn json(body: &[u8]) -> Result<Value, Trouble> {
@@ -247,7 +276,10 @@ fn plain(body: &[u8]) -> Result<String, Trouble> {
     match serde_json::from_slice::<Value>(body) {
         Ok(Value::String(text)) => Ok(text),
         Ok(Value::Object(_) | Value::Array(_)) => {
-            Err(Trouble("it is JSON, and the agent's settings have no `reply: { text: … }` to read it by".to_owned()))
+            let place = serde_json::from_slice(body).ok().as_ref().and_then(longest_text);
+            let mend = format!("write `reply: {{ text: {} }}`", place.as_deref().unwrap_or("$.PATH"));
+            let message = "it is JSON, and the agent's settings do not say where the text stands";
+            Err(Trouble(hint::with(message, Some(&mend))))
         }
         _ => String::from_utf8(body.to_vec()).map_err(|_| Trouble("it is no text".to_owned())),
     }

@@ -126,7 +126,14 @@ async fn a_model_that_fails_is_an_error_of_ours() {
         (unreachable(), failed),
         (llm::Error::Refused { endpoint: endpoint(), status: 400, message: message() }, failed),
         (llm::Error::Throttled { endpoint: endpoint(), after: None, message: message() }, failed),
-        (llm::Error::TimedOut { endpoint: endpoint(), limit: std::time::Duration::from_secs(1) }, failed),
+        (
+            llm::Error::TimedOut {
+                endpoint: endpoint(),
+                place: String::new(),
+                limit: std::time::Duration::from_secs(1),
+            },
+            failed,
+        ),
         (llm::Error::Malformed { endpoint: endpoint(), message: message(), partial: "yes".to_owned() }, failed),
         (llm::Error::Exhausted { endpoint: endpoint(), message: message() }, exhausted),
     ];

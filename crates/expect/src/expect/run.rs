@@ -177,6 +177,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
             judge: judge.model(),
             by_type: BTreeMap::new(),
             scores: Default::default(),
+            judge_max_tokens: worker::JUDGE_MAX_TOKENS,
         },
         hooks: BTreeMap::new(),
         databases: BTreeMap::new(),

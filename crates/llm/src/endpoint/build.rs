@@ -24,7 +24,7 @@ use crate::{
     time_limit::TimeLimit,
 };
 
-use super::{Kind, Retries, Settings};
+use super::{Kind, Retries, Settings, capped::Capped};
 
 /// A server that is there accepts at once; the rest of the call's time is for the answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -36,6 +36,7 @@ pub struct Endpoint {
     limit: Arc<Limit>,
     in_flight: Arc<AtomicI64>,
     retries: Retries,
+    own_cap: Option<Option<u32>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,8 @@ pub enum Error {
     Timeout { endpoint: String },
     #[error("the price of endpoint {endpoint} is not an amount of money")]
     Price { endpoint: String },
+    #[error("`{key}` of endpoint {endpoint} {reason}")]
+    Misfit { endpoint: String, key: &'static str, reason: String },
     #[error("the client of endpoint {endpoint} cannot be set up")]
     Client { endpoint: String, source: http::Unusable },
 }
@@ -77,6 +80,9 @@ impl Endpoint {
         if settings.price.is_some_and(|price| !price.is_valid()) {
             return Err(Error::Price { endpoint: endpoint() });
         }
+        if let Some((key, reason)) = settings.fault() {
+            return Err(Error::Misfit { endpoint: endpoint(), key, reason });
+        }
         let limit = Duration::from_millis(settings.timeout_ms);
         let most_output_tokens = settings.max_output_tokens.unwrap_or(ASSUMED_OUTPUT_TOKENS);
         let (model, in_flight): (Arc<dyn Model>, _) = match settings.kind {
@@ -98,7 +104,13 @@ impl Endpoint {
                 (Arc::new(priced), in_flight)
             }
         };
-        Ok(Self { model, limit: Limit::new(&settings.limits), in_flight, retries: settings.retries })
+        Ok(Self {
+            model,
+            limit: Limit::new(&settings.limits),
+            in_flight,
+            retries: settings.retries,
+            own_cap: settings.own_cap(),
+        })
     }
 
     /// A way to ask it: by `Policy::model()` or `Policy::agent()`, with the tries that the settings allow.
@@ -106,7 +118,11 @@ impl Endpoint {
     pub fn model(&self, policy: Policy) -> Arc<dyn Model> {
         let Retries { tries, deadline_ms } = self.retries;
         let policy = policy.bounded(tries, Duration::from_millis(deadline_ms));
-        Arc::new(Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy))
+        let model = Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy);
+        match self.own_cap {
+            Some(max_tokens) => Arc::new(Capped::new(model, max_tokens)),
+            None => Arc::new(model),
+        }
     }
 
     /// Its limits, which a worker of several uses a share of.
@@ -146,6 +162,8 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
         stream: settings.stream,
         connect_within: CONNECT_WITHIN.min(Duration::from_millis(settings.timeout_ms)),
         schema_mode: settings.schema_mode,
+        max_tokens_key: settings.max_tokens_key.clone(),
+        params: settings.params.clone(),
     })
 }
 

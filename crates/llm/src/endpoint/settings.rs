@@ -4,8 +4,17 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::{key::KeyRef, limit, mock, openai::SchemaMode, price::Price};
+use crate::{
+    key::KeyRef,
+    limit, mock,
+    openai::{RESERVED, SchemaMode},
+    price::Price,
+};
+
+/// What servers have always called the most tokens of a reply.
+const MAX_TOKENS: &str = "max_tokens";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -27,6 +36,11 @@ pub struct Settings {
     pub timeout_ms: u64,
     /// How the server is told that a reply must satisfy a schema.
     pub schema_mode: SchemaMode,
+    /// What the server calls the most tokens of a reply; models that reason want `max_completion_tokens`.
+    pub max_tokens_key: String,
+    /// Added to the body of each call, or put in the place of what stands there; `null` takes a parameter out. Not
+    /// `messages`, `input`, `contents`, `model`, `stream` or `tools`.
+    pub params: Map<String, Value>,
     pub limits: limit::Settings,
     /// Absent: the cost of a run is incomplete.
     pub price: Option<Price>,
@@ -72,6 +86,8 @@ impl Default for Settings {
             stream: false,
             timeout_ms: 120_000,
             schema_mode: SchemaMode::default(),
+            max_tokens_key: MAX_TOKENS.to_owned(),
+            params: Map::new(),
             limits: limit::Settings::default(),
             price: None,
             max_output_tokens: None,
@@ -82,6 +98,28 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What of the settings does not fit together: the key, and why.
+    #[must_use]
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        let reserved = self.params.keys().find(|key| RESERVED.contains(&key.as_str()));
+        if let Some(key) = reserved {
+            return Some(("params", format!("cannot hold `{key}`: gabfest writes it from the other settings")));
+        }
+        let key = self.max_tokens_key.as_str();
+        if key.trim().is_empty() || RESERVED.contains(&key) {
+            return Some(("max_tokens_key", "is no name of a parameter, such as max_completion_tokens".to_owned()));
+        }
+        let unused = [("params", !self.params.is_empty()), ("max_tokens_key", key != MAX_TOKENS)];
+        let unused = unused.into_iter().find(|(_, written)| *written && self.kind == Kind::Mock);
+        unused.map(|(key, _)| (key, "is for servers, and the built-in mock is none".to_owned()))
+    }
+
+    /// What `params` say of the most tokens of a reply: nothing, a number, or (`null`) that nothing is said.
+    pub(super) fn own_cap(&self) -> Option<Option<u32>> {
+        let written = self.params.get(&self.max_tokens_key)?;
+        Some(written.as_u64().map(|most| u32::try_from(most).unwrap_or(u32::MAX)))
+    }
+
     /// Where its keys are kept, that of a header too.
     #[must_use]
     pub fn keys(&self) -> Vec<KeyRef> {

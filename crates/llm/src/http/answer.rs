@@ -15,6 +15,7 @@ use crate::Error;
 
 use super::{
     Sender,
+    place::Place,
     sender::chain,
     sse::{self, Reader},
 };
@@ -29,6 +30,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// The head of an answer, and when the call that it answers was on a warm connection.
 #[derive(Debug)]
 pub struct Answer {
+    place: Place,
     response: Response<Incoming>,
     sent: Instant,
     connect: Option<Duration>,
@@ -63,8 +65,14 @@ pub(crate) enum Ending {
 }
 
 impl Answer {
-    pub(crate) fn new(response: Response<Incoming>, sent: Instant, connect: Option<Duration>) -> Self {
-        Self { response, sent, connect }
+    pub(crate) fn new(place: Place, response: Response<Incoming>, sent: Instant, connect: Option<Duration>) -> Self {
+        Self { place, response, sent, connect }
+    }
+
+    /// Where the call went that it answers.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// When the call was handed to a warm connection.
@@ -165,7 +173,8 @@ impl Events<'_> {
             let chunk = match self.answer.chunk().await {
                 Ok(chunk) => chunk,
                 Err(error) => {
-                    return Err(self.sender.malformed(format!("the stream breaks off: {}", chain(&error)), b""));
+                    let message = format!("the stream breaks off: {}", chain(&error));
+                    return Err(self.sender.malformed(&self.answer.place, message, b""));
                 }
             };
             self.came = Instant::now();
@@ -181,7 +190,7 @@ impl Events<'_> {
             }
             if self.bytes > MOST_STREAM_BYTES {
                 let message = format!("a stream of more than {MOST_STREAM_BYTES} bytes");
-                return Err(self.sender.malformed(message, b""));
+                return Err(self.sender.malformed(&self.answer.place, message, b""));
             }
         }
     }
@@ -194,7 +203,8 @@ impl Events<'_> {
     }
 
     fn ready(&mut self) -> Result<Option<Event>, Error> {
-        let long = |error: sse::TooLong| self.sender.malformed(error.to_string(), b"");
+        let (sender, place) = (self.sender, &self.answer.place);
+        let long = |error: sse::TooLong| sender.malformed(place, error.to_string(), b"");
         let came = self.came;
         while let Some(event) = self.reader.next_named().map_err(long)? {
             if !event.data.trim_ascii().is_empty() {

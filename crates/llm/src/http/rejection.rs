@@ -1,17 +1,25 @@
 //! What an answer means that is no reply: the status and the body, as one of the errors a caller can act on.
 
-use ::http::{StatusCode, header::HeaderMap};
+use ::http::{
+    StatusCode,
+    header::{HeaderMap, LOCATION},
+};
 use serde_json::Value;
 
-use crate::Error;
+use crate::{Error, hint};
 
-use super::{secrets::Secrets, wait};
+use super::{place::Place, secrets::Secrets, wait};
 
-/// Of a message: enough to know what is wrong.
-const MOST_CHARS: usize = 500;
+/// Of a body: enough to know what is wrong.
+const MOST_CHARS: usize = 200;
+
+/// What mends an answer that is a web page.
+pub const PAGE: &str = "this is a web page: write the address of the API in `url`";
 
 /// A code or type in the body which says that there is no money left, under whatever status.
 const NO_MONEY: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
+
+const CREDIT: &str = "add credit or raise the quota at the provider";
 
 /// What a server says of an error.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,11 +51,31 @@ impl Fault {
     }
 }
 
-/// The error for an answer whose status is not success.
-pub(crate) fn error(endpoint: &str, status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Error {
+/// The error for an answer whose status is not success: where the call went, the status, and how the body begins.
+pub(crate) fn error(
+    endpoint: &str,
+    place: &Place,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+    secrets: &Secrets,
+) -> Error {
     let endpoint = endpoint.to_owned();
-    let Fault { message, no_money } = Fault::of_body(body);
-    let message = short(secrets.hide(message), status);
+    let no_money = Fault::of_body(body).no_money;
+    let text = secrets.hide(String::from_utf8_lossy(body).into_owned());
+    let body = excerpt(&text).unwrap_or_else(|| format!("status {status}"));
+    let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).filter(|_| status.is_redirection());
+    let message = match location.map(|location| place.leads_to(location)) {
+        Some(target) => hint::with(
+            &format!("{place} redirects to {target}: {body}"),
+            Some(&format!("gabfest follows no redirects: write {target} in `url`")),
+        ),
+        None => hint::with(
+            &format!("{place}: {body}"),
+            if no_money || status == 402 { Some(CREDIT) } else { mend(status, &text) },
+        ),
+    };
+    let message = secrets.hide(message);
     let status = status.as_u16();
     match status {
         402 => Error::Exhausted { endpoint, message },
@@ -58,22 +86,46 @@ pub(crate) fn error(endpoint: &str, status: StatusCode, headers: &HeaderMap, bod
     }
 }
 
-/// On one line and not too long; the status' own words where the server says nothing.
-fn short(message: String, status: StatusCode) -> String {
-    let mut line = message.split(|letter: char| letter.is_control() || letter == ' ').filter(|word| !word.is_empty());
-    let mut short = String::new();
-    for word in &mut line {
-        if !short.is_empty() {
-            short.push(' ');
+/// What usually mends an answer with this status.
+fn mend(status: StatusCode, body: &str) -> Option<&'static str> {
+    match status.as_u16() {
+        400 if body.contains("HTTPS port") => Some("write https:// in `url`"),
+        400 | 422 => Some("compare what is sent with what the server's documentation asks for"),
+        401 => Some("check `key` and the variable or file that it names"),
+        403 => Some("check what the key is allowed to do"),
+        404 if body.contains("model") && !is_page(body) => Some("check `model` and the path of `url`"),
+        404 => Some("check the path of `url`"),
+        405 => Some("check `method` and the path of `url`"),
+        407 => Some("gabfest uses no proxy: name the server itself in `url`"),
+        413 => Some("send less: `history` limits what is sent along"),
+        415 => Some("check the header content-type"),
+        429 => Some("lower `limits` of the endpoint or agent"),
+        502..=504 => Some("the gateway answers, and the server behind it does not: check that server"),
+        500 | 501 | 505.. => Some("look into the log of the server"),
+        _ => None,
+    }
+}
+
+pub(crate) fn is_page(body: &str) -> bool {
+    let begin: String = body.trim_start().chars().take(64).flat_map(char::to_lowercase).collect();
+    begin.starts_with("<!doctype html") || begin.starts_with("<html")
+}
+
+/// The beginning of a body on one line; `None` where there is nothing in it.
+pub(crate) fn excerpt(body: &str) -> Option<String> {
+    let mut line = String::new();
+    for word in body.split(|letter: char| letter.is_control() || letter == ' ').filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
         }
-        short.extend(word.chars().take(MOST_CHARS));
-        if short.len() >= MOST_CHARS {
-            short.truncate(short.floor_char_boundary(MOST_CHARS));
-            short.push('…');
-            return short;
+        line.push_str(word);
+        if let Some((end, _)) = line.char_indices().nth(MOST_CHARS) {
+            line.truncate(end);
+            line.push('…');
+            break;
         }
     }
-    if short.is_empty() { format!("status {status}") } else { short }
+    Some(line).filter(|line| !line.is_empty())
 }
 
 #[cfg(test)]
@@ -89,7 +141,8 @@ mod tests {
         headers.insert("retry-after", 3.into());
         let status = StatusCode::from_u16(status).expect("a status");
         let secrets = Secrets::new(vec![SecretString::from("sk-secret")]);
-        match error("x", status, &headers, body.as_bytes(), &secrets) {
+        let place = Place { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat?key=1") };
+        match error("x", &place, status, &headers, body.as_bytes(), &secrets) {
             Error::Refused { status, message, .. } => format!("refused {status}: {message}"),
             Error::Throttled { after, message, .. } => format!("throttled {after:?}: {message}"),
             Error::Unreachable { status, message, sent, .. } => format!("unreachable {status:?} {sent}: {message}"),
@@ -101,29 +154,56 @@ mod tests {
     #[test]
     fn a_status_has_its_class() {
         let after = Some(Duration::from_secs(3));
+        let at = "POST http://h/chat?key=…";
         let rows = [
-            (400, r#"{"error":{"message":"no such field","code":null}}"#, "refused 400: no such field".to_owned()),
-            (401, r#"{"error":"bad key sk-secret"}"#, "refused 401: bad key [key]".to_owned()),
-            (403, r#"{"detail":"not yours"}"#, "refused 403: not yours".to_owned()),
-            (404, "", "refused 404: status 404 Not Found".to_owned()),
-            (302, "moved", "refused 302: moved".to_owned()),
-            (422, r#"{"detail":[{"loc":1}]}"#, r#"refused 422: {"detail":[{"loc":1}]}"#.to_owned()),
-            (429, r#"{"error":{"message":"slow down","type":"requests"}}"#, format!("throttled {after:?}: slow down")),
-            (429, r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#, "exhausted: pay".to_owned()),
-            (429, r#"{"error":{"message":"pay","type":"insufficient_quota"}}"#, "exhausted: pay".to_owned()),
-            (403, r#"[{"error":{"message":"pay","code":"billing_not_active"}}]"#, "exhausted: pay".to_owned()),
-            (402, "<html>\n\tno\u{1b}[31m</html>", "exhausted: <html> no [31m</html>".to_owned()),
             (
-                500,
+                400,
+                r#"{"error":{"message":"no such field","code":null}}"#,
+                format!(
+                    r#"refused 400: {at}: {{"error":{{"message":"no such field","code":null}}}}; hint: compare what is sent with what the server's documentation asks for"#
+                ),
+            ),
+            (
+                401,
+                r#"{"error":"bad key sk-secret"}"#,
+                format!(
+                    r#"refused 401: {at}: {{"error":"bad key [key]"}}; hint: check `key` and the variable or file that it names"#
+                ),
+            ),
+            (404, "", format!("refused 404: {at}: status 404 Not Found; hint: check the path of `url`")),
+            (302, "moved", format!("refused 302: {at}: moved")),
+            (
+                429,
+                "slow down",
+                format!("throttled {after:?}: {at}: slow down; hint: lower `limits` of the endpoint or agent"),
+            ),
+            (
+                429,
                 r#"{"error":{"code":"insufficient_quota"}}"#,
-                r#"unreachable Some(500) true: {"code":"insufficient_quota"}"#.to_owned(),
+                format!(
+                    r#"exhausted: {at}: {{"error":{{"code":"insufficient_quota"}}}}; hint: add credit or raise the quota at the provider"#
+                ),
             ),
-            (503, "", "unreachable Some(503) true: status 503 Service Unavailable".to_owned()),
             (
-                529,
-                r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#,
-                "unreachable Some(529) true: busy".to_owned(),
+                403,
+                r#"[{"error":{"code":"billing_not_active"}}]"#,
+                format!(
+                    r#"exhausted: {at}: [{{"error":{{"code":"billing_not_active"}}}}]; hint: add credit or raise the quota at the provider"#
+                ),
             ),
+            (
+                402,
+                "<html>\n\tno\u{1b}[31m</html>",
+                format!("exhausted: {at}: <html> no [31m</html>; hint: add credit or raise the quota at the provider"),
+            ),
+            (
+                503,
+                "",
+                format!(
+                    "unreachable Some(503) true: {at}: status 503 Service Unavailable; hint: the gateway answers, and the server behind it does not: check that server"
+                ),
+            ),
+            (529, "busy", format!("unreachable Some(529) true: {at}: busy; hint: look into the log of the server")),
         ];
         for (status, body, expected) in rows {
             assert_eq!(named(status, body), expected, "{status} {body}");
@@ -134,7 +214,7 @@ mod tests {
     fn a_long_message_is_cut() {
         for body in ["é".repeat(9_999), "word ".repeat(9_999)] {
             let message = named(400, &body);
-            assert!(message.len() < 600 && message.ends_with('…'), "{message}");
+            assert!(message.contains('…') && message.chars().count() < 200 + 150, "{message}");
         }
     }
 }

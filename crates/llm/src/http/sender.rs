@@ -19,12 +19,15 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::Error;
+use crate::{Error, hint};
 
 use super::{
     Answer,
     answer::{Ending, MOST_BODY_BYTES},
-    connect, rejection,
+    broken::{self, Target, Why},
+    connect,
+    place::Place,
+    rejection,
     secrets::Secrets,
 };
 
@@ -131,10 +134,10 @@ impl Sender {
         match answer.body(MOST_BODY_BYTES).await {
             (body, Ending::Whole) => Ok(body),
             (body, Ending::TooLong) => {
-                Err(self.malformed(format!("a body of more than {MOST_BODY_BYTES} bytes"), &body))
+                Err(self.malformed(answer.place(), format!("a body of more than {MOST_BODY_BYTES} bytes"), &body))
             }
             (body, Ending::Broken(error)) => {
-                Err(self.malformed(format!("the body breaks off: {}", chain(&error)), &body))
+                Err(self.malformed(answer.place(), format!("the body breaks off: {}", chain(&error)), &body))
             }
         }
     }
@@ -142,16 +145,32 @@ impl Sender {
     /// The error that an answer stands for whose status is not success.
     pub async fn rejection(&self, answer: &mut Answer) -> Error {
         let (body, _) = answer.body(MOST_BODY_BYTES).await;
-        rejection::error(&self.name, answer.status(), answer.headers(), &body, &self.secrets)
+        self.rejected(answer, &body)
     }
 
-    /// Of an answer that is no reply, with the beginning of what came.
+    /// The same, with the body read before.
+    pub(crate) fn rejected(&self, answer: &Answer, body: &[u8]) -> Error {
+        rejection::error(&self.name, answer.place(), answer.status(), answer.headers(), body, &self.secrets)
+    }
+
+    /// Where a call went, how its answer begins, and what mends it.
+    pub(crate) fn told(&self, answer: &Answer, body: &[u8], mend: Option<&str>) -> String {
+        let text = self.secrets.hide(String::from_utf8_lossy(body).into_owned());
+        let body = rejection::excerpt(&text).unwrap_or_default();
+        self.secrets.hide(hint::with(&format!("{}: status {}: {body}", answer.place(), answer.status()), mend))
+    }
+
+    /// Of an answer that is no reply, with the beginning of what came. A hint of the message goes last.
     #[must_use]
-    pub fn malformed(&self, message: String, partial: &[u8]) -> Error {
+    pub fn malformed(&self, place: &Place, message: String, partial: &[u8]) -> Error {
         // The keys go first: a cut through the middle of one would leave half of it.
         let mut partial = self.secrets.hide(String::from_utf8_lossy(partial).into_owned());
+        let (message, mend) = hint::split(&message);
+        let mend = mend.or_else(|| rejection::is_page(&partial).then_some(rejection::PAGE));
+        let body = rejection::excerpt(&partial).map_or_else(String::new, |body| format!(": {body}"));
+        let message = self.secrets.hide(hint::with(&format!("{place}: {message}{body}"), mend));
         partial.truncate(partial.floor_char_boundary(MOST_PARTIAL_BYTES));
-        Error::Malformed { endpoint: self.name.clone(), message: self.secrets.hide(message), partial }
+        Error::Malformed { endpoint: self.name.clone(), message, partial }
     }
 
     /// What the server said, without the keys in it.
@@ -169,25 +188,28 @@ impl Sender {
         let mut stale = 0;
         loop {
             let began = Instant::now();
-            let (response, connected_at) = connect::watch(self.http.request(call())).await;
+            let call = call();
+            let place = Place { method: call.method().clone(), uri: call.uri().clone() };
+            let (response, connected_at) = connect::watch(self.http.request(call)).await;
             match response {
                 Ok(response) => {
                     // The latency of a call begins on a warm connection.
                     let sent = connected_at.unwrap_or(began);
-                    return Ok(Answer::new(response, sent, connected_at.map(|at| at - began)));
+                    return Ok(Answer::new(place, response, sent, connected_at.map(|at| at - began)));
                 }
                 Err(error) if connected_at.is_none() && !error.is_connect() && stale < MOST_STALE => stale += 1,
-                Err(error) => return Err(self.unreachable(error)),
+                Err(error) => return Err(self.unreachable(&place, &error)),
             }
         }
     }
 
-    fn unreachable(&self, error: legacy::Error) -> Error {
+    fn unreachable(&self, place: &Place, error: &legacy::Error) -> Error {
+        let Why { message, hint: mend } = broken::why(error, &Target::of(place));
         Error::Unreachable {
             endpoint: self.name.clone(),
             status: None,
             sent: !error.is_connect(),
-            message: self.secrets.hide(chain(&error)),
+            message: self.secrets.hide(hint::with(&format!("{place}: {message}"), mend.as_deref())),
         }
     }
 }

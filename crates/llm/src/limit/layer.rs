@@ -110,7 +110,7 @@ mod tests {
             (Err(Error::Exhausted { endpoint: endpoint(), message: message() }), 0),
             (Err(Error::Unreachable { endpoint: endpoint(), status: None, message: message(), sent: false }), 0),
             (Err(Error::Unreachable { endpoint: endpoint(), status: Some(500), message: message(), sent: true }), 60),
-            (Err(Error::TimedOut { endpoint: endpoint(), limit: Duration::ZERO }), 60),
+            (Err(Error::TimedOut { endpoint: endpoint(), place: String::new(), limit: Duration::ZERO }), 60),
             (Err(Error::Malformed { endpoint: endpoint(), message: message(), partial: partial() }), 60),
         ];
         let request = Request { max_tokens: Some(60), ..Request::default() };

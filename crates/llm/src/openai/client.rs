@@ -8,13 +8,14 @@ use ::http::{
 };
 use async_trait::async_trait;
 use secrecy::SecretString;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 use url::Url;
 
 use crate::{
     Error, Model, Reply, Request, Task, Timing,
     http::{
-        self, Answer, Sender,
+        self, Answer, Place, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
         headers,
         sender::{Outgoing, Unusable, chain, outgoing},
@@ -27,6 +28,7 @@ use super::{
     measure,
     reply::Completion,
     request::{self, Manner, SchemaMode},
+    unsupported,
 };
 
 /// What a client needs to know, resolved.
@@ -44,6 +46,10 @@ pub struct Settings {
     /// For a connection; a layer round this client bounds the whole call.
     pub connect_within: Duration,
     pub schema_mode: SchemaMode,
+    /// What the most tokens of a reply are called.
+    pub max_tokens_key: String,
+    /// Added to each body or put in the place of what stands there; `null` takes it out.
+    pub params: Map<String, Value>,
 }
 
 /// A server that is asked for chat completions.
@@ -57,6 +63,8 @@ pub struct Client {
     headers: HeaderMap,
     stream: bool,
     schema_mode: SchemaMode,
+    max_tokens_key: String,
+    params: Map<String, Value>,
 }
 
 impl Client {
@@ -75,6 +83,8 @@ impl Client {
             headers,
             stream: settings.stream,
             schema_mode: settings.schema_mode,
+            max_tokens_key: settings.max_tokens_key,
+            params: settings.params,
         })
     }
 
@@ -85,37 +95,63 @@ impl Client {
         }
         let mut answer = self.sender.execute(|| self.call(request)).await?;
         if !answer.is_success() {
-            return Err(self.sender.rejection(&mut answer).await);
+            let (body, _) = answer.body(MOST_BODY_BYTES).await;
+            return Err(self
+                .unsupported(request, &answer, &body)
+                .unwrap_or_else(|| self.sender.rejected(&answer, &body)));
         }
         let mut reply = match Kind::of(&answer, self.stream && request.task == Task::Complete) {
             Kind::Json => self.hear_whole(&mut answer, request).await?,
             Kind::Events => self.hear_stream(&mut answer, request).await?,
             Kind::Other(kind) => {
                 let (body, _) = answer.body(MOST_BODY_BYTES).await;
-                return Err(self.sender.malformed(format!("its content type is {kind}"), &body));
+                return Err(self.sender.malformed(answer.place(), format!("its content type is {kind}"), &body));
             }
         };
         reply.timing.connect = answer.connect();
         Ok(reply)
     }
 
+    /// The error for an answer that refuses a parameter of the call.
+    fn unsupported(&self, request: &Request, answer: &Answer, body: &[u8]) -> Option<Error> {
+        let sent: Map<String, Value> = serde_json::from_slice(&self.body_of(request)).ok()?;
+        let parameter = unsupported::parameter(answer.status(), body, &sent)?;
+        let hint = match unsupported::line(parameter, self.schema_mode) {
+            Some(line) => format!("write `{line}` for this endpoint in gabfest.yaml"),
+            None => format!("choose a model that takes `{parameter}`, or leave it out of the agent"),
+        };
+        let endpoint = self.sender.name().to_owned();
+        let message = self.sender.told(answer, body, Some(&hint));
+        Some(Error::Unsupported { endpoint, parameter: parameter.to_owned(), message })
+    }
+
     fn call(&self, request: &Request) -> Outgoing {
         let mut headers = self.headers.clone();
         headers::write(&request.context, &mut headers);
-        let address = match request.task {
+        let address = self.address_of(request.task);
+        outgoing(Method::POST, address.clone(), headers, self.body_of(request).into())
+    }
+
+    fn address_of(&self, task: Task) -> &Uri {
+        match task {
             Task::Embed => &self.embeddings,
             Task::Moderate => &self.moderations,
             Task::Complete | Task::Extract | Task::Follow => &self.completions,
-        };
-        outgoing(Method::POST, address.clone(), headers, self.body_of(request).into())
+        }
     }
 
     fn body_of(&self, request: &Request) -> Vec<u8> {
         if request.task == Task::Complete {
-            let manner = Manner { model: &self.model, stream: self.stream, schema_mode: self.schema_mode };
+            let manner = Manner {
+                model: &self.model,
+                stream: self.stream,
+                schema_mode: self.schema_mode,
+                max_tokens_key: &self.max_tokens_key,
+                params: &self.params,
+            };
             request::body(request, manner)
         } else {
-            measure::body(request, &self.model)
+            measure::body(request, &self.model, &self.params)
         }
     }
 
@@ -123,18 +159,20 @@ impl Client {
         let body = self.sender.whole(answer).await?;
         let ended = Instant::now();
         if body.is_empty() {
-            return Err(self.sender.malformed("the body is empty".to_owned(), &body));
+            return Err(self.sender.malformed(answer.place(), "the body is empty".to_owned(), &body));
         }
         if request.task != Task::Complete {
-            let reply = measure::read(request, &self.model, &body).map_err(|trouble| self.trouble(trouble, &body))?;
+            let reply = measure::read(request, &self.model, &body)
+                .map_err(|trouble| self.trouble(answer.place(), trouble, &body))?;
             return Ok(Reply { timing: Timing { total: ended - answer.sent(), ..Timing::default() }, ..reply });
         }
-        let completion = Completion::read(&body).map_err(|error| self.sender.malformed(error.to_string(), &body))?;
+        let completion =
+            Completion::read(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
         let mut gather = Gather::default();
         gather
             .take(completion, ended)
             .and_then(|()| gather.finish(request, &self.model, answer.sent(), ended, false))
-            .map_err(|trouble| self.trouble(trouble, &body))
+            .map_err(|trouble| self.trouble(answer.place(), trouble, &body))
     }
 
     async fn hear_stream(&self, answer: &mut Answer, request: &Request) -> Result<Reply, Error> {
@@ -171,14 +209,14 @@ impl Client {
         match outcome {
             Ok(ended) => gather
                 .finish(request, &self.model, answer.sent(), ended, true)
-                .map_err(|trouble| self.trouble(trouble, b"")),
-            Err(trouble) => Err(self.trouble(trouble, gather.text.as_bytes())),
+                .map_err(|trouble| self.trouble(answer.place(), trouble, b"")),
+            Err(trouble) => Err(self.trouble(answer.place(), trouble, gather.text.as_bytes())),
         }
     }
 
-    fn trouble(&self, trouble: Trouble, partial: &[u8]) -> Error {
+    fn trouble(&self, place: &Place, trouble: Trouble, partial: &[u8]) -> Error {
         match trouble {
-            Trouble::Malformed(message) => self.sender.malformed(message, partial),
+            Trouble::Malformed(message) => self.sender.malformed(place, message, partial),
             Trouble::Exhausted(message) => {
                 Error::Exhausted { endpoint: self.sender.name().to_owned(), message: self.sender.hide(message) }
             }
@@ -194,6 +232,10 @@ impl Model for Client {
 
     fn name(&self) -> &str {
         &self.model
+    }
+
+    fn place(&self) -> String {
+        Place { method: Method::POST, uri: self.completions.clone() }.to_string()
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{Reply, Request, Task, Usage, estimate, http::rejection::Fault};
@@ -11,6 +11,7 @@ use crate::{Reply, Request, Task, Usage, estimate, http::rejection::Fault};
 use super::{
     gather::Trouble,
     reply::{Few, Text},
+    request::written,
 };
 
 /// The end of the address at which completions are asked for.
@@ -40,12 +41,15 @@ struct Body<'a> {
     /// Some servers send base64 unless told.
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding_format: Option<&'static str>,
+    #[serde(flatten)]
+    params: BTreeMap<&'a String, &'a Value>,
 }
 
-pub(super) fn body(request: &Request, model: &str) -> Vec<u8> {
+pub(super) fn body(request: &Request, model: &str, params: &Map<String, Value>) -> Vec<u8> {
     let input = request.messages.iter().map(|message| message.content.as_str()).collect();
-    let encoding_format = (request.task == Task::Embed).then_some("float");
-    serde_json::to_vec(&Body { model, input, encoding_format }).expect("writing to memory does not fail")
+    let encoding_format = (request.task == Task::Embed && !params.contains_key("encoding_format")).then_some("float");
+    let params = written(params).collect();
+    serde_json::to_vec(&Body { model, input, encoding_format, params }).expect("writing to memory does not fail")
 }
 
 #[derive(Debug, Deserialize)]
@@ -147,6 +151,8 @@ fn usage(request: &Request, counts: Option<Counts>) -> Usage {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn embed(body: &str) -> Result<Reply, Trouble> {
@@ -172,9 +178,14 @@ mod tests {
 
     #[test]
     fn bodies_are_as_servers_read_them() {
-        let text = |task, model| String::from_utf8(body(&Request::measure(task, &["a", "b"]), model)).expect("text");
-        assert_eq!(text(Task::Embed, "m"), r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#);
-        assert_eq!(text(Task::Moderate, ""), r#"{"input":["a","b"]}"#);
+        let text = |task, model, params: Value| {
+            let params = params.as_object().expect("an object").clone();
+            String::from_utf8(body(&Request::measure(task, &["a", "b"]), model, &params)).expect("text")
+        };
+        assert_eq!(text(Task::Embed, "m", json!({})), r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#);
+        assert_eq!(text(Task::Moderate, "", json!({})), r#"{"input":["a","b"]}"#);
+        let params = json!({ "encoding_format": null, "dimensions": 64 });
+        assert_eq!(text(Task::Embed, "m", params), r#"{"model":"m","input":["a","b"],"dimensions":64}"#);
     }
 
     #[test]

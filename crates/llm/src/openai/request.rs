@@ -5,7 +5,7 @@ use serde::{
     Deserialize, Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Message, Request, model::Speaker, model::ToolCall};
 
@@ -29,7 +29,14 @@ pub(super) struct Manner<'a> {
     pub(super) model: &'a str,
     pub(super) stream: bool,
     pub(super) schema_mode: SchemaMode,
+    /// What the most tokens of a reply are called.
+    pub(super) max_tokens_key: &'a str,
+    /// Added to the body or put in the place of what stands there; `null` takes it out.
+    pub(super) params: &'a Map<String, Value>,
 }
+
+/// What no `params` may say: other settings do, and reading the answer depends on some.
+pub(crate) const RESERVED: [&str; 6] = ["messages", "input", "contents", "model", "stream", "tools"];
 
 /// Of a body, beside what is said; a guess saves growing, and costs nothing where it is wrong.
 const FRAME_BYTES: usize = 256;
@@ -52,7 +59,7 @@ struct Body<'a> {
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { request, manner } = self;
-        let mut map = Once { map: serializer.serialize_map(None)?, extra: &request.extra };
+        let mut map = Once { map: serializer.serialize_map(None)?, extra: &request.extra, params: manner.params };
         if !manner.model.is_empty() {
             map.entry("model", manner.model)?;
         }
@@ -61,7 +68,7 @@ impl Serialize for Body<'_> {
             map.entry("temperature", &temperature)?;
         }
         if let Some(max_tokens) = request.max_tokens {
-            map.entry("max_tokens", &max_tokens)?;
+            map.entry(manner.max_tokens_key, &max_tokens)?;
         }
         if let Some(seed) = request.seed {
             map.entry("seed", &wire_seed(seed))?;
@@ -85,17 +92,20 @@ impl Serialize for Body<'_> {
 }
 
 /// A map that writes each key once. What the request adds stands in the place of what the settings say, but
-/// never in that of the messages or the manner of answering, on which reading depends.
+/// never in that of the messages or the manner of answering, on which reading depends. The endpoint's own `params` go
+/// before both.
 struct Once<'a, M> {
     map: M,
-    extra: &'a serde_json::Map<String, Value>,
+    extra: &'a Map<String, Value>,
+    params: &'a Map<String, Value>,
 }
 
 const OWN: [&str; 2] = ["messages", "stream"];
 
 impl<M: SerializeMap> Once<'_, M> {
-    fn entry<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), M::Error> {
-        if self.extra.contains_key(key) { Ok(()) } else { self.map.serialize_entry(key, value) }
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), M::Error> {
+        let replaced = self.extra.contains_key(key) || self.params.contains_key(key);
+        if replaced { Ok(()) } else { self.map.serialize_entry(key, value) }
     }
 
     fn own<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), M::Error> {
@@ -103,11 +113,18 @@ impl<M: SerializeMap> Once<'_, M> {
     }
 
     fn end(mut self) -> Result<M::Ok, M::Error> {
-        for (key, value) in self.extra.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
+        let added =
+            self.extra.iter().filter(|(key, _)| !OWN.contains(&key.as_str()) && !self.params.contains_key(*key));
+        for (key, value) in added.chain(written(self.params)) {
             self.map.serialize_entry(key, value)?;
         }
         self.map.end()
     }
+}
+
+/// Those of an endpoint's `params` that are sent.
+pub(super) fn written(params: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    params.iter().filter(|(key, value)| !value.is_null() && !RESERVED.contains(&key.as_str()))
 }
 
 /// Servers read the seed into a signed number and refuse what does not fit.
@@ -239,13 +256,25 @@ struct Function<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use serde_json::json;
 
     use super::*;
 
-    const MANNER: Manner<'static> = Manner { model: "gpt-x", stream: false, schema_mode: SchemaMode::JsonSchema };
+    static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-    fn written(request: &Request, manner: Manner<'_>) -> Value {
+    fn manner() -> Manner<'static> {
+        Manner {
+            model: "gpt-x",
+            stream: false,
+            schema_mode: SchemaMode::JsonSchema,
+            max_tokens_key: "max_tokens",
+            params: &NOTHING,
+        }
+    }
+
+    fn sent(request: &Request, manner: Manner<'_>) -> Value {
         serde_json::from_slice(&body(request, manner)).expect("JSON")
     }
 
@@ -254,11 +283,11 @@ mod tests {
         let request =
             Request { messages: vec![Message::system("be brief"), Message::user("hi")], ..Request::default() };
         assert_eq!(
-            written(&request, MANNER),
+            sent(&request, manner()),
             json!({ "model": "gpt-x", "messages": [
                 { "role": "system", "content": "be brief" }, { "role": "user", "content": "hi" }] })
         );
-        assert!(written(&request, Manner { model: "", ..MANNER }).get("model").is_none());
+        assert!(sent(&request, Manner { model: "", ..manner() }).get("model").is_none());
     }
 
     #[test]
@@ -272,7 +301,7 @@ mod tests {
             schema: Some(json!({"type": "object"})),
             ..Request::default()
         };
-        let body = written(&request, Manner { stream: true, ..MANNER });
+        let body = sent(&request, Manner { stream: true, ..manner() });
         assert_eq!(body["temperature"], 0.5);
         assert_eq!(body["max_tokens"], 9);
         assert_eq!(body["seed"], i64::MAX);
@@ -284,10 +313,36 @@ mod tests {
         assert_eq!(body["stream"], true);
         assert_eq!(body["stream_options"], json!({ "include_usage": true }));
 
-        let object = written(&request, Manner { schema_mode: SchemaMode::JsonObject, ..MANNER });
+        let object = sent(&request, Manner { schema_mode: SchemaMode::JsonObject, ..manner() });
         assert_eq!(object["response_format"], json!({ "type": "json_object" }));
-        let none = written(&request, Manner { schema_mode: SchemaMode::None, ..MANNER });
+        let none = sent(&request, Manner { schema_mode: SchemaMode::None, ..manner() });
         assert!(none.get("response_format").is_none());
+    }
+
+    #[test]
+    fn params_add_replace_and_remove() {
+        let request = Request {
+            messages: vec![Message::user("hi")],
+            temperature: Some(0.5),
+            max_tokens: Some(9),
+            seed: Some(7),
+            extra: json!({ "plugins": ["a"], "top_p": 1 }).as_object().cloned().expect("an object"),
+            ..Request::default()
+        };
+        let params =
+            json!({ "temperature": null, "seed": 1, "reasoning_effort": "low", "top_p": null, "absent": null });
+        let params = params.as_object().expect("an object");
+        let body = sent(&request, Manner { params, max_tokens_key: "max_completion_tokens", ..manner() });
+        assert_eq!(
+            body,
+            json!({
+                "model": "gpt-x", "messages": [{ "role": "user", "content": "hi" }], "max_completion_tokens": 9,
+                "plugins": ["a"], "seed": 1, "reasoning_effort": "low",
+            })
+        );
+        let params = json!({ "max_tokens": null });
+        let body = sent(&request, Manner { params: params.as_object().expect("an object"), ..manner() });
+        assert!(body.get("max_tokens").is_none(), "{body}");
     }
 
     #[test]
@@ -305,7 +360,7 @@ mod tests {
             },
             Message { tool_call_id: Some("c1".into()), ..Message::new(Speaker::Tool, "found") },
         ];
-        let body = written(&Request { messages, ..Request::default() }, MANNER);
+        let body = sent(&Request { messages, ..Request::default() }, manner());
         assert_eq!(
             body["messages"],
             json!([
@@ -328,11 +383,11 @@ mod tests {
             extra: extra.as_object().cloned().expect("an object"),
             ..Request::default()
         };
-        let text = String::from_utf8(body(&request, MANNER)).expect("text");
+        let text = String::from_utf8(body(&request, manner())).expect("text");
         for key in ["temperature", "messages", "model", "plugins"] {
             assert_eq!(text.matches(&format!("\"{key}\":")).count(), 1, "{text}");
         }
-        let body = written(&request, MANNER);
+        let body = sent(&request, manner());
         assert_eq!(body["temperature"], 0);
         assert_eq!(body["model"], "other");
         assert_eq!(body["messages"][0]["content"], "hi");

@@ -134,7 +134,13 @@ fn mock() -> Arc<Resources> {
     let endpoint = Endpoint::open("mock", &settings).unwrap();
     let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
     let model = || endpoint.model(Policy::model());
-    let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new(), scores: Default::default() };
+    let models = Models {
+        user_sim: model(),
+        judge: model(),
+        by_type: BTreeMap::new(),
+        scores: Default::default(),
+        judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
+    };
     Arc::new(crate::fakes::resources(agent, models, Execution::Off))
 }
 

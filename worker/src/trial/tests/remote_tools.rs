@@ -70,8 +70,13 @@ async fn resources() -> (Arc<Resources>, ToolServer) {
     let agent = agent::connect("mock", &settings, &Surroundings::default()).unwrap().unwrap();
     // A judge that takes its time, so that something can happen between two messages.
     let judge = Arc::new(FakeModel::saying("judge", YES).after(Duration::ZERO, Duration::from_millis(600)));
-    let models =
-        Models { user_sim: Arc::clone(&judge) as _, judge, by_type: BTreeMap::new(), scores: Default::default() };
+    let models = Models {
+        user_sim: Arc::clone(&judge) as _,
+        judge,
+        by_type: BTreeMap::new(),
+        scores: Default::default(),
+        judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
+    };
     let server = ToolServer::default();
     let resources = Resources { tool_server: server.clone(), ..fakes::resources(agent, models, Execution::Off) };
     (Arc::new(resources), server)

@@ -83,7 +83,13 @@ impl House {
         let endpoint = Arc::clone(endpoint);
         let agent = agent::build("mock", &agent::Settings::default(), asked);
         let model = || endpoint.model(Policy::model());
-        let models = Models { user_sim: model(), judge: model(), by_type: BTreeMap::new(), scores: Default::default() };
+        let models = Models {
+            user_sim: model(),
+            judge: model(),
+            by_type: BTreeMap::new(),
+            scores: Default::default(),
+            judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
+        };
         let resources = Resources {
             agents: BTreeMap::from([("mock".to_owned(), agent)]),
             models,
