@@ -34,6 +34,7 @@ use crate::{
 
 mod act;
 pub(crate) mod active;
+mod beginning;
 pub(crate) mod command;
 mod links;
 mod roster;
@@ -271,9 +272,10 @@ impl<S: Store> Dispatcher<S> {
         if let Some(link) = self.links.get(session, stream) {
             link.acknowledged = link.acknowledged.max(commit.sequence);
         }
-        let mut exhausted = false;
+        let (mut exhausted, mut hopeless) = (false, None);
         if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
             run.spent(&commit.segment.spend);
+            let was_hopeless = run.hopeless.is_some();
             // The first of several that name one trial is the one that was counted.
             let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
             let mut kept: BTreeSet<u64> = counted.iter().chain(&committed.again).copied().collect();
@@ -284,6 +286,9 @@ impl<S: Store> Dispatcher<S> {
                 exhausted |= kept.remove(&trial.number) && trial.is_exhausted();
             }
             run.row.exhausted |= exhausted;
+            if run.is_running() && !was_hopeless {
+                hopeless.clone_from(&run.hopeless);
+            }
         }
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
         let fenced: Vec<Held> = commit
@@ -305,6 +310,10 @@ impl<S: Store> Dispatcher<S> {
         }
         if exhausted {
             tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
+            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
+        }
+        if let Some(reason) = hopeless {
+            tracing::warn!(run = %commit.run, reason, "the run is drained");
             self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
         }
         self.publish(&commit.run);

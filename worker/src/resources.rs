@@ -82,11 +82,13 @@ impl Models {
         Arc::clone(chosen.as_ref().unwrap_or(&self.judge))
     }
 
-    pub(crate) fn user_sim(&self, model_type: &str) -> Arc<dyn llm::Model> {
+    #[must_use]
+    pub fn user_sim(&self, model_type: &str) -> Arc<dyn llm::Model> {
         Arc::clone(self.by_type.get(model_type).unwrap_or(&self.user_sim))
     }
 
-    pub(crate) fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
+    #[must_use]
+    pub fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
         Arc::clone(model_type.and_then(|name| self.by_type.get(name)).unwrap_or(&self.judge))
     }
 }

@@ -247,6 +247,7 @@ mod tests {
             personas: BTreeMap::new(),
             agents: (0..agents).map(|index| format!("agent-{index}")).collect(),
             live: false,
+            plays_on: false,
             gates: Gates { pass_rate: None, max_unjudged: 0.25 },
             replays: 2,
         }

@@ -100,7 +100,7 @@ impl<S: Store> Dispatcher<S> {
             Action::Poison { run, trial, epoch } => return self.poison(run, trial, epoch, at).await,
             Action::Finish { run, state, lost_attempts } => {
                 self.store.set_state(&run, state, Some(at)).await?;
-                let mut tally = None;
+                let (mut tally, mut trouble) = (None, None);
                 if let Some(active) = self.runs.get(&run).filter(|_| state != RunState::Finished) {
                     // Nobody plays again now what was to be: how it ended is what there is.
                     let nothing = aggregate::nothing(&active.plan);
@@ -109,11 +109,12 @@ impl<S: Store> Dispatcher<S> {
                 }
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.lost_attempts = lost_attempts;
+                    trouble = run.hopeless.clone().filter(|_| state == RunState::Interrupted);
                     if let Some(tally) = tally {
                         run.tally = tally;
                     }
                 }
-                self.end(&run, state, at, None);
+                self.end(&run, state, at, trouble);
             }
             Action::Fence { session, trials } => self.links.send(session, Order::Fenced { trials }),
             Action::Renew { session } => {

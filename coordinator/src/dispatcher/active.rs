@@ -7,6 +7,7 @@ use scenario::Plan;
 use store::RunRow;
 use tokio::sync::watch;
 
+use super::beginning::Beginnings;
 use crate::{Observers, Progress};
 
 #[derive(Debug)]
@@ -19,6 +20,9 @@ pub(super) struct Active {
     spend: Spend,
     pub(super) lost_attempts: u64,
     trouble: Option<String>,
+    beginnings: Beginnings,
+    /// Why it takes no more trials, where it does not and nobody asked for that.
+    pub(super) hopeless: Option<String>,
     progress: watch::Sender<Progress>,
 }
 
@@ -27,7 +31,9 @@ impl Active {
         let cases = plan.case_count();
         let trouble = None;
         let progress = progress(&row, &tally, &spend, lost_attempts, None, Fleet::default(), now);
-        Self { row, plan, cases, tally, spend, lost_attempts, trouble, progress: watch::Sender::new(progress) }
+        let progress = watch::Sender::new(progress);
+        let (beginnings, hopeless) = (Beginnings::default(), None);
+        Self { row, plan, cases, tally, spend, lost_attempts, trouble, beginnings, hopeless, progress }
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -47,6 +53,13 @@ impl Active {
     /// The store has the trial.
     pub(super) fn count(&mut self, trial: &Trial, observers: &Observers) {
         self.tally.add(trial);
+        if !self.plan.plays_on
+            && self.hopeless.is_none()
+            && let Some(case) = self.plan.case(trial.case)
+        {
+            let cases = self.cases / u64::try_from(self.plan.agents.len().max(1)).unwrap_or(1);
+            self.hopeless = self.beginnings.add(&case.agent, cases, trial);
+        }
         if observers.metrics.is_on() {
             let scenario = self.plan.case(trial.case).map(|case| case.scenario).unwrap_or_default();
             observers.metrics.counted(&self.row.name, &scenario, trial);

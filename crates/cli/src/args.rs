@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Read files and print what is wrong with them, like a compiler
     Check(Check),
+    /// Ask each agent and model once, and print what comes back
+    Ping(Ping),
     /// Try a threshold on texts that people have labelled
     Validate(Validate),
     /// Write scenarios of any format as `*.scenario.yaml`
@@ -118,6 +120,9 @@ pub(crate) struct Selection {
     /// Take warnings about files for errors
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Do not ask agents and models once before a run of 20 trials or more, and play on where an agent never answers
+    #[arg(long)]
+    pub(crate) no_preflight: bool,
     /// Print what would be played and what it may take, and play nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -195,6 +200,20 @@ pub(crate) struct Run {
     pub(crate) log: Option<Log>,
     #[command(flatten)]
     pub(crate) page: Page,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Ping {
+    /// Agents and endpoints of the settings, or addresses of OpenAI-compatible servers (all that the settings define)
+    #[arg(value_name = "NAME|URL")]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) config: Config,
+    #[command(flatten)]
+    pub(crate) capacity: Capacity,
+    /// Give up an answer after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) timeout: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

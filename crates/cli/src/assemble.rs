@@ -122,6 +122,15 @@ pub(crate) async fn resources(
     })
 }
 
+/// A model as gabfest's own questions ask it; why nobody can ask it, where its key is not there.
+pub(crate) fn model(settings: &Settings, endpoint: &str) -> anyhow::Result<Result<Arc<dyn llm::Model>, String>> {
+    let mut endpoints = Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() };
+    match endpoints.open(endpoint) {
+        Ok(endpoint) => Ok(Ok(endpoint.model(Policy::model()))),
+        Err(error) => missing_key(&error).map(Err).ok_or(error),
+    }
+}
+
 /// Where it listens is decided as a whole: an address of the command line does not go with a url of the settings.
 fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolServer> {
     let written = &settings.tool_server;

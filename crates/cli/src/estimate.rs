@@ -1,8 +1,10 @@
 //! What `--dry-run` prints: the cases, and an estimate of calls, tokens, time and money.
 
+mod duration;
+
 use std::fmt::Write as _;
 
-use indicatif::{HumanCount, HumanDuration};
+use indicatif::HumanCount;
 use scenario::{
     Plan,
     estimate::{Estimate, Use, estimate},
@@ -12,9 +14,6 @@ use crate::settings::{MOCK, Settings};
 
 /// Cases that are listed one by one.
 const LISTED: u64 = 40;
-/// What a call is taken to last, in seconds: nobody knows before the run.
-const CALL_SECONDS: f64 = 2.0;
-
 pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
     let size = estimate(plan);
     let mut text = String::new();
@@ -46,11 +45,9 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
 fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) {
     let _ = writeln!(text, "\n{:<12} {:>14} {:>16} {:>16}", "role", "calls", "input tokens", "output tokens");
     let (low, high) = (&size.typical, &size.upper);
-    let mut calls = 0;
     for (role, typical, upper) in
         [("agent", low.agent, high.agent), ("user_sim", low.user_sim, high.user_sim), ("judge", low.judge, high.judge)]
     {
-        calls += typical.calls;
         let range = |from: u64, to: u64| format!("{}–{}", short(from), short(to));
         let _ = writeln!(
             text,
@@ -60,9 +57,7 @@ fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings,
             range(typical.output_tokens, upper.output_tokens)
         );
     }
-    let seconds = calls as f64 * CALL_SECONDS / f64::from(slots.max(1));
-    let time = HumanDuration(std::time::Duration::from_secs_f64(seconds.min(1e12)));
-    let _ = writeln!(text, "\ntime   about {time} at {CALL_SECONDS} s a call and {slots} slots");
+    let _ = writeln!(text, "\ntime   {}", duration::text(size, plan, settings, slots));
     let _ = writeln!(text, "money  {}", money(size, plan, settings));
     let limited = settings.endpoints.values().map(|endpoint| endpoint.limits);
     if limited.chain(settings.agents.values().map(|agent| agent.limits)).any(|limits| limits != Default::default()) {
@@ -74,10 +69,7 @@ fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
     let agent = plan.agents.first().map_or(MOCK, String::as_str);
     let written = settings.agents.get(agent);
     let own_price = written.and_then(|agent| agent.price).map(llm::price::Price::from);
-    let agent = match written {
-        Some(agent) if agent.endpoint.is_none() && agent.kind == agent::settings::Kind::Mock => MOCK,
-        written => written.and_then(|agent| agent.endpoint.as_deref()).unwrap_or(agent),
-    };
+    let agent = endpoint_of(agent, settings);
     let user_sim = settings.roles.user_sim.as_deref().unwrap_or(MOCK);
     let judge = settings.roles.judge.as_deref().unwrap_or(MOCK);
     let (mut low, mut high, mut unpriced) = (0.0, 0.0, Vec::new());
@@ -105,6 +97,14 @@ fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
     }
     let known = if high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
     if unpriced.is_empty() { known } else { format!("{known}, and what is not priced: {}", unpriced.join(", ")) }
+}
+
+/// The endpoint that an agent stands on; its own name where it has none.
+fn endpoint_of<'a>(agent: &'a str, settings: &'a Settings) -> &'a str {
+    match settings.agents.get(agent) {
+        Some(agent) if agent.endpoint.is_none() && agent.kind == agent::settings::Kind::Mock => MOCK,
+        written => written.and_then(|agent| agent.endpoint.as_deref()).unwrap_or(agent),
+    }
 }
 
 /// `1234567` as `1.2M`.

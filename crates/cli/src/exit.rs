@@ -34,6 +34,13 @@ impl Exit {
         Self::of_end(summary.run.state, summary.run.exhausted, summary.verdict)
     }
 
+    /// What it means where the coordinator stopped the run by itself: nobody interrupted it.
+    pub(crate) fn of_stopped(summary: &Summary) -> Self {
+        let interrupted = summary.run.state == RunState::Interrupted && !summary.run.exhausted;
+        let state = if interrupted { RunState::Finished } else { summary.run.state };
+        Self::of_end(state, summary.run.exhausted, summary.verdict)
+    }
+
     /// Trials that a used-up quota broke are played when the run is resumed, so a run that has some is not finished.
     fn of_end(state: RunState, exhausted: bool, verdict: RunVerdict) -> Self {
         match (state, verdict) {

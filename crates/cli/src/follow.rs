@@ -136,8 +136,31 @@ fn reason(status: Option<&Status>) -> String {
     said.unwrap_or_else(|| "the connection was closed".to_owned())
 }
 
+/// The end of a run that the coordinator stopped by itself: said with the exit code that the report came to.
+pub(crate) fn stopped(trouble: &str, exit: anyhow::Result<Exit>, again: &str) -> anyhow::Result<Exit> {
+    let (trouble, mend) = llm::hint::split(trouble);
+    let mend = mend.map_or_else(String::new, |mend| format!("{mend}; "));
+    let error = anyhow!("the run stopped: {trouble}\nhint: {mend}what was acknowledged is kept; go on with {again}");
+    match exit {
+        Ok(exit @ Exit::GateFailed) => {
+            crate::diagnostics::print_error(&error);
+            Ok(exit)
+        }
+        _ => Err(error),
+    }
+}
+
 /// Asks for the numbers and every trial, writes the run's files, and prints the summary.
-pub(crate) async fn report(client: &mut Client, run: &RunId, folder: &Path, quiet: bool) -> anyhow::Result<Exit> {
+///
+/// `trouble`: why the coordinator stopped the run by itself, empty where it did not. Then nobody interrupted it, and what
+/// was found decides the exit code as in a run that was played to its end.
+pub(crate) async fn report(
+    client: &mut Client,
+    run: &RunId,
+    folder: &Path,
+    quiet: bool,
+    trouble: &str,
+) -> anyhow::Result<Exit> {
     let (summary, written) = write(client, run, folder).await?;
     if !quiet {
         let text = format!("{}\nreport  {}\n", summary_text(&summary, &written), written.report_html.display());
@@ -151,7 +174,7 @@ pub(crate) async fn report(client: &mut Client, run: &RunId, folder: &Path, quie
             )?;
         }
     }
-    Ok(Exit::of(&summary))
+    Ok(if trouble.is_empty() { Exit::of(&summary) } else { Exit::of_stopped(&summary) })
 }
 
 pub(crate) async fn write(client: &mut Client, run: &RunId, folder: &Path) -> anyhow::Result<(Summary, Written)> {

@@ -1,6 +1,6 @@
 //! Judges that nobody can ask, because a key is not there, and judges that only pretend: said before anything is played.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::anyhow;
 use record::FailureKind;
@@ -23,11 +23,7 @@ pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
     if plan.agents.iter().all(|name| is_mock_agent(settings, name)) {
         return;
     }
-    let all = plan.case_count();
-    let distance = usize::try_from(all.div_ceil(LOOKED_AT).max(1)).unwrap_or(usize::MAX);
-    let cases = (0..all).step_by(distance).filter_map(|number| plan.case(number));
-    let asks: Vec<Asks> =
-        cases.filter_map(|case| plan.scenario(&case).ok()).map(|scenario| Asks::of(&scenario)).collect();
+    let asks = asks(plan);
     let judged = asks.iter().filter(|asks| asks.judges.contains(&None)).count();
     if judged > 0 && is_mock(settings, settings.roles.judge.as_deref()) {
         diagnostics::warn(
@@ -42,12 +38,36 @@ pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
     }
 }
 
-fn is_mock(settings: &Settings, endpoint: Option<&str>) -> bool {
+/// The models on servers that the cases of a plan ask, by the names of their endpoints.
+pub(crate) fn needed(plan: &Plan, settings: &Settings, models: &Models) -> BTreeMap<String, Arc<dyn llm::Model>> {
+    let mut needed: BTreeMap<String, Arc<dyn llm::Model>> = BTreeMap::new();
+    for asks in asks(plan) {
+        let judges = asks.judges.iter().map(|model_type| models.judge(model_type.as_deref()));
+        let simulators = asks.simulators.iter().map(|model_type| models.user_sim(model_type));
+        for model in judges.chain(simulators).filter(|model| model.absence().is_none()) {
+            let name = model.endpoint().to_owned();
+            if !is_mock(settings, Some(&name)) {
+                needed.entry(name).or_insert(model);
+            }
+        }
+    }
+    needed
+}
+
+/// What the cases of a plan ask, or of many cases those at even distances.
+fn asks(plan: &Plan) -> Vec<Asks> {
+    let all = plan.case_count();
+    let distance = usize::try_from(all.div_ceil(LOOKED_AT).max(1)).unwrap_or(usize::MAX);
+    let cases = (0..all).step_by(distance).filter_map(|number| plan.case(number));
+    cases.filter_map(|case| plan.scenario(&case).ok()).map(|scenario| Asks::of(&scenario)).collect()
+}
+
+pub(crate) fn is_mock(settings: &Settings, endpoint: Option<&str>) -> bool {
     let name = endpoint.unwrap_or(MOCK);
     settings.endpoints.get(name).map_or(name == MOCK, |endpoint| endpoint.kind == llm::endpoint::Kind::Mock)
 }
 
-fn is_mock_agent(settings: &Settings, name: &str) -> bool {
+pub(crate) fn is_mock_agent(settings: &Settings, name: &str) -> bool {
     let Some(agent) = settings.agents.get(name) else { return name == MOCK };
     match &agent.endpoint {
         Some(endpoint) => is_mock(settings, Some(endpoint)),

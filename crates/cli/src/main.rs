@@ -15,9 +15,11 @@ mod init;
 mod judges;
 mod knowledge_base;
 mod log;
+mod measured;
 mod mock;
 mod models;
 mod observed;
+mod ping;
 mod plan;
 mod progress;
 mod qnamaker;
@@ -84,6 +86,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => run::run(*args).await,
         Command::Check(args) => check::check(&args),
+        Command::Ping(args) => ping::ping(&args).await,
         Command::Validate(args) => validate::validate(args).await,
         Command::Convert(args) => convert::convert(&args),
         Command::Report(args) => report_again::report(args).await,

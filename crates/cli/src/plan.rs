@@ -28,6 +28,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         set,
         agents,
         live: selection.live,
+        plays_on: selection.no_preflight,
         gates: Gates { pass_rate: read.settings.gates.pass_rate, max_unjudged: read.settings.gates.max_unjudged },
         replays: read.settings.replays.unwrap_or_else(scenario::plan::usual_replays),
         filter: selection.filter.clone(),

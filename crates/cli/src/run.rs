@@ -14,7 +14,7 @@ use crate::{
     follow::{self, OnInterrupt},
     judges, log,
     observed::{self, Observed},
-    plan,
+    ping, plan,
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
@@ -38,6 +38,9 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         judges::announce_pretence(&plan, &read.settings);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources).await?;
+        if !args.selection.no_preflight && plan.planned() >= ping::LONG_TRIALS {
+            ping::before(&plan, &read.settings, &resources).await?;
+        }
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
         play(plan, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await
@@ -84,13 +87,11 @@ pub(crate) async fn finish(
     last: Option<&proto::v1::Progress>,
     interrupted: bool,
 ) -> anyhow::Result<Exit> {
-    let exit = follow::report(embedded.client(), run, &folder.path, quiet).await;
+    let trouble = last.map_or("", |last| last.trouble.as_str());
+    let exit = follow::report(embedded.client(), run, &folder.path, quiet, trouble).await;
     embedded.stop().await;
-    if let Some(trouble) = last.map(|last| last.trouble.as_str()).filter(|trouble| !trouble.is_empty()) {
-        anyhow::bail!(
-            "the run stopped: {trouble}\nhint: what was acknowledged is kept; go on with `gabfest resume {}`",
-            folder.path.display()
-        );
+    if !trouble.is_empty() {
+        return follow::stopped(trouble, exit, &format!("`gabfest resume {}`", folder.path.display()));
     }
     let exit = match exit? {
         // Whoever asked to stop knows why it stopped.

@@ -61,6 +61,12 @@ impl Settings {
         ]
     }
 
+    /// What an endpoint is asked for that measures.
+    pub(crate) fn task_of(&self, endpoint: &str) -> Option<Task> {
+        let named = |source: &Source| matches!(source, Source::Endpoint(name) if name == endpoint);
+        self.measures().into_iter().find(|measure| named(measure.source)).map(|measure| measure.task)
+    }
+
     /// Each measure that names an endpoint, with that name.
     ///
     /// # Errors

@@ -211,6 +211,12 @@ impl Settings {
         self.roles.agent.clone().unwrap_or_else(|| MOCK.to_owned())
     }
 
+    /// Whether an endpoint plays the user or the judge for somebody.
+    pub(crate) fn names_model(&self, endpoint: &str) -> bool {
+        let roles = [&self.roles.user_sim, &self.roles.judge].into_iter().flatten();
+        roles.chain(self.models.values()).any(|name| name == endpoint)
+    }
+
     /// That every name that is used is defined.
     fn check(&self) -> anyhow::Result<()> {
         let endpoints: Vec<&str> = self.endpoints.keys().map(String::as_str).chain([MOCK]).collect();

@@ -90,14 +90,19 @@ pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
 
 async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
-    if follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?.is_none() {
+    let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?;
+    let Some(last) = last else {
         stdout::line(&format!(
             "run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"
         ))?;
         return Ok(Exit::Interrupted);
-    }
+    };
     let folder = out.map_or_else(|| Path::new("gabfest-runs").join(run.as_str()), Path::to_path_buf);
-    follow::report(&mut client, run, &folder, quiet).await
+    let exit = follow::report(&mut client, run, &folder, quiet, &last.trouble).await;
+    if last.trouble.is_empty() {
+        return exit;
+    }
+    follow::stopped(&last.trouble, exit, &format!("`gabfest resume {run} --coordinator URL`"))
 }
 
 fn word(state: v1::RunState) -> &'static str {

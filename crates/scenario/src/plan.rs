@@ -41,6 +41,9 @@ pub struct Plan {
     /// Ignore `setup.mocks` and let agents reach the real services.
     pub live: bool,
     pub gates: Gates,
+    /// Play to the end also where an agent has never answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plays_on: bool,
     /// How often a trial is played again within a run, where our side broke it.
     #[serde(default = "usual_replays")]
     pub replays: u32,

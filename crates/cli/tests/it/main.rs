@@ -5,6 +5,7 @@ mod agents;
 mod bad_input;
 mod cases;
 mod convert;
+mod doors;
 mod first_run;
 mod fleet;
 mod interrupts;

@@ -36,6 +36,8 @@ pub struct Choices {
     /// Names of agents; at least one.
     pub agents: Vec<String>,
     pub live: bool,
+    /// Play to the end also where an agent has never answered.
+    pub plays_on: bool,
     pub gates: Gates,
     /// How often a trial is played again within a run, where our side broke it.
     pub replays: u32,
@@ -56,6 +58,7 @@ impl Default for Choices {
             set: Vec::new(),
             agents: vec!["mock".to_owned()],
             live: false,
+            plays_on: false,
             gates: Gates::default(),
             replays: usual_replays(),
             filter: None,
@@ -94,6 +97,7 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         personas: BTreeMap::new(),
         agents,
         live: choices.live,
+        plays_on: choices.plays_on,
         gates: choices.gates.clone(),
         replays: choices.replays,
     };

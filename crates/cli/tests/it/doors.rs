@@ -1,0 +1,278 @@
+//! Servers that refuse, redirect, or are not there: said with method, address and one mend, by `ping` and before a run.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+
+use crate::{agents::ASK, process::Place};
+
+struct Server {
+    address: String,
+    asked: Arc<AtomicU64>,
+}
+
+/// A server that answers each call by this: the body in, status, further headers and the body out.
+fn server(answer: impl Fn(u64, &Value) -> (u16, &'static str, String) + Send + Sync + 'static) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (asked, answer) = (Arc::new(AtomicU64::new(0)), Arc::new(answer));
+    let counted = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (counted, answer) = (Arc::clone(&counted), Arc::clone(&answer));
+            std::thread::spawn(move || {
+                let stream = stream.unwrap();
+                let Some(body) = body(&stream) else { return };
+                let (status, headers, body) = answer(counted.fetch_add(1, Ordering::Relaxed), &body);
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n",
+                    body.len()
+                );
+                let _ = (&stream).write_all((head + &body).as_bytes());
+            });
+        }
+    });
+    Server { address, asked }
+}
+
+fn body(stream: &TcpStream) -> Option<Value> {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(serde_json::from_slice(&body).unwrap_or_default())
+}
+
+const JSON: &str = "content-type: application/json\r\n";
+
+/// A reasoning model's rules: it takes neither `max_tokens` nor `temperature` nor `seed`.
+fn strict() -> Server {
+    server(|_, question| {
+        if let Some(key) = ["max_tokens", "temperature", "seed"].into_iter().find(|key| question.get(key).is_some()) {
+            let error = json!({ "message": format!("Unsupported parameter: '{key}'"), "param": key, "code": "unsupported_parameter" });
+            return (400, JSON, json!({ "error": error }).to_string());
+        }
+        let verdict = json!({ "reasoning": "it does", "judgment": "yes", "confidence": 0.9 }).to_string();
+        let says = if question.to_string().contains("judgment") { verdict } else { "hello to you".to_owned() };
+        let choice = json!({ "message": { "role": "assistant", "content": says }, "finish_reason": "stop" });
+        let usage = json!({ "prompt_tokens": 5, "completion_tokens": 3 });
+        (200, JSON, json!({ "model": "strict", "choices": [choice], "usage": usage }).to_string())
+    })
+}
+
+const JUDGED: &str = "
+name: judged
+description: a user and a judge
+run:
+  - name: talk
+    conversation:
+      max_turns: 2
+      user_simulator: { persona: a customer, objective: a refund }
+      final_evaluations:
+        - { type: llm_judge, prompt: Was it kind?, expected: 'yes' }
+    input: hello
+judgment: { strategy: all_pass }
+";
+
+fn first_trial(place: &Place) -> Value {
+    let lines = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+    serde_json::from_str(lines.lines().next().unwrap()).unwrap()
+}
+
+#[test]
+fn a_model_that_reasons_can_be_user_and_judge() {
+    let strict = strict();
+    let place = Place::new();
+    place.write("judged.scenario.yaml", JUDGED);
+    let settings = |more: &str| {
+        format!(
+            "endpoints:\n  strict: {{ url: '{}', model: strict, {more} }}\nroles: {{ user_sim: strict, judge: strict }}\n",
+            strict.address
+        )
+    };
+    // What is refused is the settings' fault, with the line to write.
+    for (more, line) in [
+        ("retries: { tries: 1 }", "max_tokens_key: max_completion_tokens"),
+        ("max_tokens_key: max_completion_tokens", "params: {temperature: null}"),
+    ] {
+        place.write("gabfest.yaml", &settings(more));
+        let ended = place.run(&["run", "judged.scenario.yaml", "--out", "out"]);
+        let trial = first_trial(&place);
+        assert_eq!((&trial["verdict"], &trial["blame"]), (&"ERROR".into(), &"config".into()), "{more}: {trial}");
+        assert!(trial.to_string().contains(line), "{line} is missing in {trial}");
+        assert_eq!(ended.code, 3, "{}", ended.stderr);
+        std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    }
+    place.write("gabfest.yaml", &settings("retries: { tries: 1 }"));
+    let pinged = place.run(&["ping", "strict"]);
+    assert_eq!(pinged.code, 2, "{}{}", pinged.stdout, pinged.stderr);
+    for line in ["max_tokens_key: max_completion_tokens", "params: {temperature: null}", "params: {seed: null}"] {
+        assert!(pinged.stdout.contains(line), "{line}: {}", pinged.stdout);
+    }
+    place.write(
+        "gabfest.yaml",
+        &settings("max_tokens_key: max_completion_tokens, params: { temperature: null, seed: null }"),
+    );
+    let ended = place.run(&["run", "judged.scenario.yaml", "--out", "out"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let pinged = place.run(&["ping", "strict"]);
+    assert!(pinged.code == 0 && pinged.stdout.contains("ok  "), "{}{}", pinged.stdout, pinged.stderr);
+    // What no `params` may say.
+    for (more, key) in [("params: { messages: [] }", "params"), ("max_tokens_key: model", "max_tokens_key")] {
+        place.write("gabfest.yaml", &settings(more));
+        let ended = place.run(&["check", "judged.scenario.yaml"]);
+        assert_eq!(ended.code, 2, "{more}");
+        assert!(ended.stderr.contains("gabfest.yaml:2") && ended.stderr.contains(key), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn each_way_of_being_unreachable_is_said_with_its_mend() {
+    let page = "content-type: text/html\r\n";
+    let html = "<!doctype html><title>Welcome</title>";
+    // (the answer, what is said, the mend, the exit code of ping)
+    type Row = ((u16, &'static str, &'static str), &'static str, &'static str, i32);
+    let rows: Vec<Row> = vec![
+        (
+            (404, JSON, r#"{"detail":"Not Found"}"#),
+            r#"status 404: POST URL/chat?key=…: {"detail":"Not Found"}"#,
+            "check the path of `url`",
+            2,
+        ),
+        ((302, "location: /login?t=secret\r\n", ""), "redirects to URL/login?t=…", "write URL/login?t=… in `url`", 2),
+        ((200, page, html), "its content type is text/html: <!doctype html>", "write the address of the API", 2),
+        (
+            (200, JSON, r#"{"answer":"hi"}"#),
+            r#"POST URL/chat?key=…: nothing at $.reply: {"answer":"hi"}"#,
+            "reply: { text: $.answer }",
+            2,
+        ),
+        ((401, JSON, r#"{"error":"bad key sk-hidden"}"#), "bad key [key]", "check `key`", 2),
+        ((502, JSON, "bad gateway"), "failed with status 502: POST URL/chat", "check that server", 3),
+    ];
+    for ((status, headers, answer), said, mend, code) in rows {
+        let server = server(move |_, _| (status, headers, answer.to_owned()));
+        let place = Place::new();
+        place.write(
+            "gabfest.yaml",
+            &format!(
+                "agents:\n  shop:\n    retries: {{ tries: 1 }}\n    http: {{ url: '{}/chat?key=sk-hidden', key: env:DOOR_KEY, reply: {{ text: $.reply }} }}\n",
+                server.address
+            ),
+        );
+        let mut command = place.gabfest(&["ping", "shop"]);
+        let output = command.env("DOOR_KEY", "sk-hidden").output().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{stdout}{stderr}");
+        for part in [said, mend] {
+            let part = part.replace("URL", &server.address);
+            assert!(stdout.contains(&part), "{part:?} is missing in\n{stdout}{stderr}");
+        }
+        assert!(stdout.contains("\n          hint: ") && !stdout.contains("sk-hidden"), "{stdout}");
+    }
+}
+
+#[test]
+fn a_long_run_asks_first_and_plays_nothing_where_nobody_is() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write(
+        "gabfest.yaml",
+        "agents:\n  gone: { retries: { tries: 1 }, http: { url: 'http://127.0.0.1:9/chat' } }\n",
+    );
+    let run = |more: &[&str]| {
+        place.run(&[&["run", "ask.scenario.yaml", "--agent", "gone", "-n", "280", "--out", "out"], more].concat())
+    };
+    let ended = run(&[]);
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    for part in ["nothing was played", "nobody listens at 127.0.0.1:9", "\nhint: start the server", "--no-preflight"] {
+        assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
+    }
+    assert!(!place.path().join("out").exists());
+    let ended = run(&["--no-preflight"]);
+    assert_eq!(ended.code, 1, "every trial is played: {}{}", ended.stdout, ended.stderr);
+    let trials = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+    assert_eq!(trials.lines().count(), 280);
+}
+
+#[test]
+fn a_run_stops_where_the_first_trials_of_an_agent_all_fail_alike() {
+    // It answers the preflight, and nothing after it.
+    let answer = |asked: u64, _: &Value| match asked {
+        0 => (200, JSON, r#"{"reply":"hello"}"#.to_owned()),
+        _ => (500, JSON, r#"{"error":"boom"}"#.to_owned()),
+    };
+    let broken = server(answer);
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    let settings = |address: &str| {
+        format!(
+            "slots: 4\nagents:\n  shop: {{ retries: {{ tries: 1 }}, http: {{ url: '{address}/chat', reply: {{ text: $.reply }} }} }}\n"
+        )
+    };
+    place.write("gabfest.yaml", &settings(&broken.address));
+    let run = ["run", "ask.scenario.yaml", "--agent", "shop", "-n", "280", "--out", "out"];
+    let ended = place.run(&run);
+    assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
+    for part in
+        ["the run stopped: the first 20 trials of agent \"shop\" all failed alike", "status 500", "gabfest resume"]
+    {
+        assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
+    }
+    let asked = broken.asked.load(Ordering::Relaxed);
+    assert!((21..80).contains(&asked), "asked {asked} times");
+    // An agent that is only partly down is played to the end.
+    let partly = server(|asked, _| match asked % 10 {
+        0 => (200, JSON, r#"{"reply":"hello"}"#.to_owned()),
+        _ => (500, JSON, r#"{"error":"boom"}"#.to_owned()),
+    });
+    place.write("gabfest.yaml", &settings(&partly.address));
+    std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    let ended = place.run(&run);
+    assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
+    assert!(!ended.stderr.contains("the run stopped"), "{}", ended.stderr);
+    assert_eq!(partly.asked.load(Ordering::Relaxed), 281);
+}
+
+#[test]
+fn the_estimate_knows_limits_and_what_was_measured() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    let slow = server(|_, _| {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        (200, JSON, r#"{"reply":"hello"}"#.to_owned())
+    });
+    place.write(
+        "gabfest.yaml",
+        &format!("agents:\n  slow: {{ limits: {{ concurrency: 1 }}, http: {{ url: '{}/chat', reply: {{ text: $.reply }} }} }}\n", slow.address),
+    );
+    let dry = || place.run(&["run", "ask.scenario.yaml", "--agent", "slow", "-n", "1000", "--dry-run"]).stdout;
+    let guess = dry();
+    assert!(guess.contains("a guess at 0.5 to 5 s a call") && guess.contains("`concurrency: 1` of slow"), "{guess}");
+    // 1,000 calls of at least half a second, one at a time.
+    assert!(guess.contains("time   8 minutes to "), "{guess}");
+    assert_eq!(place.run(&["ping", "slow"]).code, 0);
+    let measured = dry();
+    assert!(measured.contains("measured: agent slow 0.3") && measured.contains("time   5 minutes"), "{measured}");
+    assert!(!measured.contains("a guess"), "{measured}");
+}
