@@ -137,6 +137,7 @@ mod tests {
             personas: Default::default(),
             agents: vec!["a".to_owned(), "b".to_owned()],
             live: false,
+            plays_on: false,
             gates: Gates::default(),
             replays: 2,
         };

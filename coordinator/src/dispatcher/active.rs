@@ -55,6 +55,7 @@ impl Active {
         self.tally.add(trial);
         if !self.plan.plays_on
             && self.hopeless.is_none()
+            && !self.beginnings.are_over(self.plan.agents.len())
             && let Some(case) = self.plan.case(trial.case)
         {
             let cases = self.cases / u64::try_from(self.plan.agents.len().max(1)).unwrap_or(1);

@@ -24,6 +24,11 @@ struct Alike {
 }
 
 impl Beginnings {
+    /// Whether all agents have shown that the run is worth playing: then no trial needs to be looked at any more.
+    pub(super) fn are_over(&self, agents: usize) -> bool {
+        self.0.len() >= agents && self.0.values().all(Option::is_none)
+    }
+
     /// Takes a trial that has ended; why the run should stop, if it should. `cases`: of the agent, in the plan.
     pub(super) fn add(&mut self, agent: &str, cases: u64, trial: &Trial) -> Option<String> {
         let failure = trial.failure.as_ref().filter(|failure| {
@@ -83,7 +88,7 @@ mod tests {
         let mut reading = scenario::Reading::default();
         for case in 0..cases {
             let text = format!(
-                "name: c{case}\ndescription: d\nrun: [{{input: hi, evaluations: [{{type: equals, value: hi}}]}}]\njudgment: {{strategy: all_pass}}\n"
+                "name: c{case}\ndescription: d\nrun: [{{input: hi, evaluations: [{{type: string_contains, value: hi}}]}}]\njudgment: {{strategy: all_pass}}\n"
             );
             let path = format!("c{case}.scenario.yaml");
             let (documents, _) = scenario::Format::Eliza.open(&text, &path);

@@ -37,8 +37,9 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         personas: BTreeMap::new(),
         agents: vec!["mock".to_owned()],
         live: false,
-        replays: 2,
+        plays_on: false,
         gates: Gates::default(),
+        replays: 2,
     }
 }
 

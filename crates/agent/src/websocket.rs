@@ -257,7 +257,8 @@ impl Shared {
                 let target = Target { host, server: format!("{host}:{port}"), is_tls: address.starts_with("wss") };
                 let Why { message, hint: mend } = broken::why(&error, &target);
                 let sent = !matches!(error, tungstenite::Error::Io(_) | tungstenite::Error::Tls(_));
-                self.unreachable(&hint::with(&message, mend.as_deref()), sent)
+                let mend = mend.unwrap_or_else(|| "check that `url` is the address of a WebSocket server".to_owned());
+                self.unreachable(&hint::with(&message, Some(&mend)), sent)
             }
         }
     }

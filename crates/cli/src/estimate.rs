@@ -14,6 +14,7 @@ use crate::settings::{MOCK, Settings};
 
 /// Cases that are listed one by one.
 const LISTED: u64 = 40;
+
 pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
     let size = estimate(plan);
     let mut text = String::new();

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::{Error, Model, Reply, Request, Task};
+use crate::{Error, Failed, Model, Reply, Request, Task};
 
 /// It stands outside all other layers.
 #[derive(Debug)]
@@ -29,9 +29,13 @@ impl<M: Model> Model for Capped<M> {
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+        self.call(request).await.map_err(|failed| failed.error)
+    }
+
+    async fn call(&self, request: &Request) -> Result<Reply, Failed> {
         if request.task != Task::Complete {
-            return self.inner.ask(request).await;
+            return self.inner.call(request).await;
         }
-        self.inner.ask(&Request { max_tokens: self.max_tokens, ..request.clone() }).await
+        self.inner.call(&Request { max_tokens: self.max_tokens, ..request.clone() }).await
     }
 }

@@ -88,9 +88,7 @@ fn of_io(error: &io::Error, target: &Target<'_>) -> Option<Why> {
             format!("{server} closed the connection during the TLS handshake"),
             "write http:// if the port has no TLS",
         )),
-        io::ErrorKind::ConnectionReset => {
-            Some(said(format!("{server} reset the connection"), "look into the log of the server"))
-        }
+        io::ErrorKind::ConnectionReset => Some(said(format!("{server} reset the connection"), gone(target))),
         _ => None,
     }
 }
@@ -101,14 +99,18 @@ fn of_http(error: &hyper::Error, target: &Target<'_>) -> Option<Why> {
         let hint = if target.is_tls { "check the port of `url`" } else { "write https:// if the port has TLS" };
         return Some(said(format!("what {server} answers is no HTTP ({error})"), hint));
     }
-    error.is_incomplete_message().then(|| {
-        let hint = if target.is_tls {
-            "look into the log of the server"
-        } else {
-            "look into the log of the server; write https:// if the port has TLS"
-        };
-        said(format!("{server} closed the connection without an answer"), hint)
-    })
+    error
+        .is_incomplete_message()
+        .then(|| said(format!("{server} closed the connection without an answer"), gone(target)))
+}
+
+/// What mends a connection that ends without a word.
+fn gone(target: &Target<'_>) -> &'static str {
+    if target.is_tls {
+        "look into the log of the server"
+    } else {
+        "look into the log of the server, or write https:// if the port has TLS"
+    }
 }
 
 fn of_tls(error: &rustls::Error, target: &Target<'_>) -> Why {

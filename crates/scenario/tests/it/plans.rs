@@ -318,6 +318,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             personas: [("p".to_owned(), serde_json::from_value(persona).unwrap())].into(),
             agents: (0..agents).map(|n| format!("a{n}")).collect(),
             live: false,
+            plays_on: false,
             replays: 2,
             gates: Gates { pass_rate: Some(0.1 + 0.7), max_unjudged: 0.0 },
         }
