@@ -116,8 +116,9 @@ def figures(summaries: list[dict]) -> dict:
     count = lambda of: sum(map(of, summaries))
     metric = lambda name, **labels: lambda printed: printed.total(name, **labels)
     return {
-        "conversations": (count(lambda one: one["trials"]["planned"]), metric("gabfest.conversations")),
-        "passed": (count(lambda one: one["trials"]["pass"]), metric("gabfest.conversations", verdict="PASS")),
+        "conversations": (count(lambda one: one["conversations"]), metric("gabfest.conversations")),
+        "trials": (count(lambda one: one["trials"]["planned"]), metric("gabfest.trials.played")),
+        "passed": (count(lambda one: one["trials"]["pass"]), metric("gabfest.trials.played", verdict="PASS")),
         "turns": (count(lambda one: one["turns"]), metric("gabfest.turns")),
         "answers": (count(lambda one: one["latency"]["turn"]["count"]), metric("gabfest.turn.duration")),
         "calls": (count(lambda one: sum(one["llm_calls"].values())), metric("gabfest.calls")),

@@ -140,6 +140,7 @@ mod tests {
             plays_on: false,
             gates: Gates::default(),
             replays: 2,
+            pass_k: None,
         };
         let tables = Tables::of(&Breakdown::of(std::sync::Arc::new(parts(&plan))));
         let agents: Vec<_> = tables.agents.iter().map(|row| (row.agent.as_str(), row.figures.trials)).collect();

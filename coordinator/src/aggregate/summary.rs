@@ -7,14 +7,17 @@ use record::{
     FailureKind, Role, Summary, Tally, Tokens,
     call::Spend,
     summary::{
-        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, SCHEMA_VERSION, Totals,
-        Trials, Wall,
+        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, RunVerdict, SCHEMA_VERSION,
+        Totals, Trials, Wall,
     },
     tally::Counts,
 };
-use scenario::{Case, Plan, plan::Group};
+use scenario::{
+    Case, Plan,
+    plan::{Gates, Group},
+};
 use statistics::{
-    gate::{self, CaseResult, Required},
+    gate::{self, CaseResult, Decision, Required},
     repeats, success,
 };
 use store::{Recovered, RunRow};
@@ -24,7 +27,7 @@ use super::breakdown::Tables;
 pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recovered: &Recovered) -> Summary {
     let planned = planned_by_case(plan);
     let mut results = Vec::with_capacity(planned.len());
-    let mut cases = Vec::with_capacity(planned.len());
+    let mut played = Vec::with_capacity(planned.len());
     let mut scenarios: BTreeMap<usize, (f64, Counts)> = BTreeMap::new();
     let titles = plan.titles();
     for (case, planned) in planned {
@@ -35,13 +38,21 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         let name = called.name_of(&case, plan.agents.len());
         let result = CaseResult { name, planned, counts, required_pass_rate };
         scenarios.entry(case.group).or_insert((group.weight, Counts::default())).1.merge(&counts);
-        cases.push(case_summary(case, called, group, &result, row.state));
+        played.push((case, called, group));
         results.push(result);
     }
-    let required = Required { pass_rate: plan.gates.pass_rate, max_unjudged: plan.gates.max_unjudged };
+    let Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases } = plan.gates;
+    let required = Required { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases };
     let without_judge = tally.failures.iter().filter(|((kind, _), _)| *kind == FailureKind::JudgeMissing);
     let without_judge = without_judge.map(|(_, trials)| trials).sum();
-    let (gates, verdict) = gate::decide(required, &results, without_judge);
+    let Decision { gates, verdict, cases: verdicts } = gate::decide(required, &results, without_judge);
+    let cases: Vec<CaseSummary> = played
+        .into_iter()
+        .zip(&results)
+        .zip(verdicts)
+        .map(|(((case, called, group), result), verdict)| case_summary(case, called, group, result, verdict, row.state))
+        .collect();
+    let pass_k = plan.pass_k.unwrap_or_else(|| repeats::usual_k(results.iter().map(|result| result.planned)));
     let flaky_cases = cases.iter().filter(|case| case.flaky).count() as u64;
     let run = Run {
         id: row.id.clone(),
@@ -55,7 +66,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         exhausted: row.exhausted,
     };
     let weighted_success_rate = success::weighted(scenarios.values().map(|(weight, counts)| (*weight, counts)));
-    let summary = Totals { flaky_cases, weighted_success_rate, ..totals(row, tally, spend, recovered) };
+    let summary = Totals { flaky_cases, weighted_success_rate, pass_k, ..totals(row, tally, spend, recovered) };
     let took = row.ended_at.map(|ended_at| u64::try_from(ended_at - row.started_at).unwrap_or(0));
     let wall = took.map(|took| Wall::of(took, summary.conversations, summary.turns));
     let Tables { agents, tags, axes, checks } = Tables::of(&tally.breakdown);
@@ -102,6 +113,7 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         success_bounds: success::bounds(&total, planned),
         judged_pass_rate: success::judged_pass_rate(&total),
         weighted_success_rate: None,
+        pass_k: 1,
         flaky_cases: 0,
         latency: Latencies {
             turn: tally.turn_latency.quantiles(),
@@ -152,7 +164,14 @@ fn models(spend: &Spend, tally: &Tally) -> Vec<ModelSpend> {
     spend.lines.iter().map(line).collect()
 }
 
-fn case_summary(case: Case, called: Called, group: &Group, result: &CaseResult, state: RunState) -> CaseSummary {
+fn case_summary(
+    case: Case,
+    called: Called,
+    group: &Group,
+    result: &CaseResult,
+    verdict: RunVerdict,
+    state: RunState,
+) -> CaseSummary {
     let counts = &result.counts;
     CaseSummary {
         id: case.id,
@@ -166,6 +185,7 @@ fn case_summary(case: Case, called: Called, group: &Group, result: &CaseResult, 
         persona: case.persona,
         agent: case.agent,
         parameters: case.parameters.into_iter().collect(),
+        weight: group.weight,
         trials: result.planned,
         pass: counts.pass,
         fail: counts.fail,
@@ -179,7 +199,7 @@ fn case_summary(case: Case, called: Called, group: &Group, result: &CaseResult, 
         judged_pass_rate: success::judged_pass_rate(counts),
         flaky: repeats::is_flaky(counts),
         pass_hat_k: repeats::pass_hat_k(counts),
-        verdict: result.verdict(),
+        verdict,
     }
 }
 
@@ -214,10 +234,9 @@ fn rfc3339(unix_millis: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::RunVerdict;
     use scenario::{
         Digest, Format, RunId, Source,
-        plan::{Axis, Gates, Group, VERSION},
+        plan::{Axis, VERSION},
     };
     use serde_json::{Value, json};
 
@@ -248,8 +267,9 @@ mod tests {
             agents: (0..agents).map(|index| format!("agent-{index}")).collect(),
             live: false,
             plays_on: false,
-            gates: Gates { pass_rate: None, max_unjudged: 0.25 },
             replays: 2,
+            gates: Gates { max_unjudged: 0.25, ..Gates::default() },
+            pass_k: None,
         }
     }
 
@@ -304,7 +324,7 @@ mod tests {
                 (0, "agent-0", json!("x"), false, RunVerdict::Pass),
                 (1, "agent-1", json!("x"), true, RunVerdict::Pass),
                 (2, "agent-0", json!("y"), true, RunVerdict::Fail),
-                (3, "agent-1", json!("y"), false, RunVerdict::Inconclusive),
+                (3, "agent-1", json!("y"), false, RunVerdict::Pass),
             ]
         );
         assert_eq!(summary.cases[1].pass_hat_k.len(), 4);
@@ -378,6 +398,51 @@ mod tests {
             assert_eq!(summary.cases.iter().map(|case| case.cancelled).collect::<Vec<_>>(), by_case, "{state:?}");
             assert_eq!(summary.summary.attempts.total, 2, "what was not played is no attempt");
             assert_eq!(summary.verdict, RunVerdict::Inconclusive, "{state:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+        /// One success rate: the headline, the gate's reason, the metrics and every page say the same.
+        #[test]
+        fn one_success_rate_is_everywhere(
+            drawn in proptest::collection::vec((0_u64..9, 0_u64..9, 0_u64..9, 0_u64..3), 4),
+        ) {
+            let mut plan = plan(2);
+            plan.groups[0].repeats = 30;
+            plan.gates = Gates { pass_rate: Some(0.9), ..Gates::default() };
+            let mut tally = Tally::default();
+            for ((pass, fail, agent_errors, ours), case) in drawn.iter().copied().zip(0_u64..) {
+                let counts = Counts { pass, fail, error: agent_errors + ours, agent_errors, ..Counts::default() };
+                tally.cases.insert(case, counts);
+                tally.total.merge(&counts);
+            }
+            let row = RunRow { state: RunState::Finished, ended_at: Some(2_000), ..row(&plan) };
+            let summary = of(&row, &plan, &tally, &Spend::default(), &Recovered::default());
+            let (pass, all) = (tally.total.pass, tally.total.pass + tally.total.fail + tally.total.agent_errors);
+            proptest::prop_assume!(all > 0);
+            let rate = pass as f64 / all as f64;
+            let found = &summary.summary.success_rate;
+            proptest::prop_assert_eq!((found.estimate, found.n), (Some(rate), all));
+            let reason = &summary.gates[0].reason;
+            proptest::prop_assert!(reason.starts_with(&format!("{pass} of {all} passed ")), "{}", reason);
+            for case in &summary.cases {
+                let counts = case.counts();
+                let right = (counts.conclusive() > 0).then(|| counts.pass as f64 / counts.conclusive() as f64);
+                proptest::prop_assert_eq!(case.success_rate.estimate, right);
+                proptest::prop_assert_eq!(case.pass_hat_k.first().copied(), right);
+            }
+
+            let selection = report::Selection::default();
+            let text = report::Page::Text.render(&summary, &selection).unwrap();
+            let shown = text.split("success rate ").nth(1).and_then(|rest| rest.split('%').next()).unwrap();
+            proptest::prop_assert!((shown.parse::<f64>().unwrap() - rate * 100.0).abs() <= 0.1, "{} {}", shown, rate);
+            let markdown = report::Page::Markdown.render(&summary, &selection).unwrap();
+            proptest::prop_assert!(markdown.contains(&format!("(success rate {shown}%, ")), "{}", markdown);
+            let html = report::Page::Html.render(&summary, &selection).unwrap();
+            let figure = html.split("Success rate</").nth(1).unwrap();
+            proptest::prop_assert!(figure[..400].contains(&format!("{shown}%")), "{} {}", shown, &figure[..400]);
         }
     }
 }

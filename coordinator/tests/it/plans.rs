@@ -40,6 +40,7 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         plays_on: false,
         gates: Gates::default(),
         replays: 2,
+        pass_k: None,
     }
 }
 

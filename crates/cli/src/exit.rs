@@ -94,4 +94,54 @@ mod tests {
             assert_eq!(Exit::of_end(state, exhausted, verdict).code(), code, "{state:?} {exhausted} {verdict:?}");
         }
     }
+
+    /// What CI reads and what a shell reads are one verdict: over random runs, with their gates and cases.
+    #[test]
+    fn junit_has_a_failure_or_an_error_exactly_where_the_exit_code_is_not_0() {
+        use record::tally::Counts;
+        use statistics::gate::{CaseResult, Required, decide};
+        let base = statistics::stored::read(include_bytes!("../../statistics/src/stored/version_1.json")).unwrap();
+        let mut state = 1_u64;
+        let mut below = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        let mut held = 0;
+        for round in 0..4_000 {
+            let mut summary = base.clone();
+            let mut results = Vec::new();
+            let good = below(3) > 0;
+            for case in &mut summary.cases {
+                (case.pass, case.fail) = (below(8), if good { below(2) } else { below(5) });
+                case.agent_errors = below(4) / 3;
+                case.inconclusive = below(3) / 2;
+                case.error = case.agent_errors + below(5) / 4;
+                (case.skipped, case.cancelled) = (below(9) / 8, 0);
+                let counts: Counts = case.counts();
+                case.trials = counts.ended() + below(9) / 8;
+                let required_pass_rate = [None, Some(0.5), Some(0.0)][below(3) as usize];
+                let name = case.scenario.clone();
+                results.push(CaseResult { name, planned: case.trials, counts, required_pass_rate });
+            }
+            let required = Required {
+                pass_rate: [None, Some(0.5), Some(0.9)][below(3) as usize],
+                case_pass_rate: None,
+                max_unjudged: [0.0, 0.2, 0.5][below(3) as usize],
+                max_unjudged_cases: below(3),
+            };
+            let decision = decide(required, &results, below(12) / 11);
+            for (case, verdict) in summary.cases.iter_mut().zip(&decision.cases) {
+                case.verdict = *verdict;
+            }
+            (summary.gates, summary.verdict) = (decision.gates, decision.verdict);
+            summary.run.state =
+                [RunState::Finished, RunState::Finished, RunState::Interrupted, RunState::Cancelled][below(4) as usize];
+            let page = report::junit::render(&summary, &report::Selection::default()).unwrap();
+            let broken = page.contains("<failure") || page.contains("<error");
+            let code = Exit::of(&summary).code();
+            assert_eq!(broken, code != 0, "round {round}, code {code}: {:?}\n{page}", summary.gates);
+            held += usize::from(code == 0);
+        }
+        assert!((100..3_900).contains(&held), "{held} of 4,000 runs passed: the draw shows nothing");
+    }
 }

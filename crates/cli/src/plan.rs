@@ -9,7 +9,7 @@ use scenario::{
     read::Reading,
 };
 
-use crate::{args::Selection, compiled, diagnostics, exit::usage, settings::Read};
+use crate::{args::Selection, compiled, diagnostics, exit::usage, settings, settings::Read};
 
 /// Reads what is selected and plans it. Findings are printed; errors among them end it.
 pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
@@ -20,6 +20,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     let agents =
         if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
     check_agents(&agents, read)?;
+    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases } = read.settings.gates;
     let choices = Choices {
         name: selection.name.clone().unwrap_or_else(|| name_of(&selection.paths)),
         seed: selection.seed,
@@ -29,8 +30,9 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         agents,
         live: selection.live,
         plays_on: selection.no_preflight,
-        gates: Gates { pass_rate: read.settings.gates.pass_rate, max_unjudged: read.settings.gates.max_unjudged },
         replays: read.settings.replays.unwrap_or_else(scenario::plan::usual_replays),
+        gates: Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases },
+        pass_k: read.settings.pass_k,
         filter: selection.filter.clone(),
         tags: selection.tags.clone(),
         max_trials: selection.max_trials,

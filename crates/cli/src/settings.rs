@@ -18,6 +18,8 @@ const USUAL: &str = "gabfest.yaml";
 /// The name of the endpoint and the agent that are always there.
 pub(crate) const MOCK: &str = "mock";
 
+const MOST_PASS_K: u32 = statistics::repeats::MOST_REPEATS as u32;
+
 /// What a settings file may say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -40,6 +42,10 @@ pub(crate) struct Settings {
     /// How often a trial is played again within a run when it ended as ERROR or INCONCLUSIVE and that was not the agent's
     /// fault: a simulator, judge, tool or environment that failed (2).
     pub(crate) replays: Option<u32>,
+    /// The k of pass^k, the chance that k trials in a row all pass: the smallest number of repeats of a case, at most 8,
+    /// unless written.
+    #[schemars(range(min = 1, max = 10))]
+    pub(crate) pass_k: Option<u32>,
     /// Files and folders with personas, besides those of the scenarios that are played; relative to this file.
     pub(crate) personas: Vec<PathBuf>,
     /// Trials played at the same time by this machine.
@@ -88,13 +94,21 @@ pub(crate) struct Database {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Gates {
-    /// The least share that must pass of the trials that were judged or broken off by the agent; without it every case
-    /// must pass.
+    /// The least success rate of the whole run: pass / (pass + fail + errors of the agent). Without it every trial of every
+    /// case must pass.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) pass_rate: Option<f64>,
-    /// The largest share of planned trials that may end without a PASS or FAIL.
+    /// The floor of every case, beside `pass_rate` (half of it unless written; 0 for none). A case fails when the 95 % upper
+    /// bound of its success rate is below the floor, so 0 of 5 trials fails a floor of 0.475 and 0 of 4 does not.
+    /// `required_pass_rate` of a scenario takes its place.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) case_pass_rate: Option<f64>,
+    /// The largest share of planned trials that may say nothing about the agent (0 unless written).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) max_unjudged: f64,
+    /// How many cases may be without one trial that says something about the agent (0 unless written). Their trials count for
+    /// `max_unjudged` too.
+    pub(crate) max_unjudged_cases: u64,
 }
 
 /// The settings, and the folder that paths in them are relative to.
@@ -257,12 +271,22 @@ impl Settings {
                 known(&format!("agents.{name}.endpoint"), endpoint, &endpoints)?;
             }
         }
-        for (name, share) in
-            [("gates.pass_rate", self.gates.pass_rate), ("gates.max_unjudged", Some(self.gates.max_unjudged))]
-        {
+        for (name, share) in [
+            ("gates.pass_rate", self.gates.pass_rate),
+            ("gates.case_pass_rate", self.gates.case_pass_rate),
+            ("gates.max_unjudged", Some(self.gates.max_unjudged)),
+        ] {
             if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
                 return Err(anyhow!("{name} is {}, and must be from 0 to 1", share.unwrap_or_default()));
             }
+        }
+        if self.gates.case_pass_rate.is_some() && self.gates.pass_rate.is_none() {
+            return Err(anyhow!(
+                "gates.case_pass_rate has no gates.pass_rate beside it, so every trial of every case must pass\nhint: write `pass_rate` too, or `required_pass_rate` in the scenario"
+            ));
+        }
+        if let Some(k) = self.pass_k.filter(|k| !(1..=MOST_PASS_K).contains(k)) {
+            return Err(anyhow!("pass_k is {k}, and must be from 1 to {MOST_PASS_K}"));
         }
         Ok(())
     }

@@ -10,6 +10,8 @@ const HIGHEST_MICROS: u64 = 3_600_000_000;
 #[derive(Debug, Clone)]
 pub struct Latency {
     micros: Hdr<u64>,
+    /// The longest time itself: the histogram knows only its bucket.
+    longest_micros: u64,
 }
 
 impl Default for Latency {
@@ -17,24 +19,26 @@ impl Default for Latency {
         let mut micros =
             Hdr::new_with_bounds(1, HIGHEST_MICROS, 3).expect("the bounds are constants that hdrhistogram accepts");
         micros.auto(false);
-        Self { micros }
+        Self { micros, longest_micros: 0 }
     }
 }
 
 impl PartialEq for Latency {
     fn eq(&self, other: &Self) -> bool {
-        self.micros == other.micros
+        self.micros == other.micros && self.longest_micros == other.longest_micros
     }
 }
 
 impl Latency {
-    /// Times beyond an hour count as an hour.
+    /// Times beyond an hour count as an hour, except as the maximum.
     pub fn record(&mut self, micros: u64) {
         self.micros.saturating_record(micros);
+        self.longest_micros = self.longest_micros.max(micros);
     }
 
     pub fn merge(&mut self, other: &Self) {
         self.micros.add(&other.micros).expect("all latency histograms have the same bounds");
+        self.longest_micros = self.longest_micros.max(other.longest_micros);
     }
 
     #[must_use]
@@ -48,7 +52,7 @@ impl Latency {
         if self.micros.is_empty() {
             0.0
         } else {
-            millis(self.micros.value_at_quantile(quantile).min(self.micros.max()))
+            millis(self.micros.value_at_quantile(quantile).min(self.longest_micros))
         }
     }
 
@@ -61,7 +65,7 @@ impl Latency {
             p95_ms: self.quantile_ms(0.95),
             p99_ms: self.quantile_ms(0.99),
             p999_ms: self.quantile_ms(0.999),
-            max_ms: if self.micros.is_empty() { 0.0 } else { millis(self.micros.max()) },
+            max_ms: millis(self.longest_micros),
             mean_ms: if self.micros.is_empty() { 0.0 } else { (self.micros.mean() / 10.0).round() / 100.0 },
         }
     }
@@ -82,4 +86,22 @@ pub struct Quantiles {
 
 fn millis(micros: u64) -> f64 {
     micros as f64 / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_maximum_is_the_longest_time_and_not_the_end_of_its_bucket() {
+        let (mut one, mut other) = (Latency::default(), Latency::default());
+        one.record(1_234_567);
+        other.record(7_654_321);
+        other.merge(&one);
+        let found = other.quantiles();
+        assert_eq!((found.max_ms, found.p999_ms, one.quantiles().max_ms), (7_654.321, 7_654.321, 1_234.567));
+        other.record(2 * HIGHEST_MICROS);
+        assert_eq!(other.quantiles().max_ms, 7_200_000.0);
+        assert_eq!(Latency::default().quantiles(), Quantiles::default());
+    }
 }

@@ -13,6 +13,7 @@ pub mod latency;
 pub mod money;
 pub mod pace;
 pub mod session;
+pub mod share;
 pub mod summary;
 pub mod tally;
 pub mod trial;

@@ -178,7 +178,7 @@ impl RunVerdict {
 /// One condition on the run and whether it held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// `every_case_passes`, `pass_rate`, `case_pass_rate`, `enough_evidence`.
+    /// `every_case_passes`, or `pass_rate` and `case_pass_rate`; `enough_evidence`, `every_case_judged`, `judge_available`.
     pub name: String,
     pub verdict: RunVerdict,
     /// What was required and what was found, in words.
@@ -202,6 +202,9 @@ pub struct Totals {
     /// The mean of the scenarios' success rates by their weights, one weight a scenario; `null` where no trial says
     /// something about the agent.
     pub weighted_success_rate: Option<f64>,
+    /// The k of pass^k that pages show for every case.
+    #[serde(default)]
+    pub pass_k: u32,
     pub flaky_cases: u64,
     pub latency: Latencies,
     /// By role, winning attempts and lost ones.
@@ -339,6 +342,9 @@ pub struct CaseSummary {
     pub agent: String,
     /// By parameter path.
     pub parameters: serde_json::Map<String, serde_json::Value>,
+    /// Of its scenario, in the weighted success rate.
+    #[serde(default = "one")]
+    pub weight: f64,
     /// Planned.
     pub trials: u64,
     pub pass: u64,
@@ -359,7 +365,12 @@ pub struct CaseSummary {
     /// Unbiased estimates that k trials in a row all pass, for k = 1 to the number of trials in the success rate
     /// (at most 10).
     pub pass_hat_k: Vec<f64>,
+    /// What the gates say of this case: FAIL where it breaks a gate, PASS also where failed trials are tolerated.
     pub verdict: RunVerdict,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 impl Trials {

@@ -1,8 +1,8 @@
 //! Numbers as people read them: shares, times, counts and money.
 
 use record::{
-    Usd,
-    summary::{Attempts, Latencies, Rate, Totals, Wall},
+    Summary, Usd,
+    summary::{Attempts, CaseSummary, Latencies, Rate, Totals, Wall},
     tally::Counts,
 };
 
@@ -47,6 +47,18 @@ pub(crate) fn judged_pass_rate(totals: &Totals) -> Option<String> {
             plural(counts.agent_errors, "error", "errors")
         )
     })
+}
+
+/// `3`, where it is not 1.
+pub(crate) fn weight(case: &CaseSummary) -> Option<String> {
+    (case.weight != 1.0).then(|| case.weight.to_string())
+}
+
+/// `weighted success rate 66.7% (one weight a scenario)`, where a scenario has a weight of its own.
+pub(crate) fn weighted(summary: &Summary) -> Option<String> {
+    let rate = summary.summary.weighted_success_rate?;
+    let weighs = summary.cases.iter().any(|case| case.weight != 1.0);
+    weighs.then(|| format!("weighted success rate {} (one weight a scenario)", percent(rate)))
 }
 
 /// What the success rate can be once the missing trials are known: `66.7–83.3% of all 24 planned trials, 4 of them missing`.

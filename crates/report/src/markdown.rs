@@ -92,6 +92,9 @@ fn heading(page: &mut String, summary: &Summary) {
         let pace = figures::pace(&wall, totals.conversations).map_or_else(String::new, |pace| format!("; {pace}"));
         page.push_str(&format!("Wall time: {}{pace}.\n", millis(wall.duration_ms as f64)));
     }
+    if let Some(weighted) = figures::weighted(summary) {
+        page.push_str(&format!("By weight: {weighted}.\n"));
+    }
     page.push('\n');
 }
 

@@ -7,7 +7,6 @@ use record::{
     turn::{self, Speaker},
 };
 use scenario::{Action, Case, Check, Message, Plan, Rule, Scenario, Step, check, message::Part};
-use statistics::gate;
 
 const BETWEEN_SCENARIOS: &str = "----------------------------------\n\n";
 
@@ -62,7 +61,7 @@ impl Log {
         }
         if rounds > 1 && played == rounds {
             let required = group.and_then(|group| group.required_pass_rate);
-            let required = gate::required_of(u64::from(rounds), required.unwrap_or(1.0));
+            let required = record::share::least_of(required.unwrap_or(1.0), u64::from(rounds));
             let mark = if passed >= required { "✅ OK" } else { "❌ FAIL" };
             page.push_str(&format!("{mark}: {passed} of {rounds} rounds passed, {required} required\n\n"));
         }

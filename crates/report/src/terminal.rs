@@ -157,6 +157,9 @@ impl Page {
         if let Some(judged) = figures::judged_pass_rate(totals) {
             self.fact("judged", &judged);
         }
+        if let Some(weighted) = figures::weighted(summary) {
+            self.fact("weighted", &weighted);
+        }
         self.fact(
             "completed",
             &format!(

@@ -47,6 +47,9 @@ pub struct Plan {
     /// How often a trial is played again within a run, where our side broke it.
     #[serde(default = "usual_replays")]
     pub replays: u32,
+    /// The k of pass^k; `None`: the smallest number of repeats, at most 8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_k: Option<u32>,
 }
 
 /// A scenario and what it is multiplied by: axes x personas x repeats.
@@ -64,9 +67,9 @@ pub struct Group {
     pub lines: BTreeMap<String, u32>,
     /// Words that `--tag` selects by.
     pub tags: Vec<String>,
-    /// The weight of its cases in the weighted pass rate of a run.
+    /// Its weight in the weighted success rate of a run: one for the scenario, however many cases it has.
     pub weight: f64,
-    /// The share of judged trials of a case that must pass; `None` means every one.
+    /// The least success rate of each of its cases; `None`: what the gates of the plan say.
     pub required_pass_rate: Option<f64>,
     /// First outermost, last fastest.
     pub axes: Vec<Axis>,
@@ -89,10 +92,20 @@ pub struct Axis {
 /// What must hold for a run to pass.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Gates {
-    /// The least share of judged trials that must pass over the whole run; `None`: every case passes.
+    /// The least success rate of the whole run; `None`: every case passes.
     pub pass_rate: Option<f64>,
-    /// The largest share of planned trials that may end without a PASS or FAIL (0 unless written).
+    /// The floor of the success rate of every case without a rate of its own; `None`: half of `pass_rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_pass_rate: Option<f64>,
+    /// The largest share of planned trials that may say nothing about the agent (0 unless written).
     pub max_unjudged: f64,
+    /// How many cases may be without a trial that says something about the agent (0 unless written).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub max_unjudged_cases: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One cell of the matrix.

@@ -16,9 +16,9 @@ pub struct Scenario {
     pub source: Source,
     /// Words that `--tag` selects by.
     pub tags: Vec<String>,
-    /// The weight of this scenario's cases in the weighted pass rate of a run (1.0 unless written).
+    /// The weight of this scenario in the weighted success rate of a run (1.0 unless written).
     pub weight: f64,
-    /// The share of judged trials of a case that must pass; `None` means every one.
+    /// The least success rate of each of its cases; `None`: what the gates say.
     pub required_pass_rate: Option<f64>,
     /// Handed to agents that understand them, noted otherwise.
     pub plugins: Vec<Plugin>,

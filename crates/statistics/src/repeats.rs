@@ -27,6 +27,13 @@ pub fn pass_hat_k(counts: &Counts) -> Vec<f64> {
         .collect()
 }
 
+/// The k that pages show for every case, unless the plan says one: the smallest number of repeats, at most 8.
+#[must_use]
+pub fn usual_k(repeats: impl IntoIterator<Item = u64>) -> u32 {
+    const MOST: u64 = 8;
+    repeats.into_iter().min().unwrap_or(1).clamp(1, MOST) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -35,6 +42,11 @@ mod tests {
 
     fn pass_hat_k(pass: u64, n: u64) -> Vec<f64> {
         super::pass_hat_k(&Counts { pass, fail: n - pass, ..Counts::default() })
+    }
+
+    #[test]
+    fn one_k_suits_all_cases() {
+        assert_eq!([usual_k([20, 5, 9]), usual_k([20]), usual_k([]), usual_k([0])], [5, 8, 1, 1]);
     }
 
     #[test]

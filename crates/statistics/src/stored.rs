@@ -7,7 +7,7 @@ use record::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::success;
+use crate::{repeats, success};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -46,11 +46,14 @@ fn upgrade(document: &mut Value) {
     if let Some(trials) = document.pointer_mut("/summary/trials").and_then(Value::as_object_mut) {
         trials.insert("agent_errors".to_owned(), json!(agent_errors));
     }
+    let repeats = document["cases"].as_array().into_iter().flatten().map(|case| number(case, "trials"));
+    let pass_k = repeats::usual_k(repeats.collect::<Vec<_>>());
     let counts = serde_json::from_value::<Trials>(document["summary"]["trials"].clone()).unwrap_or_default().counts();
     if let Some(totals) = document.pointer_mut("/summary").and_then(Value::as_object_mut) {
         rates(totals, &counts, planned);
         totals.remove("weighted_pass_rate");
         totals.insert("weighted_success_rate".to_owned(), Value::Null);
+        totals.insert("pass_k".to_owned(), json!(pass_k));
     }
     let cases = document.get_mut("cases").and_then(Value::as_array_mut).into_iter().flatten();
     for case in cases.filter_map(Value::as_object_mut) {

@@ -174,7 +174,7 @@ fn a_fleet_shows_the_figures_of_its_report_and_what_it_lost() {
     close(played("gabfest_turns_total", &[suite]), figure("/turns"), "turns");
     for (verdict, path) in [("PASS", "/trials/pass"), ("FAIL", "/trials/fail"), ("SKIPPED", "/trials/skipped")] {
         let verdict = format!("verdict=\"{verdict}\"");
-        close(played("gabfest_conversations_total", &[suite, &verdict]), figure(path), &verdict);
+        close(played("gabfest_trials_played_total", &[suite, &verdict]), figure(path), &verdict);
         close(page.sum("gabfest_run_trials", &[suite, &verdict]), figure(path), &verdict);
     }
     for role in ["agent", "user_sim", "judge"] {
@@ -251,7 +251,7 @@ fn a_run_in_one_process_is_worker_and_coordinator_on_one_page() {
     let of_report = |path: &str| report["summary"].pointer(path).unwrap().as_f64().unwrap();
     for (name, most) in [
         ("gabfest_turns_total", of_report("/turns")),
-        ("gabfest_conversations_total", of_report("/trials/planned")),
+        ("gabfest_trials_played_total", of_report("/trials/planned")),
         ("gabfest_verdicts_total", of_report("/trials/planned")),
         ("gabfest_cost_usd_total", of_report("/cost/total_usd") + 1e-9),
     ] {

@@ -5,7 +5,7 @@
 pub enum Required {
     /// So many.
     Count(u32),
-    /// 0 to 1, rounded up to whole repeats: 0.9 of 8 is all 8.
+    /// 0 to 1, rounded up to whole repeats: 0.9 of 8 is all 8, and 0.67 of 3 is 2.
     Share(f64),
 }
 
@@ -32,8 +32,7 @@ impl Required {
             Self::Share(share) if !(0.0..=1.0).contains(&share) => {
                 return Err(format!("a share of {share} is required, and a share is from 0 to 1"));
             }
-            // Products of shares miss whole numbers by a hair.
-            Self::Share(share) => (share * f64::from(repeats) - 1e-9).ceil() as u32,
+            Self::Share(share) => record::share::least_of(share, u64::from(repeats)) as u32,
         };
         match needed {
             0 => Err("no repeat is required to pass, so nothing would be tested".to_owned()),
@@ -51,7 +50,7 @@ mod tests {
 
     #[test]
     fn counts_and_shares_of_repeats() {
-        let rows: [(Required, u32, Option<u32>); 11] = [
+        let rows: [(Required, u32, Option<u32>); 12] = [
             (7.into(), 8, Some(7)),
             (8.into(), 8, Some(8)),
             (9.into(), 8, None),
@@ -60,6 +59,7 @@ mod tests {
             (1.0.into(), 8, Some(8)),
             (0.9.into(), 8, Some(8)),
             (0.7.into(), 10, Some(7)),
+            (0.67.into(), 3, Some(2)),
             (0.0.into(), 8, None),
             (1.1.into(), 8, None),
             (f64::NAN.into(), 8, None),

@@ -65,6 +65,7 @@ struct Heat {
 
 #[derive(Serialize)]
 pub(super) struct CaseTable {
+    pass_k: u32,
     rows: Vec<CaseRow>,
     several_agents: bool,
     left_out: Option<String>,
@@ -81,8 +82,10 @@ struct CaseRow {
     passed: String,
     rate: String,
     interval: String,
-    /// The chance that as many repeats as were judged all pass.
+    /// The chance that k trials all pass, with the run's k; `None` where fewer say something.
     pass_hat_k: Option<String>,
+    /// Where it is not 1.
+    weight: Option<String>,
     flaky: bool,
     unjudged: Vec<String>,
     href: Option<String>,
@@ -125,8 +128,9 @@ impl CaseTable {
         shown.truncate(CASES_SHOWN);
         shown.sort_by_key(|case| case.number);
         Self {
+            pass_k: summary.summary.pass_k,
             several_agents: cases::several_agents(&summary.cases),
-            rows: shown.into_iter().map(|case| case_row(case, conversations)).collect(),
+            rows: shown.into_iter().map(|case| case_row(case, summary.summary.pass_k, conversations)).collect(),
             left_out: (left_out > 0).then(|| figures::plural(left_out, "more case", "more cases")),
         }
     }
@@ -175,7 +179,7 @@ fn unjudged(counts: &Counts) -> Vec<String> {
         .collect()
 }
 
-fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {
+fn case_row(case: &CaseSummary, pass_k: u32, conversations: &Conversations) -> CaseRow {
     let name = cases::name_but_persona(case);
     let parameters = case.parameters.iter().map(|(path, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -191,7 +195,11 @@ fn case_row(case: &CaseSummary, conversations: &Conversations) -> CaseRow {
         passed: figures::passed(&case.counts()),
         rate: figures::estimate(&case.success_rate),
         interval: figures::interval(&case.success_rate),
-        pass_hat_k: case.pass_hat_k.last().map(|share| format!("{} (k={})", percent(*share), case.pass_hat_k.len())),
+        pass_hat_k: (pass_k as usize)
+            .checked_sub(1)
+            .and_then(|at| case.pass_hat_k.get(at))
+            .map(|share| percent(*share)),
+        weight: figures::weight(case),
         flaky: case.flaky,
         unjudged: unjudged(&case.counts()),
         href: conversations.first_of_case(case.number),

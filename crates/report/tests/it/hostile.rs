@@ -282,7 +282,7 @@ fn xml_stays_well_formed() {
     let sample = sample();
     let page = Page::Junit.render(&sample.summary, &sample.selection()).unwrap();
     let report = quick_junit::Report::deserialize_from_str(&page).expect("what is written can be read");
-    assert_eq!(report.test_suites.iter().map(|suite| suite.test_cases.len()).sum::<usize>(), 3);
+    assert_eq!(report.test_suites.iter().map(|suite| suite.test_cases.len()).sum::<usize>(), 3 + 2, "cases and gates");
     let forbidden =
         |one: char| matches!(one, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
     assert!(!page.contains(forbidden));

@@ -17,7 +17,7 @@ use record::{
 use report::Selection;
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
 use statistics::{
-    repeats::{is_flaky, pass_hat_k},
+    repeats::{is_flaky, pass_hat_k, usual_k},
     success::{bounds, judged_pass_rate, success_rate},
 };
 
@@ -286,6 +286,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 persona: cell.persona.map(str::to_owned),
                 agent: "mock".to_owned(),
                 parameters: cell.parameters.iter().map(|(path, value)| ((*path).to_owned(), (*value).into())).collect(),
+                weight: 1.0,
                 trials: cell.ends.len() as u64,
                 pass: counts.pass,
                 fail: counts.fail,
@@ -394,6 +395,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             success_bounds: bounds(&total, planned),
             judged_pass_rate: judged_pass_rate(&total),
             weighted_success_rate: None,
+            pass_k: usual_k(cells.iter().map(|cell| cell.ends.len() as u64)),
             flaky_cases: cases.iter().filter(|case| case.flaky).count() as u64,
             latency: Latencies {
                 turn: tally.turn_latency.quantiles(),

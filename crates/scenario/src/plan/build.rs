@@ -41,6 +41,8 @@ pub struct Choices {
     pub gates: Gates,
     /// How often a trial is played again within a run, where our side broke it.
     pub replays: u32,
+    /// The k of pass^k; `None`: the smallest number of repeats, at most 8.
+    pub pass_k: Option<u32>,
     /// Keeps the cases that have this in their scenario, combination, parameters or persona; capitals do not count.
     pub filter: Option<String>,
     /// Keeps the scenarios that have one of these tags. Empty: all.
@@ -61,6 +63,7 @@ impl Default for Choices {
             plays_on: false,
             gates: Gates::default(),
             replays: usual_replays(),
+            pass_k: None,
             filter: None,
             tags: Vec::new(),
             max_trials: MAX_TRIALS,
@@ -100,6 +103,7 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         plays_on: choices.plays_on,
         gates: choices.gates.clone(),
         replays: choices.replays,
+        pass_k: choices.pass_k,
     };
     if plan.groups.is_empty() && builder.faults.is_empty() {
         builder

@@ -320,7 +320,8 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             live: false,
             plays_on: false,
             replays: 2,
-            gates: Gates { pass_rate: Some(0.1 + 0.7), max_unjudged: 0.0 },
+            gates: Gates { pass_rate: Some(0.1 + 0.7), max_unjudged_cases: seed % 2, ..Gates::default() },
+            pass_k: (seed % 3 == 0).then_some(5),
         }
     })
 }

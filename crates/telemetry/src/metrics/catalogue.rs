@@ -129,6 +129,8 @@ metrics! { WORKER:
         [SUITE, SCENARIO, PERSONA],
         "Time to the first content of the agent's streamed answers";
     CONVERSATIONS = Kind::Counter, "gabfest.conversations", "{conversation}", [SUITE, SCENARIO, PERSONA, VERDICT],
+        "Conversations that the agent held in trials which this worker played to their end, as the report counts them";
+    TRIALS_PLAYED = Kind::Counter, "gabfest.trials.played", "{trial}", [SUITE, SCENARIO, PERSONA, VERDICT],
         "Trials that this worker played to their end";
     CONVERSATION_DURATION = Kind::Histogram(CONVERSATION_SECONDS), "gabfest.conversation.duration", "s",
         [SUITE, SCENARIO],

@@ -86,6 +86,7 @@ fn trial(verdict: Verdict, blame: Option<Blame>) -> Trial {
     let mut trial = Trial::unplayed(&planned, 1, verdict, failure);
     trial.failure = blame.and(trial.failure);
     trial.duration_ms = 4_000;
+    trial.conversations = 2;
     trial.spend.add_call(&call(Role::Agent, "m", 1));
     trial
 }
@@ -192,11 +193,11 @@ fn turns_and_trials_are_counted_where_they_belong() {
          gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
          gabfest_conversation_cost_usd_total{scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 0.002\n\
          gabfest_conversation_duration_seconds_sum{scenario=\"refund\",suite=\"nightly\"} 8\n\
-         gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 1\n\
+         gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"ERROR\"} 2\n\
          gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
          gabfest_conversations_total{persona=\"\",scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 0\n\
          gabfest_conversations_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",verdict=\"FAIL\"} 0\n\
-         gabfest_conversations_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 1\n\
+         gabfest_conversations_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 2\n\
          gabfest_telemetry_dropped_total{signal=\"logs\"} 0\n\
          gabfest_telemetry_dropped_total{signal=\"spans\"} 3\n\
          gabfest_turn_duration_seconds_bucket{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",le=\"0.08\"} 0\n\
@@ -458,7 +459,8 @@ fn beyond_two_thousand_combinations_nothing_is_lost_and_suites_keep_their_name()
         ("gabfest_turns_total{", 2_000, places),
         ("gabfest_turn_duration_seconds_count{", 2_000, places),
         ("gabfest_turn_time_to_first_token_seconds_count{", 2_000, places),
-        ("gabfest_conversations_total{", 12_000, 6.0 * places),
+        ("gabfest_conversations_total{", 12_000, 12.0 * places),
+        ("gabfest_trials_played_total{", 12_000, 6.0 * places),
         ("gabfest_conversation_duration_seconds_count{", 2_000, 6.0 * places),
         ("gabfest_verdicts_total{", 12_000, 6.0 * places),
     ] {
@@ -533,4 +535,30 @@ fn the_catalogue_is_the_page() {
             .collect();
     let shown = all(Conventions::Usual).union(&all(Conventions::Latest)).cloned().collect::<BTreeSet<_>>();
     assert_eq!(shown, listed);
+}
+
+/// The rates of the page are those of the report: an error of the agent is no success.
+#[test]
+fn the_success_rate_is_that_of_the_report() {
+    use statistics::success::{judged_pass_rate, success_rate};
+    let (meters, page) = meters(Conventions::Usual);
+    let coordinator = meters.coordinator();
+    let mut ended = summary(&[("refund", 3, 1), ("order", 2, 0)]);
+    ended.cases[0].agent_errors = 4;
+    ended.cases[0].error = 5;
+    ended.summary.trials.agent_errors = 4;
+    ended.summary.trials.error = 5;
+    let counts = ended.summary.trials.counts();
+    (ended.summary.success_rate, ended.summary.judged_pass_rate) = (success_rate(&counts), judged_pass_rate(&counts));
+    coordinator.ended(&ended, 0, 1);
+    let text = page.text().unwrap();
+    for (series, value) in [
+        ("gabfest_success_rate{suite=\"nightly\"}", 0.5),
+        ("gabfest_judged_pass_rate{suite=\"nightly\"}", 5.0 / 6.0),
+        ("gabfest_success_rate{scenario=\"refund\",suite=\"nightly\"}", 3.0 / 8.0),
+        ("gabfest_success_rate{scenario=\"order\",suite=\"nightly\"}", 1.0),
+    ] {
+        let line = text.lines().find_map(|line| line.strip_prefix(series)).unwrap();
+        assert_eq!(line.trim().parse::<f64>().unwrap(), value, "{series}");
+    }
 }

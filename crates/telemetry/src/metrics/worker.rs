@@ -41,6 +41,7 @@ struct Inner {
     turn_duration: Histogram<f64>,
     first_token: Histogram<f64>,
     conversations: Counter<u64>,
+    trials_played: Counter<u64>,
     conversation_duration: Histogram<f64>,
     conversation_cost: Counter<f64>,
     places: Places,
@@ -81,6 +82,7 @@ impl Worker {
             turn_duration: histogram(meter, &catalogue::TURN_DURATION),
             first_token: histogram(meter, &catalogue::TURN_FIRST_TOKEN),
             conversations: counter(meter, &catalogue::CONVERSATIONS),
+            trials_played: counter(meter, &catalogue::TRIALS_PLAYED),
             conversation_duration: histogram(meter, &catalogue::CONVERSATION_DURATION),
             conversation_cost: money(meter, &catalogue::CONVERSATION_COST),
             places: Places::new(),
@@ -146,7 +148,9 @@ impl Series {
         worker.turns.add(0, place);
         for verdict in [Verdict::Pass, Verdict::Fail] {
             let verdict = KeyValue::new(VERDICT, verdict.name());
-            worker.conversations.add(0, &[suite.clone(), scenario.clone(), persona.clone(), verdict.clone()]);
+            let all = [suite.clone(), scenario.clone(), persona.clone(), verdict.clone()];
+            worker.conversations.add(0, &all);
+            worker.trials_played.add(0, &all);
             worker.conversation_cost.add(0.0, &[suite.clone(), scenario.clone(), verdict]);
         }
     }
@@ -179,7 +183,8 @@ impl Place {
         let [suite, scenario, persona] = place;
         let verdict = KeyValue::new(VERDICT, trial.verdict.name());
         let all = [suite.clone(), scenario.clone(), persona.clone(), verdict.clone()];
-        worker.conversations.add(1, &all);
+        worker.conversations.add(u64::from(trial.conversations), &all);
+        worker.trials_played.add(1, &all);
         worker.conversation_duration.record(trial.duration_ms as f64 / 1e3, &[suite.clone(), scenario.clone()]);
         worker.conversation_cost.add(trial.spend.cost().dollars(), &[suite.clone(), scenario.clone(), verdict]);
     }

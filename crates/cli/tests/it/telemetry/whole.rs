@@ -133,12 +133,16 @@ fn figures_are_those_of_the_report(receiver: &Receiver, report: &Value) {
         totals
     };
     let by_name = |entries: &Value, name: fn(&str) -> String| -> BTreeMap<String, f64> {
-        let entries =
-            entries.as_object().unwrap().iter().filter(|(key, _)| !["planned", "not_started"].contains(&key.as_str()));
+        let entries = entries
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(key, _)| !["planned", "not_started", "agent_errors"].contains(&key.as_str()));
         entries.map(|(key, value)| (name(key), count(value))).filter(|(_, value)| *value != 0.0).collect()
     };
     let verdicts = by_name(&summary["trials"], str::to_uppercase);
-    assert_eq!(total("gabfest.conversations", "verdict"), verdicts);
+    assert_eq!(total("gabfest.trials.played", "verdict"), verdicts);
+    assert_eq!(total("gabfest.conversations", "verdict").values().sum::<f64>(), count(&summary["conversations"]));
     assert_eq!(total("gabfest.verdicts", "verdict"), verdicts);
     let turns = BTreeMap::from([(String::new(), count(&summary["turns"]))]);
     assert_eq!(total("gabfest.turns", "-"), turns);

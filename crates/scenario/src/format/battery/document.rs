@@ -88,9 +88,9 @@ pub(crate) struct BatteryDocument {
     /// Words that `--tag` selects by.
     #[serde(default)]
     pub(super) tags: Vec<String>,
-    /// How much the battery counts in the weighted pass rate of a run; 1 unless written.
+    /// How much the battery counts in the weighted success rate of a run; 1 unless written.
     pub(super) weight: Option<Weight>,
-    /// The share of judged runs that must pass; all unless written.
+    /// The least success rate of each case; unless written, what `gates` in `gabfest.yaml` asks for.
     pub(super) required_pass_rate: Option<Part>,
     /// A negative control: PASS and FAIL are exchanged.
     #[serde(default)]

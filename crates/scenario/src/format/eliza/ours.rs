@@ -25,9 +25,9 @@ pub(crate) struct OursDocument {
     personas: Vec<String>,
     /// Words that `--tag` selects by.
     tags: Vec<String>,
-    /// How much the scenario counts in the weighted pass rate of a run; 1 unless written.
+    /// How much the scenario counts in the weighted success rate of a run; 1 unless written.
     weight: Option<Weight>,
-    /// The share of a case's judged trials that must pass; all unless written.
+    /// The least success rate of each case; unless written, what `gates` in `gabfest.yaml` asks for.
     required_pass_rate: Option<Share>,
     /// The share of the weight of its required evaluations that must pass in a trial; unless written, the `strategy`
     /// of `judgment` decides.

@@ -31,7 +31,7 @@ pub(crate) struct LineDocument {
     pub(super) tags: Vec<String>,
     /// How often it is played; once unless written.
     pub(super) repeats: Option<Repeats>,
-    /// The share of its repeats that must pass; all unless written.
+    /// The share of its repeats that must pass; unless written, what `gates` in `gabfest.yaml` asks for.
     pub(super) required_pass_rate: Option<Share>,
     /// Which answer the next turn builds on; `actual` unless written.
     pub(super) history: Option<History>,
