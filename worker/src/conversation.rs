@@ -56,9 +56,9 @@ async fn turns(
         let left = clock.left(stage)?;
         let whole = Duration::from_millis(written.turn_timeout_ms);
         if let Err(failure) = stage.say(step, std::slice::from_ref(&line), speaker, whole.min(left), None).await {
-            // An agent that had less than its turn's time, because others had used it up, did not time out.
+            // Where the conversation's limit left it less than a turn's time, that is what it has used up.
             let cut_short = failure.kind == FailureKind::AgentTimeout && left < whole;
-            return Err(if cut_short { clock.over(stage) } else { failure });
+            return Err(clock.left(stage).err().filter(|_| cut_short).unwrap_or(failure));
         }
         let number = stage.turns.len();
         let (reply, said) = (stage.last_reply().to_owned(), stage.last_said());

@@ -52,7 +52,7 @@ async fn a_session_is_opened_and_its_replies_are_streamed() {
     assert_eq!((&calls[1].body["content"], &calls[1].body["transport"]), (&json!("Hello"), &json!("sse")));
     assert_eq!(calls[2].body["metadata"]["turn"], 2);
     assert_eq!(calls[1].headers["x-api-key"], env!("CARGO_MANIFEST_DIR"));
-    assert_eq!(calls[1].headers["idempotency-key"], "r1/t1/1");
+    assert_eq!(calls[1].headers["idempotency-key"], "t1/1");
     assert!(calls[1].headers.contains_key("traceparent"));
 }
 

@@ -76,7 +76,7 @@ async fn a_conversation_by_template() {
     );
     assert_eq!(header(0, "authorization"), format!("Bearer {KEY}"));
     assert_eq!(header(0, "content-type"), "application/json");
-    assert_eq!(header(0, "idempotency-key"), "r1/t 1/1");
+    assert_eq!(header(0, "idempotency-key"), "t 1/1");
     assert_eq!((header(1, "x-gabfest-conversation"), header(1, "x-gabfest-turn")), ("t 1".into(), "2".into()));
     for call in 0..2 {
         let told = llm::http::headers::traceparent(trace(u32::try_from(call + 1).unwrap()));

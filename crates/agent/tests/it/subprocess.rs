@@ -80,7 +80,7 @@ async fn what_it_is_told_and_what_it_sees() {
         "'persona':'ann'",
         "'history':[]",
         "'messages':[{'role':'user','content':'hi'}]",
-        "'id':'r1/t1/1/0'",
+        "'id':'t1/1/0'",
         "'traceparent':'00-",
     ] {
         assert!(said.contains(part), "{part}: {said}");

@@ -111,7 +111,7 @@ async fn json_streams_sessions_and_headers() {
     assert_eq!(first.text, "Hello new");
     assert!(first.timing.first_token.expect("streamed") < first.timing.total);
     let seen = &first.tool_calls[0].arguments;
-    for part in [r#"{\"run\":\"r1\"}"#, "/talk/t%201", "qa", "Bearer gabfest-agent", "r1/t 1/1", "traceparent"] {
+    for part in [r#"{\"run\":\"r1\"}"#, "/talk/t%201", "qa", "Bearer gabfest-agent", "t 1/1", "traceparent"] {
         assert!(seen.contains(part), "{part}: {seen}");
     }
     assert_eq!(outcome(&say(&mut *session, 2, "hi").await).1, "Hello s7");

@@ -159,3 +159,25 @@ async fn odd_questions_are_answered() {
     }
     assert!(!ask(&Behaviour::default(), &Request::default()).await.text.is_empty());
 }
+
+/// The trial's id does not depend on the run's seed, and the user must.
+#[tokio::test]
+async fn another_seed_is_another_patience() {
+    let messages = |replies: usize| {
+        let mut messages = vec![Message::system("Objective: get a refund"), Message::user("Begin the conversation.")];
+        for _ in 0..replies {
+            messages.extend([Message::assistant("I was charged twice."), Message::user("I have started a refund.")]);
+        }
+        messages
+    };
+    for (replies, least, most) in [(1, 0, 0), (2, 30, 80), (3, 60, 120), (4, 160, 160)] {
+        let mut content = 0;
+        for seed in 0..160 {
+            let request = at_turn(request("user_sim", seed, messages(replies)), 2, 7);
+            let said = ask(&Behaviour::default(), &request).await.text;
+            assert_eq!(ask(&Behaviour::default(), &request).await.text, said, "one seed, one answer");
+            content += usize::from(said.contains("hank"));
+        }
+        assert!((least..=most).contains(&content), "{content} of 160 are content after {replies} replies");
+    }
+}

@@ -118,7 +118,7 @@ const CONVERSATIONS: &[Row] = &[
         "    max_turns: 4\n    user_simulator: {persona: p, objective: o}\n    termination_conditions:\n      - {type: agent_provides_solution, keywords: [voucher]}\n      - {type: custom_condition, llm_judge: {prompt: Was a voucher offered?}}\n",
     )
     .unlike(
-        "the user's satisfaction is looked for in the agent's words too, and the reason is guessed again afterwards",
+        "the user's satisfaction is looked for in the agent's words and in the scenario's first line too, and the reason is guessed again afterwards",
         "only the user knows whether he is satisfied",
     ),
     fine(
