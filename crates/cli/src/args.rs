@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Watch(Watch),
     /// Stop a run of a coordinator
     Cancel(Cancel),
-    /// List the runs of a coordinator
+    /// List the runs of a folder, or of a coordinator
     Runs(Runs),
     /// List the workers of a coordinator, and what they play
     Workers(Workers),
@@ -79,6 +79,19 @@ pub(crate) enum Command {
     Models(Models),
     /// Print a completion script for a shell
     Completions(Completions),
+}
+
+impl Command {
+    /// Whether only errors are printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Self::Run(run) => run.output.quiet,
+            Self::Submit(submit) => submit.output.quiet,
+            Self::Watch(watch) => watch.output.quiet,
+            Self::Resume(resume) => resume.quiet,
+            _ => false,
+        }
+    }
 }
 
 /// What is played: shared by `run` and `submit`.
@@ -491,9 +504,17 @@ pub(crate) struct Cancel {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Runs {
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    pub(crate) coordinator: String,
+    /// The folder that holds the runs (gabfest-runs); stronger than a coordinator
+    pub(crate) dir: Option<PathBuf>,
+    /// List the runs of this coordinator instead (http://127.0.0.1:7400 where no URL follows)
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = "http://127.0.0.1:7400",
+        env = "GABFEST_COORDINATOR"
+    )]
+    pub(crate) coordinator: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,7 @@
 //! `gabfest check`: read files and print what is wrong with them.
 
 use anyhow::anyhow;
+use record::count::plural;
 use scenario::{Diagnostic, plan::Choices, read::ScenarioFile};
 
 use crate::{
@@ -28,9 +29,9 @@ pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
     }
     stdout::line(&format!(
         "{}, {} and {} are fine ({})",
-        stdout::plural(reading.scenarios.len(), "scenario", "scenarios"),
-        stdout::plural(reading.matrices.len(), "matrix", "matrices"),
-        stdout::plural(reading.personas.names().count(), "persona", "personas"),
+        plural(reading.scenarios.len() as u64, "scenario", "scenarios"),
+        plural(reading.matrices.len() as u64, "matrix", "matrices"),
+        plural(reading.personas.names().count() as u64, "persona", "personas"),
         diagnostics::count(&found)
     ))?;
     Ok(Exit::Held)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use record::count::plural;
 use scenario::{
     Diagnostic, Format,
     format::eliza,
@@ -43,10 +44,10 @@ pub(crate) fn convert(args: &Convert) -> anyhow::Result<Exit> {
         }
         std::fs::write(&file.path, &file.text).with_context(failed)?;
     }
-    stdout::line(&format!("wrote {} to {}", stdout::plural(written.len(), "file", "files"), args.to.display()))?;
+    stdout::line(&format!("wrote {} to {}", plural(written.len() as u64, "file", "files"), args.to.display()))?;
     let left = reading.matrices.len();
     if left > 0 {
-        let left = stdout::plural(left, "matrix was", "matrices were");
+        let left = plural(left as u64, "matrix was", "matrices were");
         stdout::line(&format!("{left} left as written: the paths in it belong to the scenario that it stands on"))?;
     }
     Ok(Exit::Held)
@@ -75,7 +76,7 @@ fn files(args: &Convert, scenarios: &[ScenarioFile]) -> anyhow::Result<Vec<Writt
     match written.as_mut_slice() {
         [one] if is_file => one.path.clone_from(&args.to),
         more if is_file => {
-            let count = stdout::plural(more.len(), "file", "files");
+            let count = plural(more.len() as u64, "file", "files");
             return Err(usage(anyhow!("{from} becomes {count}, not one\nhint: name a folder to write to")));
         }
         _ => {}

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, io::IsTerminal as _};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use record::count::plural;
 use scenario::{Diagnostic, diagnostic::Severity};
 
 use crate::stderr;
@@ -13,14 +14,15 @@ const SHOWN: usize = 100;
 /// Prints them with the lines that they are about, errors last, where a terminal ends.
 pub(crate) fn print(diagnostics: &[Diagnostic]) {
     let mut sources = BTreeMap::new();
-    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    let mut sorted: Vec<&Diagnostic> =
+        diagnostics.iter().filter(|found| found.is_error() || !stderr::is_quiet()).collect();
     sorted.sort_by(|a, b| (a.severity, &a.path, a.line, a.column).cmp(&(b.severity, &b.path, b.line, b.column)));
     for diagnostic in sorted.iter().take(SHOWN) {
         let source = sources.entry(diagnostic.path.clone()).or_insert_with(|| source(diagnostic));
-        stderr::say(&format!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal())));
+        stderr::error(&format!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal())));
     }
     if sorted.len() > SHOWN {
-        stderr::say(&format!("… and {} more", sorted.len() - SHOWN));
+        stderr::error(&format!("… and {} more", sorted.len() - SHOWN));
     }
 }
 
@@ -47,8 +49,8 @@ pub(crate) fn warn(text: &str) {
 pub(crate) fn count(diagnostics: &[Diagnostic]) -> String {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let warnings = diagnostics.len() - errors;
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"))
+    let (errors, warnings) = (errors as u64, warnings as u64);
+    format!("{}, {}", plural(errors, "error", "errors"), plural(warnings, "warning", "warnings"))
 }
 
 /// Prints an error, what caused it, and hints on lines of their own.
@@ -67,7 +69,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         seen.push(message);
     }
     for line in telemetry::redact(&text).lines() {
-        stderr::say(&visible(line));
+        stderr::error(&visible(line));
     }
 }
 

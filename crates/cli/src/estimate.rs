@@ -4,7 +4,7 @@ mod duration;
 
 use std::fmt::Write as _;
 
-use indicatif::HumanCount;
+use record::count::plural;
 use scenario::{
     Plan,
     estimate::{Estimate, Use, estimate},
@@ -30,14 +30,14 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
         }
     }
     if size.cases > LISTED {
-        let _ = writeln!(text, "… and {} more cases", HumanCount(size.cases - LISTED));
+        let _ = writeln!(text, "… and {}", plural(size.cases - LISTED, "more case", "more cases"));
     }
     let _ = writeln!(
         text,
-        "\n{} cases, {} trials, {} conversations",
-        HumanCount(size.cases),
-        HumanCount(size.trials),
-        HumanCount(size.conversations)
+        "\n{}, {}, {}",
+        plural(size.cases, "case", "cases"),
+        plural(size.trials, "trial", "trials"),
+        plural(size.conversations, "conversation", "conversations")
     );
     figures(&mut text, &size, plan, settings, slots);
     text

@@ -1,12 +1,15 @@
 //! Follows a run to its end, then writes its files and tells the result. The same for every transport.
 
-use std::{io::IsTerminal as _, path::Path, time::Duration};
+use std::{collections::BTreeSet, io::IsTerminal as _, path::Path, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use futures_util::StreamExt as _;
 use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
-use record::{Summary, Trial, Turn};
-use report::write::{Writer, Written};
+use record::{FailureKind, Summary, Trial, Turn, Verdict};
+use report::{
+    Found,
+    write::{Writer, Written},
+};
 use scenario::{Format, Plan, RunId};
 use tokio::time::Instant;
 use tonic::{Status, Streaming, transport::Channel};
@@ -161,14 +164,14 @@ pub(crate) async fn report(
     quiet: bool,
     trouble: &str,
 ) -> anyhow::Result<Exit> {
-    let (summary, written) = write(client, run, folder).await?;
+    let (summary, written, hints) = write(client, run, folder).await?;
     if !quiet {
-        let text = format!("{}\nreport  {}\n", summary_text(&summary, &written), written.report_html.display());
+        let text = format!("{}\nreport  {}\n", summary_text(&summary, &written.found), written.report_html.display());
         stdout::write(&text)?;
-        if summary.summary.failures.iter().any(|failure| failure.kind == record::FailureKind::ExecutionNotAllowed) {
-            stdout::line("hint    scenarios that run programs were skipped; --allow-exec plays them in a sandbox")?;
+        for hint in hints {
+            stdout::line(&format!("hint    {hint}"))?;
         }
-        if summary.summary.failures.iter().any(|failure| failure.kind == record::FailureKind::JudgeMissing) {
+        if summary.summary.failures.iter().any(|failure| failure.kind == FailureKind::JudgeMissing) {
             stdout::line(
                 "hint    what needs a judge was skipped and is not judged; with its key in place, run it again",
             )?;
@@ -177,15 +180,34 @@ pub(crate) async fn report(
     Ok(if trouble.is_empty() { Exit::of(&summary) } else { Exit::of_stopped(&summary) })
 }
 
-pub(crate) async fn write(client: &mut Client, run: &RunId, folder: &Path) -> anyhow::Result<(Summary, Written)> {
+/// Writes the run's files. The hints say which flag lets programs run that were not allowed.
+pub(crate) async fn write(
+    client: &mut Client,
+    run: &RunId,
+    folder: &Path,
+) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let summary = summary(client, run).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
     if summary.cases.iter().any(|case| case.format == Format::Qna.name()) {
         writer = writer.with_plan(&plan(client, &summary).await?);
     }
-    each_trial(client, run, |trial, turns| writer.add(trial, turns).context("failed to write the report")).await?;
+    let mut hints = BTreeSet::new();
+    each_trial(client, run, |trial, turns| {
+        hints.extend(flag_of(trial));
+        writer.add(trial, turns).context("failed to write the report")
+    })
+    .await?;
     let written = writer.finish(&summary).context("failed to write the report")?;
-    Ok((summary, written))
+    Ok((summary, written, hints))
+}
+
+/// The flag that plays a trial which the operator did not allow.
+fn flag_of(trial: &Trial) -> Option<&'static str> {
+    trial.failure.as_ref().filter(|failure| failure.kind == FailureKind::ExecutionNotAllowed)?;
+    Some(match trial.verdict {
+        Verdict::Skipped => "scenarios that run programs were skipped; --allow-exec plays them in a sandbox",
+        _ => "the agent is a program of this machine, which was not started; --allow-exec=host starts it",
+    })
 }
 
 /// Hands over the winning attempt of each trial with its turns, in the plan's order, one at a time.
@@ -247,9 +269,9 @@ fn refused(what: &str, status: &Status) -> anyhow::Error {
 }
 
 /// The summary as a person reads it.
-pub(crate) fn summary_text(summary: &Summary, written: &Written) -> String {
+pub(crate) fn summary_text(summary: &Summary, found: &Found) -> String {
     let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = report::terminal::summary_text(summary, &written.found, color, width());
+    let text = report::terminal::summary_text(summary, found, color, width());
     format!("{}\n", text.trim_end())
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::anyhow;
-use record::FailureKind;
+use record::{FailureKind, count::plural};
 use scenario::{Asks, Plan};
 use worker::Models;
 
@@ -11,7 +11,6 @@ use crate::{
     diagnostics,
     exit::usage,
     settings::{MOCK, Settings},
-    stdout::plural,
 };
 
 /// Cases of a plan that are looked at; of more, as many at even distances.
@@ -103,7 +102,7 @@ pub(crate) fn announce(plan: &Plan, models: &Models) -> anyhow::Result<()> {
     }
     for (message, cases) in skipped {
         let share = if distance == 1 {
-            format!("{cases} of {}", plural(usize::try_from(all).unwrap_or(usize::MAX), "case", "cases"))
+            format!("{cases} of {}", plural(all, "case", "cases"))
         } else {
             format!("about {:.0}% of {all} cases", cases as f64 / looked_at as f64 * 100.0)
         };

@@ -25,9 +25,11 @@ mod progress;
 mod qnamaker;
 mod remote;
 mod report_again;
+mod report_files;
 mod resume;
 mod run;
 mod run_folder;
+mod runs;
 mod schema;
 mod scores;
 mod serve;
@@ -57,7 +59,15 @@ fn main() -> ExitCode {
     // The first line, since building an HTTP client panics without a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let args = Args::parse();
-    let logs = telemetry::logs::Config { verbosity: args.logs.verbose, json: args.logs.log_json, ..Default::default() };
+    if args.command.is_quiet() {
+        stderr::be_quiet();
+    }
+    let logs = telemetry::logs::Config {
+        verbosity: args.logs.verbose,
+        json: args.logs.log_json,
+        quiet: args.command.is_quiet(),
+        ..Default::default()
+    };
     if let Err(error) = telemetry::logs::init(logs) {
         diagnostics::print_error(&anyhow::Error::new(error).context("failed to set up logs"));
         return ExitCode::from(Exit::Usage.code());
@@ -100,7 +110,7 @@ async fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Submit(args) => submit::submit(*args).await,
         Command::Watch(args) => submit::watch(args).await,
         Command::Cancel(args) => submit::cancel(args).await,
-        Command::Runs(args) => submit::list(args).await,
+        Command::Runs(args) => runs::list(args).await,
         Command::Workers(args) => workers::list(args).await,
         Command::Models(args) => models::models(args).await,
         Command::Completions(args) => {

@@ -4,6 +4,7 @@ use std::{io::IsTerminal as _, time::Duration};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use proto::v1;
+use record::count::plural;
 use tokio::time::Instant;
 
 use crate::stderr::say;
@@ -83,7 +84,7 @@ impl Shown {
             return Self::Plain { said: None };
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-        let style = ProgressStyle::with_template("{spinner:.cyan} {bar:32.green/dim} {pos}/{len} trials  {msg}")
+        let style = ProgressStyle::with_template("{spinner:.cyan} {bar:20.green/dim} {pos}/{len} trials  {wide_msg}")
             .map_or_else(|_| ProgressStyle::default_bar(), |style| style.progress_chars("━╸─"));
         bar.set_style(style);
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -132,7 +133,8 @@ fn figures(progress: &v1::Progress, draining: bool) -> String {
         text.push_str(&format!("  waiting: {}", progress.waiting_for));
     }
     if progress.lost_attempts > 0 {
-        text.push_str(&format!("  {} attempts lost", progress.lost_attempts));
+        let lost = plural(progress.lost_attempts, "attempt", "attempts");
+        text.push_str(&format!("  {lost} lost"));
     }
     text
 }

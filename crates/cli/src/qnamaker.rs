@@ -6,6 +6,7 @@ use agent::qnamaker::Settings;
 use anyhow::{Context as _, anyhow};
 use coordinator::Observers;
 
+use record::count::plural;
 use scenario::{
     Diagnostic,
     plan::{self, Choices},
@@ -40,8 +41,8 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     })?;
     if args.log {
         let index = if args.test { "test" } else { "published" };
-        let count = plan.case_count();
-        diagnostics::note(&format!("asking {count} questions of the {index} index of {}", args.kb_id));
+        let count = plural(plan.case_count(), "question", "questions");
+        diagnostics::note(&format!("asking {count} of the {index} index of {}", args.kb_id));
     }
     let read = settings(&args);
     let capacity = Capacity::default();
@@ -89,8 +90,8 @@ fn say_errors(text: &str) {
         line.strip_prefix("> ERROR, ").or_else(|| line.split_once("\tError: ").map(|(_, message)| message))
     });
     if let Some(first) = errors.next() {
-        let more = errors.count();
-        diagnostics::note(&format!("{} questions were not answered; the first: {first}", more + 1));
+        let all = plural(errors.count() as u64 + 1, "question was", "questions were");
+        diagnostics::note(&format!("{all} not answered; the first: {first}"));
     }
 }
 

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use coordinator::Observers;
-use record::Summary;
-use report::write::Written;
 use scenario::RunId;
 
 use crate::{
@@ -13,16 +11,24 @@ use crate::{
     embedded::{self, Embedded},
     exit::{Exit, usage},
     follow::{self, Client},
-    remote,
-    run_folder::RunFolder,
+    remote, report_files,
+    run_folder::{RUNS, RunFolder},
     stdout,
 };
 
 pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
+    let files = RunFolder::with_report(&args.run).filter(|_| !RunFolder::exists(&args.run));
+    if let (Some(folder), None) = (&files, &args.coordinator) {
+        return of_files(folder, &args);
+    }
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = follow::client(remote::connect(address).await?);
-        let usual = Path::new("gabfest-runs").join(&args.run);
-        return render(&mut client, &RunId::new(args.run.clone()), &args, usual).await;
+        let run = match &files {
+            Some(folder) => report_files::summary(folder)?.run.id,
+            None => RunId::new(args.run.clone()),
+        };
+        let usual = files.unwrap_or_else(|| Path::new(RUNS).join(&args.run));
+        return render(&mut client, &run, &args, usual).await;
     }
     let folder = RunFolder::find(&args.run)?;
     let store = embedded::open(&folder.store()).await?;
@@ -33,10 +39,32 @@ pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
     exit
 }
 
+/// Prints what the files of a report hold. There is no store to render them again from.
+fn of_files(folder: &Path, args: &Report) -> anyhow::Result<Exit> {
+    let text = match args.format {
+        None if args.out.is_none() => format!("{}\n", folder.join("report.html").display()),
+        None | Some(Format::View) => {
+            return Err(usage(anyhow!(
+                "{} holds the report of a run and not the run itself\nhint: name the coordinator that keeps it with --coordinator",
+                folder.display()
+            )));
+        }
+        Some(Format::Text) => {
+            let summary = report_files::summary(folder)?;
+            follow::summary_text(&summary, &report_files::found(folder, &summary)?)
+        }
+        Some(format) => {
+            read_file(format, folder, folder.join("report.qna").exists(), folder.join("report.qna.tsv").exists())?
+        }
+    };
+    stdout::write(&text)?;
+    Ok(Exit::Held)
+}
+
 async fn render(client: &mut Client, run: &RunId, args: &Report, usual: PathBuf) -> anyhow::Result<Exit> {
     let Some(format) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
-        let (_, written) = follow::write(client, run, &folder).await?;
+        let (_, written, _) = follow::write(client, run, &folder).await?;
         stdout::line(&written.report_html.display().to_string())?;
         return Ok(Exit::Held);
     };
@@ -47,28 +75,32 @@ async fn render(client: &mut Client, run: &RunId, args: &Report, usual: PathBuf)
     }
     // Every format is written by the same hand; what is asked for is then printed.
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let (summary, written) = follow::write(client, run, folder.path()).await?;
-    stdout::write(&text(format, &summary, &written, folder.path())?)?;
+    let (summary, written, _) = follow::write(client, run, folder.path()).await?;
+    let text = match format {
+        Format::Text => follow::summary_text(&summary, &written.found),
+        format => read_file(format, folder.path(), written.qna.is_some(), written.qna_tsv.is_some())?,
+    };
+    stdout::write(&text)?;
     Ok(Exit::Held)
 }
 
-fn text(format: Format, summary: &Summary, written: &Written, folder: &Path) -> anyhow::Result<String> {
+/// The file that holds a format, of those that a writer leaves.
+fn read_file(format: Format, folder: &Path, qna: bool, qna_tsv: bool) -> anyhow::Result<String> {
     let file = match format {
-        Format::Text => return Ok(follow::summary_text(summary, written)),
         Format::Json => "report.json",
         Format::Junit => "junit.xml",
         Format::Markdown => "report.md",
         Format::Html => "report.html",
         Format::Trials => "trials.jsonl",
         Format::Transcripts => "transcripts.jsonl",
-        Format::Qna if written.qna.is_some() => "report.qna",
-        Format::QnaTsv if written.qna_tsv.is_some() => "report.qna.tsv",
+        Format::Qna if qna => "report.qna",
+        Format::QnaTsv if qna_tsv => "report.qna.tsv",
         Format::Qna | Format::QnaTsv => {
             return Err(usage(anyhow!(
                 "the run has nothing of this format\nhint: `qna` is for questions with answers, `qna-tsv` for those with ids only"
             )));
         }
-        Format::View => unreachable!("a view is printed trial by trial"),
+        Format::Text | Format::View => unreachable!("these are in no file"),
     };
     std::fs::read_to_string(folder.join(file)).with_context(|| format!("failed to read {file}"))
 }

@@ -8,7 +8,7 @@ use scenario::RunId;
 use crate::exit::usage;
 
 /// Where runs are kept unless `--out` says otherwise.
-const RUNS: &str = "gabfest-runs";
+pub(crate) const RUNS: &str = "gabfest-runs";
 const STORE: &str = "run.db";
 
 #[derive(Debug, Clone)]
@@ -41,6 +41,11 @@ impl RunFolder {
             }
         }
         Err(usage(anyhow!("there is no run {run:?}\nhint: name a run's folder, or an id below {RUNS}/")))
+    }
+
+    /// The folder that holds the report of a run, and perhaps not its store: `submit --watch` and `watch` write such.
+    pub(crate) fn with_report(run: &str) -> Option<PathBuf> {
+        [PathBuf::from(run), Path::new(RUNS).join(run)].into_iter().find(|path| path.join("report.json").is_file())
     }
 
     /// Whether a run is kept on this machine under that name.

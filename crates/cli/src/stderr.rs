@@ -1,9 +1,30 @@
 //! What a command says besides its answer, on stderr. Nobody may be there to hear it: then the work goes on.
 
-use std::io::Write as _;
+use std::{
+    io::Write as _,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-/// A line, or several.
+/// `--quiet`: only errors are printed. Set once, before the command begins.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// A line, or several, unless `--quiet` is given.
 pub(crate) fn say(text: &str) {
+    if !is_quiet() {
+        error(text);
+    }
+}
+
+/// The same for an error, which is always printed.
+pub(crate) fn error(text: &str) {
     // Who closed stderr or filled its disk wants the run's result all the same, and cannot be told.
     drop(writeln!(std::io::stderr(), "{text}"));
 }

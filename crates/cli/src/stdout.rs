@@ -15,8 +15,3 @@ pub(crate) fn write(text: &str) -> anyhow::Result<()> {
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     write(&format!("{text}\n"))
 }
-
-/// `1 case`, `2 cases`.
-pub(crate) fn plural(count: usize, one: &str, more: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { more })
-}

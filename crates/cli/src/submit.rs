@@ -1,4 +1,4 @@
-//! `gabfest submit`, `watch`, `cancel` and `runs`: what people do with a coordinator.
+//! `gabfest submit`, `watch` and `cancel`: what people do with a coordinator.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use proto::v1;
 use scenario::{Plan, RunId};
 
 use crate::{
-    args::{Cancel, Runs, Submit, Watch},
+    args::{Cancel, Submit, Watch},
     assemble, clock,
     exit::{Exit, usage},
     follow::{self, Client, OnInterrupt},
@@ -74,20 +74,6 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
-    let mut client = follow::client(remote::connect(&args.coordinator).await?);
-    let reply = client
-        .runs
-        .list(v1::ListRequest {})
-        .await
-        .map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
-    for line in reply.into_inner().runs {
-        let state = word(line.state());
-        stdout::line(&format!("{}  {state:<11}  {:>7}/{:<7}  {}", line.run, line.done, line.planned, line.name))?;
-    }
-    Ok(Exit::Held)
-}
-
 async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?;
@@ -105,7 +91,7 @@ async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) 
     follow::stopped(&last.trouble, exit, &format!("`gabfest resume {run} --coordinator URL`"))
 }
 
-fn word(state: v1::RunState) -> &'static str {
+pub(crate) fn word(state: v1::RunState) -> &'static str {
     match state {
         v1::RunState::Unspecified => "unknown",
         v1::RunState::Running => "running",

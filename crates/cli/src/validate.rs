@@ -18,6 +18,7 @@ use evaluate::{
     scorer::{self, Chosen},
 };
 use futures_util::{StreamExt as _, stream};
+use record::count::plural;
 use record::{Role, Scope};
 use scenario::{Asks, Diagnostic, RunId, battery::Thresholds, ids::seed_of, read, yaml};
 use serde::Serialize;
@@ -97,7 +98,7 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     }
     let without: usize = found.iter().map(|found| found.not_scored.len()).sum();
     if let Some(first) = found.iter().find_map(|found| found.not_scored.first()) {
-        let texts = stdout::plural(without, "sample", "samples");
+        let texts = plural(without as u64, "sample", "samples");
         let line = first.line;
         diagnostics::note(&telemetry::redact(&format!(
             "{texts} got no score; the first, line {line}: {}",

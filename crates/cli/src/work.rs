@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use record::count::plural;
 use worker::{Config, Drain, Timing, Worker};
 
 use crate::{
@@ -40,7 +41,8 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
         interrupts.reached(2).await;
         draining.hurry.cancel();
     });
-    say(&format!("worker {name}: {} slots, coordinator {}", config.slots, args.coordinator));
+    let slots = plural(u64::from(config.slots), "slot", "slots");
+    say(&format!("worker {name}: {slots}, coordinator {}", args.coordinator));
     let worked = Worker::new(config, resources).run(channel, drain).await;
     observed.end().await;
     worked.context("failed to work")?;

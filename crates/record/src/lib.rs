@@ -7,6 +7,7 @@ pub mod answer;
 pub mod battery;
 pub mod breakdown;
 pub mod call;
+pub mod count;
 pub mod failure;
 pub mod judgment;
 pub mod latency;

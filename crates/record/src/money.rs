@@ -34,9 +34,33 @@ impl Sum for Usd {
 }
 
 impl fmt::Display for Usd {
-    /// `$0.0123`: four decimals below a dollar's hundredth part matter, two above ten dollars do.
+    /// `$0.0123`: four decimals below a dollar's hundredth part matter, two above ten dollars do. What is less than can be
+    /// shown is `<$0.0001`, since `$0.0000` would say that it cost nothing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dollars = self.dollars();
-        if dollars.abs() >= 10.0 { write!(f, "${dollars:.2}") } else { write!(f, "${dollars:.4}") }
+        match dollars {
+            _ if dollars.abs() >= 10.0 => write!(f, "${dollars:.2}"),
+            _ if dollars > 0.0 && dollars < 0.000_05 => write!(f, "<$0.0001"),
+            _ => write!(f, "${dollars:.4}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_that_is_not_zero_does_not_look_like_zero() {
+        for (nanos, text) in [
+            (0, "$0.0000"),
+            (1, "<$0.0001"),
+            (49_999, "<$0.0001"),
+            (50_000, "$0.0001"),
+            (12_300_000, "$0.0123"),
+            (12_345_000_000, "$12.35"),
+        ] {
+            assert_eq!(Usd(nanos).to_string(), text);
+        }
     }
 }

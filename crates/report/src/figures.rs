@@ -1,5 +1,6 @@
 //! Numbers as people read them: shares, times, counts and money.
 
+pub(crate) use record::count::{digits as count, plural};
 use record::{
     Summary, Usd,
     summary::{Attempts, CaseSummary, Latencies, Rate, Totals, Wall},
@@ -7,7 +8,7 @@ use record::{
 };
 
 /// `83.3%`; whole percents without a decimal.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let tenths = (share * 1_000.0).round() / 10.0;
     // A share just below 1 must not read as 100%: one failure in ten thousand is a failure.
     let tenths = if share < 1.0 { tenths.min(99.9) } else { tenths };
@@ -70,7 +71,7 @@ pub(crate) fn bounds(totals: &Totals) -> Option<String> {
 }
 
 /// `812 ms`, `1.84 s`, `2 min 5 s`.
-pub(crate) fn millis(millis: f64) -> String {
+pub fn millis(millis: f64) -> String {
     if millis < 10.0 {
         format!("{millis:.1} ms")
     } else if millis < 999.5 {
@@ -116,19 +117,6 @@ pub(crate) fn decimal(number: f64) -> String {
     }
 }
 
-/// `12,345`.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// `$0.0123`.
 pub(crate) fn usd(dollars: f64) -> String {
     Usd((dollars * 1e9).round() as i64).to_string()
@@ -146,11 +134,6 @@ pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
         (Some((date, time)), Some(Some((end_date, end)))) => format!("{date} {time} – {end_date} {end} UTC"),
         _ => ended.map_or_else(|| started.to_owned(), |ended| format!("{started} – {ended}")),
     }
-}
-
-/// `1 case`, `2 cases`.
-pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// How many trials were played again because of faults that were not the agent's; nothing where none was.

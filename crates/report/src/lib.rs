@@ -44,6 +44,7 @@ pub mod view;
 pub mod write;
 
 pub use failures::Failures;
+pub use figures::{millis, percent};
 pub use found::Found;
 pub use page::Page;
 pub use selection::{Selected, Selection};

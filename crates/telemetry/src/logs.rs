@@ -20,6 +20,8 @@ const VARIABLE: &str = "GABFEST_LOG";
 pub struct Config {
     /// 0 warns, 1 informs, 2 debugs, 3 and more trace.
     pub verbosity: u8,
+    /// With a verbosity of 0, errors alone.
+    pub quiet: bool,
     /// One JSON object a line, for machines.
     pub json: bool,
     /// Colours, for a terminal.
@@ -37,7 +39,9 @@ pub enum Error {
 
 /// Begins to log to stderr. A panic is told there too, and as little shows a key as a log line.
 pub fn init(config: Config) -> Result<(), Error> {
-    let filter = filter(config.verbosity, env::var(VARIABLE).ok().as_deref())?;
+    let written = env::var(VARIABLE).ok().filter(|value| !value.trim().is_empty());
+    let errors_alone = (config.quiet && config.verbosity == 0).then(|| "error".to_owned());
+    let filter = filter(config.verbosity, written.or(errors_alone).as_deref())?;
     let lines = tracing_subscriber::fmt::layer().with_ansi(config.color).with_writer(Redacted(io::stderr));
     let lines = if config.json { lines.json().boxed() } else { lines.boxed() };
     let subscriber = tracing_subscriber::registry().with(exported::layer()).with(lines.with_filter(filter));

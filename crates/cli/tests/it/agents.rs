@@ -51,6 +51,17 @@ fn play(url: &str, stream: bool) -> Value {
 }
 
 #[test]
+fn the_hint_for_an_agent_that_is_a_program_names_the_flag_that_starts_it() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write("gabfest.yaml", "agents:\n  mine: { subprocess: { command: [cat] } }\n");
+    let ended = place.run(&["run", "ask.scenario.yaml", "--agent", "mine"]);
+    let hints: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("hint ")).collect();
+    let [hint] = hints.as_slice() else { panic!("{}{}", ended.stdout, ended.stderr) };
+    assert!(hint.contains("--allow-exec=host starts it"), "{hint}");
+}
+
+#[test]
 fn every_bad_answer_is_the_agents_error_with_its_kind() {
     let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 28\r\nconnection: close\r\n\r\n<html><h1>Welcome</h1></html";
     let broken = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops";

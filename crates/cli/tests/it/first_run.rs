@@ -126,6 +126,75 @@ fn a_new_project_works_as_it_is() {
     let ended = inside.run(&["run", &folder, "--config", &config, "--out", "out"]);
     assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(place.run(&["init", "mine"]).code, 2, "a folder with files is left alone");
+    // The number of cases that its comment tells is the true one.
+    let matrix = std::fs::read_to_string(place.path().join("mine/scenarios/refund.matrix.yaml")).unwrap();
+    let dry = inside.run(&["run", &folder, "--config", &config, "--dry-run"]).stdout;
+    assert!(matrix.contains("two cases, three trials each") && dry.contains("2 cases, 6 trials"), "{dry}");
+}
+
+#[test]
+fn the_runs_of_a_folder_are_listed() {
+    let place = Place::new();
+    let none = place.run(&["runs"]);
+    assert!(none.code == 2 && none.stderr.contains("there are no runs in gabfest-runs\nhint: "), "{}", none.stderr);
+    let eliza = format!("{}/eliza/billing-refund.scenario.yaml", scenarios());
+    for name in ["first", "second"] {
+        let out = format!("gabfest-runs/{name}");
+        assert_eq!(place.run(&["run", &eliza, "--name", name, "--out", &out]).code, 0);
+    }
+    place.write("gabfest-runs/killed/run.db", "");
+    place.write("gabfest-runs/notes/x.txt", "");
+    let list = place.run(&["runs"]).stdout;
+    let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(list.lines().next().unwrap().split("  ").filter(|head| !head.is_empty()).count(), 7, "{list}");
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["RUN", "second", "first", "killed"], "{list}");
+    assert!(rows[1][1] == "PASS" && rows[1][2] == "100%" && rows[1].ends_with(&["second"]), "{list}");
+    assert_eq!(rows[3][1], "unfinished");
+    assert_eq!(place.run(&["runs", "gabfest-runs"]).stdout, list);
+    assert_eq!(place.run(&["runs", "nowhere"]).code, 2);
+}
+
+#[test]
+fn quiet_prints_errors_only() {
+    let place = Place::new();
+    let warned = "name: a\ndescription: b\njudgment: {strategy: all_pass}\nunknwon: 1\nrun: [{input: hi, evaluations: [{type: string_contains, value: hi}]}]\n";
+    place.write("a.scenario.yaml", warned);
+    let loud = place.run(&["run", "a.scenario.yaml"]);
+    assert!(loud.stderr.contains("unknwon"), "{}", loud.stderr);
+    let quiet = place.run(&["run", "a.scenario.yaml", "--quiet"]);
+    assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (loud.code, "", ""));
+    let strict = place.run(&["run", "a.scenario.yaml", "--quiet", "--strict"]);
+    assert!(strict.code == 2 && strict.stderr.contains("error: unknown key `unknwon`"), "{}", strict.stderr);
+}
+
+/// On a terminal of 60 columns no line of the bar is longer, since a longer one would be left behind at each step.
+#[test]
+fn progress_fits_the_terminal() {
+    let place = Place::new();
+    place
+        .write("gabfest.yaml", "endpoints: { mock: { kind: mock, mock: { latency: { kind: constant, ms: 150 } } } }\n");
+    let run = format!(
+        "stty cols 60 rows 20; exec {} run {}/eliza/billing-refund.scenario.yaml --repeats 6 --slots 1",
+        env!("CARGO_BIN_EXE_gabfest"),
+        scenarios()
+    );
+    let mut command = std::process::Command::new("script");
+    command.args(["--quiet", "--return", "--command", &run, "/dev/null"]).current_dir(place.path());
+    let Ok(output) = command.env("TERM", "xterm").stdin(std::process::Stdio::null()).output() else {
+        println!("SKIPPED: there is no `script` to give it a terminal");
+        return;
+    };
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut in_sequence = false;
+    let is_shown = |letter: &char| {
+        let was_in_sequence = in_sequence;
+        in_sequence = *letter == '\x1b' || (in_sequence && !letter.is_ascii_alphabetic());
+        !was_in_sequence && !in_sequence
+    };
+    let plain: String = printed.chars().filter(is_shown).collect();
+    let bars: Vec<&str> = plain.split(['\r', '\n']).filter(|line| line.contains("trials  ")).collect();
+    assert!(!bars.is_empty(), "{printed}");
+    assert!(bars.iter().all(|bar| bar.chars().count() <= 60), "{bars:#?}");
 }
 
 #[test]

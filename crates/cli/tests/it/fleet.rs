@@ -88,11 +88,21 @@ fn a_run_can_be_listed_cancelled_and_resumed_on_a_coordinator() {
     assert_eq!(other.code, 2, "{}", other.stderr);
     assert_eq!(place.run(&["cancel", "a", "--drain", "--coordinator", &address]).code, 0);
     let list = place.run(&["runs", "--coordinator", &address]).stdout;
-    assert!(list.contains("interrupted"), "{list}");
+    assert!(list.contains("\na    interrupted  ") && list.starts_with("RUN  STATE        TRIALS"), "{list}");
     assert_eq!(place.run(&["resume", "a", "--coordinator", &address]).code, 0);
     let _worker = place.start(&["worker", "--coordinator", &address]);
     let watched = place.run(&["watch", "a", "--coordinator", &address, "--quiet", "--out", "out"]);
     assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
+    // What `watch` wrote is read without the coordinator.
+    let read = |format: &str| place.run(&["report", "out", "--format", format]);
+    let there = |name: &str| std::fs::read_to_string(place.path().join("out").join(name)).unwrap();
+    assert_eq!(read("json").stdout, there("report.json"));
+    assert_eq!(read("transcripts").stdout, there("transcripts.jsonl"));
+    let asked = place.run(&["report", "a", "--coordinator", &address, "--format", "text"]);
+    assert_eq!(read("text").stdout, asked.stdout, "the same, of files and of the coordinator");
+    assert!(place.run(&["report", "out"]).stdout.ends_with("out/report.html\n"));
+    let view = read("view");
+    assert!(view.code == 2 && view.stderr.contains("hint: name the coordinator"), "{}", view.stderr);
     let again = place.run(&["resume", "a", "--coordinator", &address]);
     assert!(again.stderr.contains("run a has nothing left to play"), "{}", again.stderr);
     for command in ["cancel", "resume", "watch", "report"] {
