@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, io::IsTerminal as _, path::Path, time::Duration
 use anyhow::{Context as _, anyhow};
 use futures_util::StreamExt as _;
 use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
-use record::{FailureKind, Summary, Trial, Turn, Verdict};
+use record::{FailureKind, Summary, Trial, Turn};
 use report::{
     Found,
     write::{Writer, Written},
@@ -203,10 +203,12 @@ pub(crate) async fn write(
 
 /// The flag that plays a trial which the operator did not allow.
 fn flag_of(trial: &Trial) -> Option<&'static str> {
-    trial.failure.as_ref().filter(|failure| failure.kind == FailureKind::ExecutionNotAllowed)?;
-    Some(match trial.verdict {
-        Verdict::Skipped => "scenarios that run programs were skipped; --allow-exec plays them in a sandbox",
-        _ => "the agent is a program of this machine, which was not started; --allow-exec=host starts it",
+    let failure = trial.failure.as_ref().filter(|failure| failure.kind == FailureKind::ExecutionNotAllowed)?;
+    // Agents that are programs say so themselves: no sandbox lets them run.
+    Some(if failure.message.contains("--allow-exec=host") {
+        "the agent is a program of this machine, which was not started; --allow-exec=host starts it"
+    } else {
+        "scenarios that run programs were skipped; --allow-exec plays them in a sandbox"
     })
 }
 

@@ -1,6 +1,6 @@
 //! `conversation_length`: the conversation had a good number of turns.
 
-use record::{FailureKind, count::plural};
+use record::FailureKind;
 
 use crate::{Subject, outcome::Outcome};
 
@@ -22,7 +22,7 @@ impl ConversationLength {
         }
         let turns = u32::try_from(subject.turns.len()).unwrap_or(u32::MAX);
         let mut holds = true;
-        let mut reason = plural(u64::from(turns), "turn", "turns");
+        let mut reason = format!("{turns} turns");
         let mut outside = |text: String| {
             holds = false;
             reason.push_str(", ");
@@ -41,8 +41,7 @@ impl ConversationLength {
             if turns == optimal {
                 reason.push_str(", the optimal number");
             } else {
-                let apart = plural(u64::from(turns.abs_diff(optimal)), "turn", "turns");
-                reason.push_str(&format!(", {apart} from optimal {optimal}"));
+                reason.push_str(&format!(", {} turns from optimal {optimal}", turns.abs_diff(optimal)));
             }
         }
         Outcome::decided(holds, reason)
