@@ -96,7 +96,17 @@ fn the_same_command_twice_is_two_runs_to_an_agent_with_a_memory() {
     let shop = Shop::open(Duration::ZERO);
     let place = place(&shop);
     for out in ["first", "second"] {
-        let ended = place.run(&["run", "order.scenario.yaml", "--repeats", "20", "--seed", "7", "--out", out]);
+        let ended = place.run(&[
+            "run",
+            "order.scenario.yaml",
+            "--no-preflight",
+            "--repeats",
+            "20",
+            "--seed",
+            "7",
+            "--out",
+            out,
+        ]);
         passed(&ended, &place, out, 20);
     }
     assert_eq!(shop.conversations(), 40);
@@ -107,7 +117,17 @@ fn the_same_command_twice_is_two_runs_to_an_agent_with_a_memory() {
 fn a_resumed_run_is_new_to_an_agent_with_a_memory() {
     let shop = Shop::open(Duration::from_millis(150));
     let place = place(&shop);
-    let mut run = place.start(&["run", "order.scenario.yaml", "--repeats", "60", "--slots", "8", "--out", "out"]);
+    let mut run = place.start(&[
+        "run",
+        "order.scenario.yaml",
+        "--no-preflight",
+        "--repeats",
+        "60",
+        "--slots",
+        "8",
+        "--out",
+        "out",
+    ]);
     until(|| shop.conversations() >= 16);
     run.kill();
     passed(&place.run(&["resume", "out"]), &place, "out", 60);
@@ -140,7 +160,17 @@ fn workers_that_are_killed_change_nothing_for_an_agent_with_a_memory() {
 fn what_was_given_up_is_new_to_an_agent_with_a_memory() {
     let shop = Shop::open(Duration::from_millis(700));
     let place = place(&shop);
-    let mut run = place.start(&["run", "order.scenario.yaml", "--repeats", "16", "--slots", "8", "--out", "out"]);
+    let mut run = place.start(&[
+        "run",
+        "order.scenario.yaml",
+        "--no-preflight",
+        "--repeats",
+        "16",
+        "--slots",
+        "8",
+        "--out",
+        "out",
+    ]);
     until(|| shop.conversations() >= 8);
     run.signal("INT");
     std::thread::sleep(Duration::from_millis(300));
