@@ -29,6 +29,8 @@ PRECISION = 0.001
 # Between the agent's clock and gabfest's: threads that wait for a core, and the way through the loopback.
 SLACK_MS = 25.0
 SLACK_SHARE = 0.05
+# The last hundredth is of few calls, which one stall of the machine moves.
+TAIL_SLACK_MS = 250.0
 PRICE_IN, PRICE_OUT = 1.0, 2.0
 
 
@@ -71,7 +73,13 @@ def play(options, place):
         agent.wait()
     (place / "terminal.txt").write_text(done.stdout)
     (place / "stderr.txt").write_text(done.stderr)
-    return done, [json.loads(line) for line in log.read_text().splitlines()]
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    if not options.usage:
+        # What the agent did not report, nobody else can know.
+        for entry in entries:
+            entry.pop("prompt_tokens", None)
+            entry.pop("completion_tokens", None)
+    return done, entries
 
 
 class Log:
@@ -85,9 +93,7 @@ class Log:
         self.last = {key: tries[-1] for key, tries in self.turns.items()}
         # A request over a kept connection that the server closes is sent anew at once, as HTTP clients do. It is the
         # same try.
-        self.resent = sum(
-            before["status"] == 0 and after["status"] == 0 for tries in self.turns.values() for before, after in zip(tries, tries[1:])
-        )
+        self.resent = sum(one["status"] == 0 for tries in self.turns.values() for one in tries[:-1])
         self.tries = len(self.entries) - self.resent
         self.conversations = {}
         for (conversation, turn), last in sorted(self.last.items()):
@@ -184,7 +190,8 @@ def of_report(says, report, log, options):
     say("replies in the percentiles", turn["count"], len(log.service))
     for name, share in (("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("max_ms", 1.0)):
         own = quantile(log.service, share)
-        say(f"latency {name}", turn[name], round(own, 3), near(turn[name], own))
+        slack = TAIL_SLACK_MS if share > 0.95 else SLACK_MS
+        say(f"latency {name}, to {slack:.0f} ms and 5 %", turn[name], round(own, 3), near(turn[name], own, slack=slack))
     own = sum(log.service) / len(log.service)
     say("latency mean_ms", turn["mean_ms"], round(own, 2), near(turn["mean_ms"], own))
     line = max(lines, key=lambda line: line["calls"])
@@ -199,7 +206,7 @@ def of_report(says, report, log, options):
     for name, share in (("p50_ms", 0.5), ("p95_ms", 0.95), ("max_ms", 1.0)):
         own = quantile(log.whole, share)
         say(f"with retries {name} is at most the log's, and no less than the service time's", retried[name], round(own, 1),
-            retried[name] <= own * (1 + SLACK_SHARE) + SLACK_MS and retried[name] >= service[name] * (1 - PRECISION))
+            retried[name] <= own * (1 + SLACK_SHARE) + TAIL_SLACK_MS and retried[name] >= service[name] * (1 - PRECISION))
     wait = line["throttling"]["wait"]
     say("wait_sum_ms is the mean wait of all calls", round(waits), round(wait["mean_ms"] * wait["count"]),
         abs(waits - wait["mean_ms"] * wait["count"]) <= 0.01 * waits + wait["count"] * 0.01 + 1)
