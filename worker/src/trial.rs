@@ -53,7 +53,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     };
     stage.settle_trial();
     stage.emit_all();
-    stage.environment.teardown().await;
+    Box::pin(stage.environment.teardown()).await;
     let trial = conclusion(&stage, broken);
     stage.tell(&trial);
     stage.place.ended(&trial);
@@ -96,9 +96,10 @@ fn unplayed(ticket: &Ticket, verdict: Verdict, failure: Failure) -> Trial {
 
 async fn set_up(stage: &mut Stage) -> Result<(), Failure> {
     let databases = &stage.resources.databases;
-    stage.environment.set_up(databases).await
+    Box::pin(stage.environment.set_up(databases)).await
 }
 
+/// What not every step does is boxed: a waiting trial would have room for all of it, and thousands wait at once.
 async fn steps(stage: &mut Stage) -> Result<(), Failure> {
     let script = Arc::clone(&stage.script);
     for (index, (step, checks)) in script.scenario.steps.iter().zip(&script.steps).enumerate() {
@@ -124,11 +125,11 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
             }
             Action::Converse(written) => {
                 conversation = true;
-                conversation::hold(stage, number, written, checks).await?;
+                Box::pin(conversation::hold(stage, number, written, checks)).await?;
                 transcript = Some(record::turn::transcript(&stage.turns[first_turn..]));
             }
-            Action::Examine(written) => battery::examine(stage, number, written).await?,
-            Action::Execute { language, code } => execute(stage, number, language, code).await?,
+            Action::Examine(written) => Box::pin(battery::examine(stage, number, written)).await?,
+            Action::Execute { language, code } => Box::pin(execute(stage, number, language, code)).await?,
         }
         let duration = match step.action {
             // What was timed is the reply or the program, not our own work around it.
@@ -147,7 +148,7 @@ async fn steps(stage: &mut Stage) -> Result<(), Failure> {
             conversation,
             duration_ms: duration,
         };
-        stage.judge(&checks.of_the_step, what).await;
+        Box::pin(stage.judge(&checks.of_the_step, what)).await;
         let failed = stage.judgments[judged_before..].iter().any(Judgment::is_required_fail);
         if failed && script.scenario.on_failure == OnFailure::Stop {
             break;

@@ -70,6 +70,16 @@ fn ticket(plan: &Arc<Plan>, number: u64, epoch: u32) -> Ticket {
     }
 }
 
+/// Ten thousand of them wait at once.
+#[test]
+fn a_waiting_trial_is_small() {
+    let script = scenario(json!([{ "input": "hello" }]), json!({}));
+    let (gate, outbox) = (Gate::new(), Outbox::new(Gate::new()));
+    let trial = play(ticket(&plan(&script, 1), 0, 1), Cast::plain().resources(), outbox, gate);
+    let bytes = size_of_val(&trial);
+    assert!(bytes <= 6_600, "{bytes} bytes");
+}
+
 async fn play_behind(gate: Gate, plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Resources>) -> Played {
     let outbox = Outbox::new(gate.clone());
     let began = Instant::now();
