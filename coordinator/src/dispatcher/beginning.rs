@@ -108,13 +108,22 @@ mod tests {
     }
 
     /// After how many trials the run stops, if it does.
-    fn stops(plan: &Plan, of: impl Fn(u64) -> (Verdict, Failure)) -> Option<u64> {
+    fn stops(plan: &Plan, of: impl Fn(u64) -> (Verdict, Failure)) -> Option<usize> {
+        stops_in(plan, 0..plan.planned(), of)
+    }
+
+    /// The same for trials that end in this order.
+    fn stops_in(
+        plan: &Plan,
+        order: impl IntoIterator<Item = u64>,
+        of: impl Fn(u64) -> (Verdict, Failure),
+    ) -> Option<usize> {
         let mut beginnings = Beginnings::default();
-        let found = (0..plan.planned()).find(|number| {
-            let (verdict, failure) = of(*number);
-            beginnings.add("shop", plan.case_count(), &trial(plan, *number, verdict, failure)).is_some()
+        let ended = order.into_iter().position(|number| {
+            let (verdict, failure) = of(number);
+            beginnings.add("shop", plan.case_count(), &trial(plan, number, verdict, failure)).is_some()
         });
-        found.map(|number| number + 1)
+        ended.map(|index| index + 1)
     }
 
     fn unreachable(_: u64) -> (Verdict, Failure) {
@@ -126,7 +135,10 @@ mod tests {
         let one = plan(1, 100);
         assert_eq!(stops(&one, unreachable), Some(20));
         assert_eq!(stops(&plan(1, 19), unreachable), None, "it is over anyway");
-        assert_eq!(stops(&plan(3, 30), unreachable), Some(31), "two cases must have been seen");
+        let three = plan(3, 30);
+        let case_by_case = (0..3).flat_map(|case| (0..30).map(move |repeat| repeat * 3 + case));
+        assert_eq!(stops_in(&three, case_by_case, unreachable), Some(31), "two cases must have been seen");
+        assert_eq!(stops(&three, unreachable), Some(20), "repeats come after each other, so all cases were seen");
         let misfit = |_| (Verdict::Error, Failure::new(FailureKind::Misconfigured, "no such parameter"));
         assert_eq!(stops(&one, misfit), Some(20));
         // Partly down: one other outcome is enough to play on.
