@@ -17,6 +17,7 @@ const EMELY: &str = "crates/scenario/tests/it/emely.rs";
 
 pub(crate) const CLAIMS: &[(&str, Claim)] = &[
     ("INDEX.md", Nobody("says what the folders hold")),
+    ("import/*", Nobody("tests and traffic of other projects, whose formats gabfest does not read yet")),
     ("eliza/expected-schema-validity.json", Test(ELIZA, "real_files_are_accepted_and_refused_as_upstream_does")),
     ("eliza/*.scenario.yaml", Test(ELIZA, "real_files_are_accepted_and_refused_as_upstream_does")),
     ("eliza/*.scenario.yaml", Test("crates/cli/tests/it/cases.rs", "every_valid_case_is_played_to_a_verdict")),

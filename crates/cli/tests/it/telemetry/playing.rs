@@ -18,7 +18,10 @@ pub(super) const ALL: &str = ".";
 pub(super) fn command(place: &Place, which: &str, out: &str) -> Command {
     place.write("gabfest.yaml", SETTINGS);
     let path = format!("{}/{which}", scenarios());
-    place.gabfest(&["run", &path, "--seed", "7", "--out", out, "--quiet"])
+    let mut command = place.gabfest(&["run", &path, "--seed", "7", "--out", out, "--quiet"]);
+    // `--quiet` leaves errors only, but what is asked for here is printed.
+    command.env("GABFEST_LOG", "warn");
+    command
 }
 
 /// A run of a few short conversations, not started yet.

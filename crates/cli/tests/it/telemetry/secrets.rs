@@ -11,9 +11,8 @@ const KEY: &str = "sk-planted-0123456789abcdef";
 #[test]
 fn a_value_that_makes_no_sense_is_told_at_once() {
     let place = Place::new();
-    let play = |out: &str, variables: &[(&str, &str)]| {
-        ended(short_command(&place, out).arg("--quiet").envs(variables.iter().copied()))
-    };
+    let play =
+        |out: &str, variables: &[(&str, &str)]| ended(short_command(&place, out).envs(variables.iter().copied()));
     let ended = play("out", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318")]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     let told = "OTEL_EXPORTER_OTLP_ENDPOINT=\"localhost:4318\": expected an address";

@@ -72,7 +72,8 @@ fn a_file_that_holds_no_certificate_is_told_before_anything_is_played() {
 }
 
 fn play(command: &mut std::process::Command, authority: &Path, client: Option<&[std::path::PathBuf; 2]>) -> Ended {
-    command.arg("--quiet").env("OTEL_EXPORTER_OTLP_CERTIFICATE", authority).env("OTEL_BSP_SCHEDULE_DELAY", "100");
+    command.arg("--quiet").env("GABFEST_LOG", "warn");
+    command.env("OTEL_EXPORTER_OTLP_CERTIFICATE", authority).env("OTEL_BSP_SCHEDULE_DELAY", "100");
     if let Some([certificate, key]) = client {
         command.env("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", certificate).env("OTEL_EXPORTER_OTLP_CLIENT_KEY", key);
     }
