@@ -145,14 +145,14 @@ async fn a_drained_worker_and_an_interrupted_run_lose_nothing() {
 async fn an_agent_that_gets_stuck_fails_its_own_trials_and_holds_up_no_other() {
     let mut house = House::open().await;
     let worker = house.hire(&mock(json!({ "latency": { "ms": 1_000 } })), 4);
-    let stuck = house.hire(&mock(json!({ "hang_rate": 0.05, "latency": { "ms": 1_000 } })), 4);
+    let stuck = house.hire(&mock(json!({ "hang_rate": 0.15, "latency": { "ms": 1_000 } })), 4);
     let run = house.submit(&house::plan(&talks(), 80)).await;
     assert_eq!(house.followed(&run).await.state(), RunState::Finished);
     let summary = house.summary(&run).await;
-    let failures = failures(&summary);
+    let (failures, trials) = (failures(&summary), summary.summary.trials);
     // The user and the judge that hang are asked again, the agent is not.
-    assert_eq!(failures.keys().copied().collect::<Vec<_>>(), [(FailureKind::AgentTimeout, Blame::Agent)]);
-    let trials = summary.summary.trials;
+    let kinds: Vec<_> = failures.keys().copied().collect();
+    assert_eq!(kinds, [(FailureKind::AgentTimeout, Blame::Agent)], "{trials:?}");
     assert_eq!((trials.pass + trials.error, trials.fail), (80, 0));
     assert!((1..40).contains(&trials.error), "{trials:?}");
     assert_eq!(summary.verdict, record::summary::RunVerdict::Fail, "an agent that gets stuck does not pass");
