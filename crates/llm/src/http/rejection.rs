@@ -19,6 +19,8 @@ pub const PAGE: &str = "this is a web page: write the address of the API in `url
 /// A code or type in the body which says that there is no money left, under whatever status.
 const NO_MONEY: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
 
+const NO_REDIRECTS: &str = "gabfest follows no redirects";
+
 const CREDIT: &str = "add credit or raise the quota at the provider";
 
 /// What a server says of an error.
@@ -65,10 +67,14 @@ pub(crate) fn error(
     let text = secrets.hide(String::from_utf8_lossy(body).into_owned());
     let body = excerpt(&text).unwrap_or_else(|| format!("status {status}"));
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).filter(|_| status.is_redirection());
-    let message = match location.map(|location| place.leads_to(location)) {
-        Some(target) => hint::with(
+    let message = match location.map(|location| (location, place.leads_to(location))) {
+        // Not even a part of it is shown: there is no end to how a server may write a key in an address.
+        Some((location, _)) if secrets.are_in(location) => {
+            hint::with(&format!("{place} redirects to an address with a key in it: {body}"), Some(NO_REDIRECTS))
+        }
+        Some((_, target)) => hint::with(
             &format!("{place} redirects to {target}: {body}"),
-            Some(&format!("gabfest follows no redirects: write {target} in `url`")),
+            Some(&format!("{NO_REDIRECTS}: write {target} in `url`")),
         ),
         None => hint::with(
             &format!("{place}: {body}"),
@@ -208,6 +214,24 @@ mod tests {
         for (status, body, expected) in rows {
             assert_eq!(named(status, body), expected, "{status} {body}");
         }
+    }
+
+    #[test]
+    fn a_redirect_shows_no_key() {
+        let place = Place { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat") };
+        let secrets = Secrets::new(vec![SecretString::from("sk/\"secret")]);
+        let long = format!("/{}sk/%22secret", "x".repeat(190));
+        for location in ["/in?k=sk%2F%22secret", "http://other/sk/%22secret/more", long.as_str(), "/sk/\"secret"] {
+            let mut headers = HeaderMap::new();
+            headers.insert(LOCATION, location.parse().expect("a header"));
+            let error = error("x", &place, StatusCode::FOUND, &headers, b"", &secrets).to_string();
+            assert!(error.contains("redirects to an address with a key in it"), "{error}");
+            assert!(!error.contains("secret") && !error.contains("sk"), "{error}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(LOCATION, "/login".parse().expect("a header"));
+        let error = error("x", &place, StatusCode::FOUND, &headers, b"", &secrets).to_string();
+        assert!(error.contains("redirects to http://h/login"), "{error}");
     }
 
     #[test]

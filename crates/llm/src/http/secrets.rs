@@ -1,5 +1,6 @@
 //! What must not leave this crate in a message: a server may say a key back to us.
 
+use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
 
 const HIDDEN: &str = "[key]";
@@ -12,6 +13,12 @@ impl Secrets {
     #[must_use]
     pub fn new(keys: Vec<SecretString>) -> Self {
         Self(keys)
+    }
+
+    /// Whether a key stands in the text, as it is or as an address has it.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        let decoded = percent_decode_str(text).decode_utf8_lossy();
+        [text, decoded.as_ref()].into_iter().any(|text| self.hide(text.to_owned()) != text)
     }
 
     /// A text with its keys struck out, also where they stand in JSON.
@@ -46,5 +53,20 @@ mod tests {
             assert_eq!(secrets.hide(text.to_owned()), "<[key]>");
         }
         assert_eq!(secrets.hide("nothing".to_owned()), "nothing");
+    }
+
+    #[test]
+    fn a_key_is_found_in_an_address_however_it_is_written() {
+        let secrets = Secrets::new(vec![SecretString::from("a/\"b&c")]);
+        for (address, is_there) in [
+            ("/x/a/\"b&c", true),
+            ("/x/a/%22b&c", true),
+            ("http://h/?k=a%2F%22b%26c", true),
+            ("http://h/?k=a%2f%22b%26c&v", true),
+            ("/a/b&c", false),
+            ("", false),
+        ] {
+            assert_eq!(secrets.are_in(address), is_there, "{address}");
+        }
     }
 }

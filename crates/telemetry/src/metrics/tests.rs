@@ -517,7 +517,8 @@ fn the_catalogue_is_the_page() {
         let (worker, coordinator) = (meters.worker(), meters.coordinator());
         let place = worker.place("s", "a", Some("p"));
         place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1_000)]));
-        place.call(&Call { retried_micros: 1, ..call(Role::Judge, "m", 1_000) });
+        let held_up = Call { retried_micros: 1, throttled_tries: 1, estimated: true, ..call(Role::Judge, "m", 1_000) };
+        place.call(&held_up);
         place.ended(&trial(Verdict::Pass, None));
         coordinator.suite("s", ["a"]);
         coordinator.queue("s", Queue { started_at: 0, running: true, planned: 1, lent: 0, done: 1 });
