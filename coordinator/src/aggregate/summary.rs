@@ -329,7 +329,7 @@ mod tests {
         );
         assert_eq!(summary.cases[1].pass_hat_k.len(), 4);
         let combination = summary.cases[2].combination.as_deref().unwrap();
-        let failed = format!("1 failed (refund / {combination} / agent-0)");
+        let failed = format!("1 failed (refund / {combination} / agent-0: 1 of 4 passed, required 50 %)");
         assert!(summary.gates[0].reason.contains(&failed), "{}", summary.gates[0].reason);
         assert_eq!(summary.gates[1].verdict, RunVerdict::Pass, "one of sixteen may be missing");
         assert_eq!(summary.verdict, RunVerdict::Fail);

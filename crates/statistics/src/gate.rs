@@ -206,9 +206,9 @@ fn pass_rate(required: f64, total: &Counts, planned: u64, forgiven: bool) -> Gat
     } else {
         let broken = match total.agent_errors {
             0 => String::new(),
-            errors => format!(", {errors} of them ended by an error of the agent"),
+            errors => format!(", {errors} ended with an error of the agent"),
         };
-        format!("{pass} of {n} passed ({}{broken})", percent(pass as f64 / n as f64))
+        format!("{pass} of {n} passed ({}){broken}", percent(pass as f64 / n as f64))
     };
     let missing = match missing {
         0 => String::new(),

@@ -236,7 +236,7 @@ fn a_run_in_one_process_is_worker_and_coordinator_on_one_page() {
     let place = Place::new();
     place.write("gabfest.yaml", SETTINGS);
     let scenarios = scenarios();
-    let args = ["run", &scenarios, "--name", "day", "--repeats", "6", "--slots", "8", "--out", "out", "--quiet"];
+    let args = ["run", &scenarios, "--name", "day", "--repeats", "6", "--slots", "8", "--out", "out"];
     let mut run = Watched::start(&place, "run", &args);
     let mut last = Page::default();
     while let Some((_, text)) = get(&run.page).filter(|(status, _)| *status == 200) {
