@@ -305,7 +305,8 @@ pub struct ModelSpend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Attempts {
     pub total: u64,
-    /// Attempts that ended because their worker was lost or gave them up.
+    /// Attempts that ended because their worker was lost or gave them up. A trial that a lost worker held and had not
+    /// begun counts too, since nothing says which ones it had begun.
     pub lost: u64,
     /// Attempts that ended and do not count, because the trial was played again.
     #[serde(default)]
