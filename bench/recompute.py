@@ -36,7 +36,7 @@ class Folder:
         self.groups = self.groups_by_case()
 
     def read_plan(self):
-        store = sqlite3.connect(f"file:{self.path / 'run.db'}?mode=ro", uri=True)
+        store = sqlite3.connect(f"file:{self.path / 'run.db'}?immutable=1", uri=True)
         query = "select body from plan join run on plan.digest = run.plan_digest where run.id = ?"
         return json.loads(store.execute(query, [self.report["run"]["id"]]).fetchone()[0])
 
