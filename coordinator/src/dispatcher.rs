@@ -22,8 +22,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::{
     active::Active,
-    command::{Capacity, Command, Message, Order},
-    links::Links,
+    command::{Capacity, Command, Message, Order, Refusal},
+    links::{Links, Turn},
     roster::Roster,
     shares::Shares,
 };
@@ -232,11 +232,14 @@ impl<S: Store> Dispatcher<S> {
                 self.share_limits();
             }
             Message::Malformed { reason } => self.links.dismiss(session, &reason),
+            Message::Unstorable { sequence, refusal } => {
+                if self.is_due(session, stream, sequence) {
+                    self.refuse(session, stream, sequence, refusal);
+                }
+            }
             Message::Batch { mut commit, room } => {
-                let next = link.acknowledged + 1;
-                if commit.sequence > next {
-                    let reason = format!("batch {} came where {next} was due", commit.sequence);
-                    return self.links.dismiss(session, &reason);
+                if !self.is_due(session, stream, commit.sequence) {
+                    return;
                 }
                 commit.replays = self.runs.get(&commit.run).map_or(0, |run| run.plan.replays);
                 if let Err(error) = self.commit(session, stream, &commit).await {
@@ -255,11 +258,35 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
+    /// Whether a batch is taken now, by its number. One that comes too early ends the session.
+    fn is_due(&mut self, session: u64, stream: u64, sequence: u64) -> bool {
+        let turn = self.links.get(session, stream).map(|link| link.turn_of(sequence));
+        if let Some(Turn::Early(due)) = turn {
+            self.links.dismiss(session, &format!("batch {sequence} came where {due} was due"));
+        }
+        turn == Some(Turn::Takes)
+    }
+
+    /// Nothing of the batch is stored. The trials at fault end by it, and the session goes on.
+    fn refuse(&mut self, session: u64, stream: u64, sequence: u64, refusal: Refusal) {
+        let Some(link) = self.links.get(session, stream) else { return };
+        if sequence <= link.acknowledged {
+            // What is committed is never sent in another form.
+            return self.links.send(session, Order::Acknowledged { sequence });
+        }
+        link.refuse(sequence);
+        tracing::warn!(session, sequence, reason = refusal.reason, "a batch is refused; its trials end as errors");
+        self.links.send(session, Order::Refused { sequence, refusal });
+    }
+
     async fn commit(&mut self, session: u64, stream: u64, commit: &Commit) -> Result<(), store::Error> {
         if let Some(run) = self.runs.get(&commit.run)
-            && let Some(ended) = commit.ended.iter().find(|ended| !run.can_have(&ended.trial))
+            && let Some(EndedTrial { trial, .. }) = commit.ended.iter().find(|ended| !run.can_have(&ended.trial))
         {
-            self.links.dismiss(session, &format!("run {} has no trial {}", commit.run, ended.trial.number));
+            let reason = format!("run {} has no trial {}", commit.run, trial.number);
+            let trials = trial.number..trial.number.saturating_add(1);
+            let trials = vec![Held { run: commit.run.clone(), trials, epoch: trial.epoch }];
+            self.refuse(session, stream, commit.sequence, Refusal { reason, trials });
             return Ok(());
         }
         let asked = Instant::now();

@@ -26,7 +26,13 @@ pub mod v1 {
 pub const DESCRIPTOR: &[u8] = include_bytes!("generated/gabfest.v1.bin");
 
 /// The version of this protocol; a worker of another one is refused at `Join`.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
+
+/// What a batch takes on the wire.
+#[must_use]
+pub fn size_of_batch(batch: &v1::Batch) -> usize {
+    prost::Message::encoded_len(batch)
+}
 
 /// Plans travel whole, so they bound the size of a message.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;

@@ -94,6 +94,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::AgentThrottled => "agent_throttled",
     FailureKind::AgentEmpty => "agent_empty",
     FailureKind::AgentMalformed => "agent_malformed",
+    FailureKind::AgentExcessive => "agent_excessive",
     FailureKind::SimulatorFailed => "simulator_failed",
     FailureKind::JudgeFailed => "judge_failed",
     FailureKind::JudgeMissing => "judge_missing",
@@ -107,6 +108,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::ProviderExhausted => "provider_exhausted",
     FailureKind::Poisoned => "poisoned",
     FailureKind::Cancelled => "cancelled",
+    FailureKind::RecordRefused => "record_refused",
     FailureKind::Panicked => "panicked",
 ]);
 

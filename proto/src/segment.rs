@@ -44,6 +44,21 @@ pub fn pieces(mut segment: Bytes) -> Result<Vec<Bytes>, Error> {
     Ok(pieces)
 }
 
+/// The same segment with empty pieces where `silent` is said: its attempts (trial, epoch) in order, and of which nothing
+/// is kept.
+#[must_use]
+pub fn silenced(segment: Bytes, attempts: impl IntoIterator<Item = ((u64, u32), bool)>) -> Bytes {
+    let mut kept = Vec::new();
+    let mut pieces = pieces(segment).unwrap_or_default().into_iter();
+    for ((trial, epoch), silent) in attempts {
+        match pieces.next().filter(|_| !silent) {
+            Some(piece) => kept.extend_from_slice(&piece),
+            None => encoding::message::encode(TRIALS, &v1::TrialTurns { trial, epoch, turns: Vec::new() }, &mut kept),
+        }
+    }
+    kept.into()
+}
+
 /// The turns of each attempt in a segment: (trial, epoch, turns).
 pub fn attempts(segment: Bytes) -> Result<Vec<(u64, u32, Vec<v1::Turn>)>, Error> {
     let segment = v1::Segment::decode(segment).map_err(undecodable)?;

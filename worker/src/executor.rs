@@ -42,6 +42,8 @@ pub(crate) struct Executor {
     waiting: VecDeque<Ticket>,
     running: BTreeMap<Attempt, AbortHandle>,
     tasks: JoinSet<Attempt>,
+    /// Being given up, since what was recorded of them is refused, and why.
+    unrecorded: BTreeMap<Attempt, String>,
     /// Attempts by task, for those that panic and so cannot say who they were.
     by_task: BTreeMap<Id, Ticket>,
 }
@@ -59,6 +61,7 @@ impl Executor {
             waiting: VecDeque::new(),
             running: BTreeMap::new(),
             tasks: JoinSet::new(),
+            unrecorded: BTreeMap::new(),
             by_task: BTreeMap::new(),
         }
     }
@@ -193,6 +196,7 @@ impl Executor {
             Ok((task, attempt)) => {
                 self.by_task.remove(&task);
                 self.running.remove(&attempt);
+                self.unrecorded.remove(&attempt);
             }
             Err(error) => {
                 let ticket = self.by_task.remove(&error.id());
@@ -200,7 +204,10 @@ impl Executor {
                     self.running.remove(&ticket.attempt);
                     // Its last words may have come after it was given up.
                     self.outbox.forget(|attempt| *attempt == ticket.attempt);
-                    if error.is_panic() {
+                    if let Some(reason) = self.unrecorded.remove(&ticket.attempt) {
+                        let failure = Failure::new(FailureKind::RecordRefused, reason);
+                        trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
+                    } else if error.is_panic() {
                         let failure = Failure::new(FailureKind::Panicked, "a bug of gabfest's own stopped this trial");
                         trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
                     }
@@ -235,6 +242,17 @@ impl Executor {
         let running = std::mem::take(&mut self.running);
         self.outbox.forget(|attempt| running.contains_key(attempt));
         ranges(running.keys().collect())
+    }
+
+    /// Ends trials of which the coordinator keeps nothing.
+    pub(crate) fn end_unrecorded(&mut self, attempts: Vec<Attempt>, reason: &str) {
+        for attempt in attempts {
+            // One that is not played any more was given back, and others play it.
+            if let Some(task) = self.running.get(&attempt) {
+                task.abort();
+                self.unrecorded.insert(attempt, reason.to_owned());
+            }
+        }
     }
 
     /// Somebody else plays these now, or nobody should.

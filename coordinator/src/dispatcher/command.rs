@@ -98,6 +98,11 @@ pub(crate) enum Message {
         commit: Box<Commit>,
         room: OwnedSemaphorePermit,
     },
+    /// A batch that can never be stored; its session goes on.
+    Unstorable {
+        sequence: u64,
+        refusal: Refusal,
+    },
     Release {
         trials: Vec<Held>,
         begun: bool,
@@ -113,12 +118,20 @@ pub(crate) enum Message {
     },
 }
 
+/// Why a batch is never taken, and whose words are to blame; nobody named: it may be any attempt of the batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) reason: String,
+    pub(crate) trials: Vec<Held>,
+}
+
 /// What a worker is told.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
     Welcome { acknowledged: u64 },
     Grant { claim: u64, leases: Vec<(Lease, Digest)>, retry: Duration },
     Acknowledged { sequence: u64 },
+    Refused { sequence: u64, refusal: Refusal },
     Fenced { trials: Vec<Held> },
     Renewed { ttl: Duration },
     Stop { run: RunId, drain: bool },

@@ -21,10 +21,39 @@ pub(super) struct Link {
     _wanted: DropGuard,
     /// The highest sequence that the session has committed.
     pub(super) acknowledged: u64,
+    /// A batch that was refused: until it comes again, those of later numbers are passed over.
+    refused: Option<u64>,
     /// As last stored over this stream; what was stored before it is not known here.
     pub(super) unsettled: Option<Usd>,
     /// Trials that it plays at the same time.
     slots: u32,
+}
+
+/// What becomes of a batch by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It is due, or was committed before.
+    Takes,
+    /// It comes again, after the one that was refused.
+    Passes,
+    /// This number is due instead.
+    Early(u64),
+}
+
+impl Link {
+    pub(super) fn turn_of(&mut self, sequence: u64) -> Turn {
+        match self.refused {
+            Some(refused) if sequence > refused => return Turn::Passes,
+            Some(refused) if sequence == refused => self.refused = None,
+            _ => {}
+        }
+        let due = self.acknowledged + 1;
+        if sequence > due { Turn::Early(due) } else { Turn::Takes }
+    }
+
+    pub(super) fn refuse(&mut self, sequence: u64) {
+        self.refused = Some(sequence);
+    }
 }
 
 impl Links {
@@ -39,7 +68,7 @@ impl Links {
     ) -> u64 {
         self.streams += 1;
         let stream = self.streams;
-        let link = Link { stream, orders, _wanted: wanted, acknowledged, unsettled: None, slots };
+        let link = Link { stream, orders, _wanted: wanted, acknowledged, refused: None, unsettled: None, slots };
         self.links.insert(session, link);
         stream
     }

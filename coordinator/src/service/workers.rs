@@ -13,7 +13,7 @@ use super::status;
 use crate::{
     Error, Handle,
     dispatcher::{
-        command::{Capacity, Message, Order},
+        command::{Capacity, Message, Order, Refusal},
         shares::Share,
     },
     scheduler::Held,
@@ -23,6 +23,8 @@ use crate::{
 const WAITING_ORDERS: usize = 256;
 /// Trials that one list may name; more ranges than this is not a worker's list.
 const MOST_RANGES: usize = 1 << 20;
+/// Of why a batch is refused.
+const MOST_REASON_CHARS: usize = 500;
 
 #[derive(Debug)]
 pub(super) struct Workers<S> {
@@ -126,9 +128,10 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMes
         Some(up::Body::Batch(batch)) => {
             // The segment stands for the whole: the rest is smaller or as large.
             let room = handle.room_for(batch.segment.len()).await?;
+            let sequence = batch.sequence;
             match commit(session, batch) {
                 Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
-                Err(reason) => Ok(Message::Malformed { reason }),
+                Err(refusal) => Ok(Message::Unstorable { sequence, refusal }),
             }
         }
     }
@@ -144,30 +147,42 @@ fn held(listed: Vec<v1::Held>) -> Option<Vec<Held>> {
 }
 
 /// What cannot be stored is refused here: a store that fails interrupts every run, whoever is to blame.
-fn commit(session: u64, batch: v1::Batch) -> Result<Commit, String> {
-    let malformed = |error: proto::Error| error.to_string();
-    let mut ended = Vec::with_capacity(batch.ended.len());
-    for trial in batch.ended {
-        let number = trial.number;
-        if let Some(piece) = trial.pieces.iter().find(|piece| !(1..=batch.sequence).contains(&piece.sequence)) {
-            let wrong = format!("the turns of trial {number} are in batch {}", piece.sequence);
-            return Err(format!("batch {} says that {wrong}", batch.sequence));
-        }
-        if trial.turns > 0 && trial.pieces.is_empty() {
-            return Err(format!("batch {} does not say where the turns of trial {number} are", batch.sequence));
-        }
-        let pieces = trial.pieces.iter().map(piece).collect();
-        let trial = proto::trial::from_wire(trial).map_err(malformed)?;
-        check_numbers([number, trial.case])?;
-        check_spend(&trial.spend)?;
-        ended.push(EndedTrial { trial, pieces });
+fn commit(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
+    let v1::Batch { sequence, run, segment, turns, ended, spend } = batch;
+    let run = RunId::new(run);
+    let of_any = |reason: String| Refusal { reason: shown(&reason), trials: Vec::new() };
+    let ended = ended.into_iter().map(|trial| {
+        let trials = trial.number..trial.number.saturating_add(1);
+        let at_fault = Held { run: run.clone(), trials, epoch: trial.epoch };
+        ended_trial(sequence, trial).map_err(|reason| Refusal { reason: shown(&reason), trials: vec![at_fault] })
+    });
+    let ended = ended.collect::<Result<_, _>>()?;
+    check_numbers([sequence]).map_err(of_any)?;
+    let spend = proto::trial::spend_from_wire(spend).map_err(|error| of_any(error.to_string()))?;
+    check_spend(&spend).map_err(of_any)?;
+    let pieces = proto::segment::pieces(segment).map_err(|error| of_any(error.to_string()))?;
+    Ok(Commit { session, sequence, run, segment: SegmentRow { pieces, turns, spend }, ended, replays: 0 })
+}
+
+fn ended_trial(sequence: u64, trial: v1::Trial) -> Result<EndedTrial, String> {
+    let number = trial.number;
+    if let Some(piece) = trial.pieces.iter().find(|piece| !(1..=sequence).contains(&piece.sequence)) {
+        let wrong = format!("the turns of trial {number} are in batch {}", piece.sequence);
+        return Err(format!("batch {sequence} says that {wrong}"));
     }
-    check_numbers([batch.sequence])?;
-    let spend = proto::trial::spend_from_wire(batch.spend).map_err(malformed)?;
-    check_spend(&spend)?;
-    let pieces = proto::segment::pieces(batch.segment).map_err(malformed)?;
-    let segment = SegmentRow { pieces, turns: batch.turns, spend };
-    Ok(Commit { session, sequence: batch.sequence, run: RunId::new(batch.run), segment, ended, replays: 0 })
+    if trial.turns > 0 && trial.pieces.is_empty() {
+        return Err(format!("batch {sequence} does not say where the turns of trial {number} are"));
+    }
+    let pieces = trial.pieces.iter().map(piece).collect();
+    let trial = proto::trial::from_wire(trial).map_err(|error| error.to_string())?;
+    check_numbers([number, trial.case])?;
+    check_spend(&trial.spend)?;
+    Ok(EndedTrial { trial, pieces })
+}
+
+/// As much of a reason as is worth sending: it may quote what was sent.
+fn shown(reason: &str) -> String {
+    reason.chars().take(MOST_REASON_CHARS).collect()
 }
 
 fn piece(piece: &v1::Piece) -> Piece {
@@ -201,14 +216,9 @@ fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
         Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
         Order::Share(Share { slots, of }) => down::Body::Share(v1::Share { slots, of }),
         Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
-        Order::Fenced { trials } => {
-            let trials = trials.into_iter().map(|held| v1::Held {
-                run: held.run.as_str().to_owned(),
-                first: held.trials.start,
-                end: held.trials.end,
-                epoch: held.epoch,
-            });
-            down::Body::Fenced(v1::Fenced { trials: trials.collect() })
+        Order::Fenced { trials } => down::Body::Fenced(v1::Fenced { trials: held_to_wire(trials) }),
+        Order::Refused { sequence, refusal: Refusal { reason, trials } } => {
+            down::Body::Refused(v1::Refused { sequence, reason, trials: held_to_wire(trials) })
         }
         Order::Grant { claim, leases, retry } => {
             let leases = leases.into_iter().map(|(lease, digest)| v1::Lease {
@@ -222,6 +232,16 @@ fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
         }
     };
     v1::CoordinatorMessage { body: Some(body) }
+}
+
+fn held_to_wire(trials: Vec<Held>) -> Vec<v1::Held> {
+    let to_wire = |held: Held| v1::Held {
+        run: held.run.as_str().to_owned(),
+        first: held.trials.start,
+        end: held.trials.end,
+        epoch: held.epoch,
+    };
+    trials.into_iter().map(to_wire).collect()
 }
 
 fn millis(duration: std::time::Duration) -> u32 {

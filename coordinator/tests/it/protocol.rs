@@ -35,7 +35,7 @@ async fn a_worker_of_another_protocol_is_refused() {
     };
     let refused = served.workers.join(join).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 3"), "{}", refused.message());
+    assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 4"), "{}", refused.message());
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,48 +53,11 @@ async fn what_does_not_follow_the_protocol_ends_the_stream() {
     served.submit("r1", &plan).await;
     let lease = v1::Lease { run: "r1".to_owned(), first: 0, end: 1, epoch: 1, ..v1::Lease::default() };
     let good = |sequence| batch(&plan, sequence, &lease, Verdict::Pass);
-    let spoiled = |spoil: fn(&mut v1::Batch)| {
-        let mut batch = good(1);
-        spoil(&mut batch);
-        Word::Batch(batch)
-    };
+    let unknown = Word::Batch(v1::Batch { run: "r9".to_owned(), ..good(1) });
     let rows: Vec<(Word, &str)> = vec![
         (Word::Hello(v1::Hello::default()), "a second Hello on a stream"),
         (Word::Batch(good(2)), "batch 2 came where 1 was due"),
-        (
-            spoiled(|batch| batch.ended[0].pieces[0].sequence = 0),
-            "batch 1 says that the turns of trial 0 are in batch 0",
-        ),
-        (
-            spoiled(|batch| batch.ended[0].pieces[0].sequence = 2),
-            "batch 1 says that the turns of trial 0 are in batch 2",
-        ),
-        (
-            // As a worker of protocol 1 does.
-            spoiled(|batch| batch.ended[0].pieces.clear()),
-            "batch 1 does not say where the turns of trial 0 are",
-        ),
-        (spoiled(|batch| batch.sequence = u64::MAX), "18446744073709551615 is not a number that can be kept"),
-        (spoiled(|batch| batch.ended[0].number = 1 << 63), "9223372036854775808 is not a number that can be kept"),
-        (spoiled(|batch| batch.spend[0].calls = 1 << 63), "9223372036854775808 is not a number that can be kept"),
-        (
-            spoiled(|batch| batch.ended[0].spend[0].input_tokens = u64::MAX),
-            "18446744073709551615 is not a number that can be kept",
-        ),
-        (
-            // Each is a number, their sum is not.
-            spoiled(|batch| {
-                batch.spend[0].output_tokens = i64::MAX as u64;
-                batch.spend.push(batch.spend[0].clone());
-            }),
-            "18446744073709551614 is not a number that can be kept",
-        ),
-        (spoiled(|batch| batch.spend[0].cost_nanos = -1), "calls cannot have cost $-0.0000"),
-        (spoiled(|batch| batch.ended[0].verdict = "FINE".to_owned()), "unknown verdict \"FINE\" on the wire"),
-        (spoiled(|batch| batch.spend[0].role = "boss".to_owned()), "unknown role \"boss\" on the wire"),
-        (spoiled(|batch| batch.ended[0].number = 4), "run r1 has no trial 4"),
-        (spoiled(|batch| batch.ended[0].case = 1), "run r1 has no trial 0"),
-        (spoiled(|batch| batch.run = "r9".to_owned()), "run r9 is unknown"),
+        (unknown, "run r9 is unknown"),
     ];
     for (word, reason) in rows {
         let mut worker = FakeWorker::join(&mut served).await;
@@ -107,6 +70,84 @@ async fn what_does_not_follow_the_protocol_ends_the_stream() {
     let mut stranger = FakeWorker::hello(&mut served, 4_711).await;
     assert_eq!(stranger.goodbye().await, "session 4711 is over");
     assert_eq!(served.progress("r1").await.pass, 0);
+}
+
+/// What is refused, why, and which trial is named.
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_can_never_be_stored_is_refused_and_the_session_goes_on() {
+    let mut served = served().await;
+    let plan = plan(1, 40);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    type Spoil = fn(&mut v1::Batch);
+    let rows: Vec<(Spoil, &str, Option<u64>)> = vec![
+        (
+            |batch| batch.ended[0].number = 1 << 63,
+            "9223372036854775808 is not a number that can be kept",
+            Some(1 << 63),
+        ),
+        (|batch| batch.spend[0].calls = 1 << 63, "9223372036854775808 is not a number that can be kept", None),
+        (
+            |batch| batch.ended[0].spend[0].input_tokens = u64::MAX,
+            "18446744073709551615 is not a number that can be kept",
+            Some(2),
+        ),
+        (
+            // Each is a number, their sum is not.
+            |batch| {
+                batch.spend[0].output_tokens = i64::MAX as u64;
+                batch.spend.push(batch.spend[0].clone());
+            },
+            "18446744073709551614 is not a number that can be kept",
+            None,
+        ),
+        (|batch| batch.spend[0].cost_nanos = -1, "calls cannot have cost $-0.0000", None),
+        (|batch| batch.ended[0].verdict = "FINE".to_owned(), "unknown verdict \"FINE\" on the wire", Some(5)),
+        (|batch| batch.spend[0].role = "boss".to_owned(), "unknown role \"boss\" on the wire", None),
+        (|batch| batch.ended[0].number = 40, "run r1 has no trial 40", Some(40)),
+        (|batch| batch.ended[0].case = 1, "run r1 has no trial 8", Some(8)),
+        (
+            |batch| batch.ended[0].pieces[0].sequence = 0,
+            "batch 19 says that the turns of trial 9 are in batch 0",
+            Some(9),
+        ),
+        (
+            |batch| batch.ended[0].pieces[0].sequence = 99,
+            "batch 21 says that the turns of trial 10 are in batch 99",
+            Some(10),
+        ),
+        (
+            // As a worker of protocol 1 does.
+            |batch| batch.ended[0].pieces.clear(),
+            "batch 23 does not say where the turns of trial 11 are",
+            Some(11),
+        ),
+        (
+            |batch| batch.segment = vec![0x0a, 9, 1].into(),
+            "undecodable bytes on the wire: failed to decode Protobuf message: buffer underflow",
+            None,
+        ),
+    ];
+    let played = rows.len() as u64;
+    for (spoil, reason, named) in rows {
+        let lease = worker.claim(1).await.remove(0);
+        let next = worker.sequence + 1;
+        let good = |sequence| batch(&plan, sequence, &lease, Verdict::Pass);
+        let mut spoiled = good(next);
+        spoil(&mut spoiled);
+        worker.say(Word::Batch(spoiled)).await;
+        // Sent before the refusal was heard.
+        worker.say(Word::Batch(v1::Batch { ended: Vec::new(), ..good(next + 1) })).await;
+        let Some(Order::Refused(refused)) = worker.hear().await else { panic!("not refused: {reason}") };
+        assert_eq!((refused.sequence, refused.reason.as_str()), (next, reason));
+        assert_eq!(refused.trials.first().map(|held| held.first), named, "{reason}");
+        assert!(worker.hears_nothing().await, "what follows a refused batch is passed over: {reason}");
+        worker.plays(&plan, &lease, Verdict::Pass).await;
+        worker.sequence += 1;
+        worker.say(Word::Batch(v1::Batch { ended: Vec::new(), ..good(worker.sequence) })).await;
+        worker.acknowledged().await;
+    }
+    assert_eq!(served.progress("r1").await.pass, played);
 }
 
 #[tokio::test(start_paused = true)]

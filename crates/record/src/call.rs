@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FailureKind, Usd};
+use crate::{FailureKind, Usd, few};
 
 /// On whose behalf a language model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -142,7 +142,7 @@ impl From<FailureKind> for ErrorKind {
             FailureKind::AgentThrottled => Self::Throttled,
             FailureKind::AgentRefused => Self::Refused,
             FailureKind::AgentUnreachable => Self::Unreachable,
-            FailureKind::AgentMalformed => Self::Malformed,
+            FailureKind::AgentMalformed | FailureKind::AgentExcessive => Self::Malformed,
             FailureKind::AgentEmpty => Self::Empty,
             FailureKind::ProviderExhausted => Self::Exhausted,
             FailureKind::Misconfigured => Self::Unwritable,
@@ -159,7 +159,7 @@ pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
 pub struct Spend {
-    /// Keyed by (role, model).
+    /// Keyed by (role, model); few of them, see [`few`].
     pub lines: BTreeMap<(Role, String), SpendLine>,
 }
 
@@ -245,9 +245,7 @@ impl Spend {
     }
 
     pub fn add_line(&mut self, role: Role, model: &str, line: SpendLine) {
-        // A clone of the name only when the model is new: this runs for every call.
-        let key = (role, model.to_owned());
-        self.lines.entry(key).or_default().add(line);
+        few::line(&mut self.lines, role, model, SpendLine::add).add(line);
     }
 
     pub fn add(&mut self, other: &Self) {

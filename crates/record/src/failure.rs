@@ -34,6 +34,8 @@ pub enum FailureKind {
     AgentEmpty,
     /// A reply that is not what the protocol says, or that breaks off.
     AgentMalformed,
+    /// More words, calls or bytes in one turn or one conversation than are kept: an agent that has lost its way.
+    AgentExcessive,
     /// The simulated user's model failed or said nothing.
     SimulatorFailed,
     /// The judge's model failed.
@@ -60,6 +62,8 @@ pub enum FailureKind {
     Poisoned,
     /// The run was cancelled.
     Cancelled,
+    /// The coordinator can never store what the worker recorded of the trial.
+    RecordRefused,
     /// A bug of gabfest's own.
     Panicked,
 }
@@ -76,14 +80,18 @@ impl FailureKind {
             | Self::AgentRefused
             | Self::AgentThrottled
             | Self::AgentEmpty
-            | Self::AgentMalformed => Blame::Agent,
+            | Self::AgentMalformed
+            | Self::AgentExcessive => Blame::Agent,
             Self::SimulatorFailed => Blame::UserSim,
             Self::JudgeFailed | Self::JudgeMalformed | Self::Undecided => Blame::Judge,
             Self::JudgeMissing | Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
-            Self::EnvironmentFailed | Self::HookFailed | Self::Poisoned | Self::Cancelled | Self::Panicked => {
-                Blame::Infra
-            }
+            Self::EnvironmentFailed
+            | Self::HookFailed
+            | Self::Poisoned
+            | Self::Cancelled
+            | Self::RecordRefused
+            | Self::Panicked => Blame::Infra,
         }
     }
 
@@ -98,6 +106,7 @@ impl FailureKind {
             Self::AgentThrottled => "agent_throttled",
             Self::AgentEmpty => "agent_empty",
             Self::AgentMalformed => "agent_malformed",
+            Self::AgentExcessive => "agent_excessive",
             Self::SimulatorFailed => "simulator_failed",
             Self::JudgeFailed => "judge_failed",
             Self::JudgeMissing => "judge_missing",
@@ -111,6 +120,7 @@ impl FailureKind {
             Self::ProviderExhausted => "provider_exhausted",
             Self::Poisoned => "poisoned",
             Self::Cancelled => "cancelled",
+            Self::RecordRefused => "record_refused",
             Self::Panicked => "panicked",
         }
     }

@@ -5,10 +5,12 @@
 
 pub mod answer;
 pub mod battery;
+pub mod bounds;
 pub mod breakdown;
 pub mod call;
 pub mod count;
 pub mod failure;
+pub mod few;
 pub mod judgment;
 pub mod latency;
 pub mod money;

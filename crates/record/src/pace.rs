@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Call, Role,
     call::SpendLine,
+    few,
     latency::{Latency, Quantiles},
 };
 
@@ -60,7 +61,7 @@ impl From<Pace> for Vec<PaceEntry> {
 
 impl Pace {
     pub fn add_call(&mut self, call: &Call) {
-        let line = self.lines.entry((call.role, call.model.clone())).or_default();
+        let line = few::line(&mut self.lines, call.role, &call.model, PaceLine::add);
         line.waits.push(call.wait_micros);
         if call.error.is_none() {
             line.services.push(call.total_micros);
@@ -69,10 +70,15 @@ impl Pace {
     }
 
     pub fn add_line(&mut self, role: Role, model: &str, line: PaceLine) {
-        let sum = self.lines.entry((role, model.to_owned())).or_default();
-        sum.waits.extend(line.waits);
-        sum.services.extend(line.services);
-        sum.wholes.extend(line.wholes);
+        few::line(&mut self.lines, role, model, PaceLine::add).add(line);
+    }
+}
+
+impl PaceLine {
+    fn add(&mut self, other: Self) {
+        self.waits.extend(other.waits);
+        self.services.extend(other.services);
+        self.wholes.extend(other.wholes);
     }
 }
 
@@ -99,8 +105,8 @@ struct Spread {
 
 impl Paces {
     pub fn add(&mut self, pace: &Pace) {
-        for (key, line) in &pace.lines {
-            let times = self.lines.entry(key.clone()).or_default();
+        for ((role, model), line) in &pace.lines {
+            let times = few::line(&mut self.lines, *role, model, Times::add);
             times.wait.record(&line.waits);
             times.service.record(&line.services);
             times.whole.record(&line.wholes);
@@ -108,11 +114,8 @@ impl Paces {
     }
 
     pub fn merge(&mut self, other: &Self) {
-        for (key, of) in &other.lines {
-            let times = self.lines.entry(key.clone()).or_default();
-            times.wait.merge(&of.wait);
-            times.service.merge(&of.service);
-            times.whole.merge(&of.whole);
+        for ((role, model), of) in &other.lines {
+            few::line(&mut self.lines, *role, model, Times::add).merge(of);
         }
     }
 
@@ -128,6 +131,18 @@ impl Paces {
             service: times.service.quantiles(),
             with_retries: times.whole.quantiles(),
         }
+    }
+}
+
+impl Times {
+    fn add(&mut self, other: Self) {
+        self.merge(&other);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.wait.merge(&other.wait);
+        self.service.merge(&other.service);
+        self.whole.merge(&other.whole);
     }
 }
 

@@ -139,7 +139,7 @@ pub struct Release {
 pub struct Leave {}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CoordinatorMessage {
-    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 7, 8, 9")]
+    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 7, 8, 9, 10")]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
 /// Nested message and enum types in `CoordinatorMessage`.
@@ -162,6 +162,8 @@ pub mod coordinator_message {
         Goodbye(super::Goodbye),
         #[prost(message, tag = "9")]
         Share(super::Share),
+        #[prost(message, tag = "10")]
+        Refused(super::Refused),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -206,6 +208,20 @@ pub struct Share {
 pub struct Acknowledged {
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
+}
+/// Nothing of this batch is stored, and it never will be as it was sent. The worker ends the trials at fault as ERROR
+/// without these words, and sends the batch again under the same number, with what is left of it; so long the
+/// coordinator passes over batches of later numbers, which are sent again after it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Refused {
+    #[prost(uint64, tag = "1")]
+    pub sequence: u64,
+    /// For people.
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
+    /// The attempts at fault; empty: it may be any of the batch.
+    #[prost(message, repeated, tag = "3")]
+    pub trials: ::prost::alloc::vec::Vec<Held>,
 }
 /// The worker no longer holds these: their results count for nothing.
 #[derive(Clone, PartialEq, ::prost::Message)]

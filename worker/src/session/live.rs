@@ -250,6 +250,13 @@ impl<'a> Session<'a> {
                 self.executor.fence(&fenced.trials);
                 self.executor.start_ready();
             }
+            Order::Refused(refused) => {
+                let reason = refused.reason.as_str();
+                tracing::warn!(batch = refused.sequence, reason, "the coordinator refuses what was recorded");
+                let unfinished = self.outbox.refused(&refused);
+                self.executor.end_unrecorded(unfinished, reason);
+                self.flushing = true;
+            }
             Order::Renewed(_) => {
                 if let Some(sent) = self.unanswered.pop_front() {
                     self.renewed = self.renewed.max(sent);

@@ -167,3 +167,54 @@ async fn a_bug_ends_one_trial_and_no_other() {
         assert_eq!((trial.verdict.as_str(), trial.failure.unwrap().kind.as_str()), ("ERROR", "panicked"));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_refused_ends_its_trial_and_not_the_session() {
+    let mut scene = Scene::new(2, SECOND);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(0, 2)]).await;
+    let first = line.batch().await;
+    assert_eq!((first.sequence, first.turns, first.ended.len()), (1, 2, 0), "a turn of each");
+    let reason = "it cannot be read".to_owned();
+    line.say(Order::Refused(v1::Refused { sequence: 1, reason, trials: vec![held(0, 1)] })).await;
+    let again = line.batch().await;
+    assert_eq!((again.sequence, again.turns), (1, 1), "without the one that is at fault");
+    assert_eq!(again.spend, first.spend, "what it cost is still said");
+    line.acknowledge(1).await;
+    let mut ended = line.until_ended(2).await;
+    ended.sort_by_key(|trial| trial.number);
+    let failure = ended[0].failure.clone().unwrap();
+    assert_eq!(
+        (ended[0].verdict.as_str(), failure.kind.as_str(), failure.blame.as_str()),
+        ("ERROR", "record_refused", "infra")
+    );
+    assert!(failure.message.ends_with("it cannot be read") && ended[0].pieces.is_empty(), "{failure:?}");
+    assert_eq!((ended[1].number, ended[1].verdict.as_str()), (1, "PASS"));
+    assert_eq!(scene.coordinator.joins(), 1);
+}
+
+/// Without a name all trials of the batch are given up; in the end an empty batch goes through.
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_refused_for_ever_does_not_stop_the_session() {
+    let mut scene = Scene::new(1, SECOND);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(0, 1)]).await;
+    line.listen(Duration::from_millis(2_900)).await;
+    for expected in [1, 1, 0] {
+        // The third turn and the end are in it, or what is left of them.
+        let refused = loop {
+            let batch = line.batch().await;
+            if batch.sequence == 2 {
+                break batch;
+            }
+        };
+        assert_eq!(refused.ended.len(), expected);
+        let (sequence, reason) = (2, "no".to_owned());
+        line.say(Order::Refused(v1::Refused { sequence, reason, trials: Vec::new() })).await;
+    }
+    line.acknowledge(2).await;
+    line.listen(3 * SECOND).await;
+    assert_eq!((line.held.as_slice(), scene.coordinator.joins()), ([].as_slice(), 1), "it may be lent again");
+}

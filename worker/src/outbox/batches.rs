@@ -1,0 +1,73 @@
+//! Batches made of what is pending: numbered, with the places of each attempt's turns.
+
+use std::collections::BTreeSet;
+
+use proto::v1;
+use scenario::RunId;
+
+use super::{Attempt, Closed, State, attempt_of, refusals};
+
+impl State {
+    /// Whether a batch waits for the stream.
+    pub(super) fn has_closed(&self) -> bool {
+        self.last_sequence > self.given
+    }
+
+    /// Trials whose end is not acknowledged.
+    pub(super) fn ended(&self) -> usize {
+        let pending = self.pending.values().map(|pending| pending.ended.len());
+        pending.chain(self.closed.iter().map(|closed| closed.ended.len())).sum()
+    }
+
+    pub(super) fn close_all(&mut self) {
+        while let Some(run) = self.pending.keys().next().cloned() {
+            self.close(&run);
+        }
+    }
+
+    pub(super) fn close(&mut self, run: &RunId) {
+        let Some(pending) = self.pending.remove(run) else { return };
+        self.last_sequence += 1;
+        let sequence = self.last_sequence;
+        let of_attempt = |(&(trial, epoch), turns): (&(u64, u32), &Vec<_>)| {
+            (Attempt { run: run.clone(), trial, epoch }, u32::try_from(turns.len()).unwrap_or(u32::MAX))
+        };
+        let said: Vec<(Attempt, u32)> = pending.turns.iter().map(of_attempt).collect();
+        let parts = pending.turns.into_iter().map(|((trial, epoch), turns)| (trial, epoch, turns));
+        let (segment, lengths) = proto::segment::encode(parts);
+        for (place, ((attempt, _), bytes)) in (0..).zip(said.iter().zip(lengths)) {
+            self.pieces.entry(attempt.clone()).or_default().push(v1::Piece { sequence, place, bytes });
+        }
+        let mut attempts = Vec::with_capacity(pending.ended.len());
+        let mut ended = Vec::with_capacity(pending.ended.len());
+        for trial in pending.ended {
+            let attempt = attempt_of(run, &trial);
+            let pieces = self.pieces.remove(&attempt).unwrap_or_default();
+            let trial = proto::trial::to_wire(trial, pieces);
+            ended.push(match self.refused.remove(&attempt) {
+                Some(reason) => refusals::unrecorded(&trial, &reason),
+                None => trial,
+            });
+            attempts.push(attempt);
+        }
+        let cost = pending.spend.cost();
+        let batch = v1::Batch {
+            sequence,
+            run: run.as_str().to_owned(),
+            segment,
+            turns: pending.count,
+            ended,
+            spend: proto::trial::spend_to_wire(pending.spend),
+        };
+        debug_assert!(proto::size_of_batch(&batch) < proto::MAX_MESSAGE_BYTES, "turns and ends have bounds");
+        self.closed.push_back(Closed {
+            batch,
+            said,
+            ended: attempts,
+            cost,
+            bytes: pending.bytes,
+            silent: BTreeSet::new(),
+            refusals: 0,
+        });
+    }
+}

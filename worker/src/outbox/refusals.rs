@@ -1,0 +1,115 @@
+//! A batch that the coordinator never takes as it is: the trials at fault end as errors, without the words that it
+//! refused, and what is left is sent again under the same number.
+
+use std::collections::BTreeSet;
+
+use proto::v1;
+use record::{Failure, FailureKind, Verdict};
+
+use super::{Attempt, Closed, Outbox, State};
+
+impl Outbox {
+    /// Takes out of a batch what made the coordinator refuse it. Returns those at fault that have not ended: they are
+    /// not worth playing on.
+    pub(crate) fn refused(&self, refused: &v1::Refused) -> Vec<Attempt> {
+        let mut state = self.lock();
+        let unfinished = state.refuse(refused);
+        drop(state);
+        self.something.notify_one();
+        unfinished
+    }
+}
+
+impl State {
+    fn refuse(&mut self, refused: &v1::Refused) -> Vec<Attempt> {
+        let Some(index) = self.closed.iter().position(|closed| closed.batch.sequence == refused.sequence) else {
+            return Vec::new();
+        };
+        self.given = refused.sequence - 1;
+        let closed = &mut self.closed[index];
+        let is_named = |attempt: &&Attempt| {
+            refused.trials.iter().any(|held| {
+                held.run == attempt.run.as_str()
+                    && held.epoch == attempt.epoch
+                    && (held.first..held.end).contains(&attempt.trial)
+            })
+        };
+        let all = || closed.said.iter().map(|(attempt, _)| attempt).chain(&closed.ended);
+        let named = all().filter(is_named).filter(|attempt| !closed.silent.contains(attempt));
+        let mut at_fault: BTreeSet<Attempt> = named.cloned().collect();
+        if at_fault.is_empty() {
+            // It is refused for what is not known. What is left then is what it cost, and how its trials ended: as errors.
+            at_fault = all().cloned().collect();
+            closed.refusals += 1;
+        }
+        closed.silence(&at_fault);
+        if closed.refusals > 1 {
+            // Trials that had ended in it are lent again, since no heartbeat names them any more.
+            (closed.batch.ended, closed.batch.spend, closed.ended) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        let reason = &refused.reason;
+        let mut ended = BTreeSet::new();
+        for closed in &mut self.closed {
+            for (attempt, trial) in closed.ended.iter().zip(&mut closed.batch.ended) {
+                if at_fault.contains(attempt) {
+                    *trial = unrecorded(trial, reason);
+                    ended.insert(attempt.clone());
+                }
+            }
+        }
+        for (run, pending) in &self.pending {
+            let pending = pending.ended.iter().map(|trial| super::attempt_of(run, trial));
+            ended.extend(pending.filter(|attempt| at_fault.contains(attempt)));
+        }
+        at_fault.iter().for_each(|attempt| drop(self.pieces.remove(attempt)));
+        let unfinished: Vec<Attempt> = at_fault.difference(&ended).cloned().collect();
+        // Those that are pending become errors when their batch is closed; others end a moment later.
+        let of_closed = |attempt: &Attempt| self.closed.iter().any(|closed| closed.ended.contains(attempt));
+        let later: Vec<Attempt> = at_fault.into_iter().filter(|attempt| !of_closed(attempt)).collect();
+        self.refused.extend(later.into_iter().map(|attempt| (attempt, reason.clone())));
+        unfinished
+    }
+}
+
+impl Closed {
+    /// Empties the pieces of these attempts. The pieces stay where they are, since others are found by their places.
+    fn silence(&mut self, attempts: &BTreeSet<Attempt>) {
+        let silent: Vec<bool> = self.said.iter().map(|(attempt, _)| attempts.contains(attempt)).collect();
+        let all = self.said.iter().map(|(attempt, _)| (attempt.trial, attempt.epoch));
+        self.batch.segment = proto::segment::silenced(self.batch.segment.clone(), all.zip(silent.iter().copied()));
+        for ((_, turns), silent) in self.said.iter_mut().zip(silent) {
+            if silent {
+                self.batch.turns = self.batch.turns.saturating_sub(std::mem::take(turns));
+            }
+        }
+        self.silent.extend(attempts.iter().cloned());
+    }
+}
+
+/// The end of a trial of which nothing can be kept but that it ended, and what it has cost is in its batch.
+pub(super) fn unrecorded(trial: &v1::Trial, reason: &str) -> v1::Trial {
+    let message = format!("the coordinator refused what was recorded of this trial: {reason}");
+    let Failure { kind, blame, message, .. } = Failure::new(FailureKind::RecordRefused, message);
+    v1::Trial {
+        number: trial.number,
+        trial_id: trial.trial_id.clone(),
+        case_id: trial.case_id.clone(),
+        case: trial.case,
+        repeat: trial.repeat,
+        epoch: trial.epoch,
+        seed: trial.seed,
+        verdict: Verdict::Error.name().to_owned(),
+        failure: Some(v1::Failure {
+            kind: kind.name().to_owned(),
+            blame: blame.name().to_owned(),
+            message,
+            turn: None,
+            step: None,
+        }),
+        strategy: trial.strategy.clone(),
+        duration_millis: trial.duration_millis,
+        keep_transcript: true,
+        exhausted: trial.exhausted,
+        ..v1::Trial::default()
+    }
+}
