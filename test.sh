@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must pass: format, lints, licences, tests, documentation, a browser on a report, dashboards and alerts,
-# what deploy/ says. It installs what this machine lacks, or says what to install. CONTRIBUTING.md lists the long suites.
+# Everything that must pass: format, lints, licences, tests, documentation, a browser on a report, a fleet under faults, dashboards
+# and alerts, what deploy/ says. It installs what this machine lacks, or says what to install. CONTRIBUTING.md lists the long suites.
 #
 #   ./test.sh          everything
 #   ./test.sh quick    format, lints, and the tests of what changed since main
@@ -141,6 +141,9 @@ target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/
 step crates/report/tests/browser/run.sh "$place/out/report.html"
 # Its figures, computed again from its transcripts in another language.
 step python3 bench/recompute.py "$place/out"
+
+# A fleet of processes while faults strike: kills, stops, bad links, a full disk.
+step cargo xtask chaos
 
 # Dashboards and alerts.
 step grafana/check.sh

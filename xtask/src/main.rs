@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod architecture;
+mod chaos;
 mod proto;
 mod simulate;
 #[cfg(test)]
@@ -21,11 +22,14 @@ enum Task {
     Proto,
     /// Play the scheduler against seeded scripts of faults.
     Simulate(simulate::Seeds),
+    /// Play runs on a fleet of processes while faults strike.
+    Chaos(chaos::Chaos),
 }
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().task {
         Task::Proto => proto::generate(&proto::checked_in()),
         Task::Simulate(seeds) => simulate::run(seeds),
+        Task::Chaos(chaos) => chaos::run(&chaos),
     }
 }

@@ -1,0 +1,99 @@
+//! `cargo xtask chaos`: runs on a fleet of processes while faults strike, compared with a run that nothing disturbed.
+//!
+//! It knows gabfest as a user does: the program, its files and what it prints. It names none of its crates.
+
+mod chance;
+mod clock;
+mod disk;
+mod fault;
+mod fleet;
+mod found;
+mod link;
+mod place;
+mod play;
+mod process;
+mod result;
+mod script;
+mod slow_link;
+mod storm;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+
+use fault::Fault;
+use place::Place;
+use result::Results;
+
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub(crate) struct Chaos {
+    /// Play runs until processes were killed (`kill -9`) so many times
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    kills: u32,
+    /// What is drawn from it: which fault strikes whom, when, and for how long
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Faults and cases to play [default: all but crash-loop and slow-link, which take minutes]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
+    faults: Vec<Fault>,
+    /// The program under test [default: target/debug/gabfest]
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Write the result to this file, as Markdown
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Keep logs, stores and reports of all runs, although no rule was broken
+    #[arg(long)]
+    keep: bool,
+}
+
+#[expect(clippy::print_stdout, reason = "the result is what the task is for")]
+pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
+    let faults = fault::chosen(&chaos.faults);
+    let binary = chaos.binary.clone().unwrap_or_else(place::debug_build);
+    let binary = binary
+        .canonicalize()
+        .with_context(|| format!("failed to find {}: build it with `cargo build`", binary.display()))?;
+    println!("chaos: seed {}, {} kills, {}", chaos.seed, chaos.kills, fault::list(&faults));
+    let place = Place::new(binary)?;
+    let mut results = Results::new(chaos.seed, chaos.kills, &faults);
+    let ended = play_all(chaos, &faults, &place, &mut results);
+    // What was found until then is worth more than nothing.
+    if let Err(error) = &ended {
+        results.broke_off(error);
+    }
+    print!("{}", results.summary());
+    if let Some(file) = &chaos.out {
+        std::fs::write(file, results.markdown()).with_context(|| format!("failed to write {}", file.display()))?;
+    }
+    if results.is_clean() && !chaos.keep {
+        return Ok(());
+    }
+    let kept = place.keep();
+    println!("logs, stores and reports of all runs are kept in {}", kept.display());
+    ended?;
+    ensure!(results.is_clean(), "rules were broken");
+    Ok(())
+}
+
+fn play_all(chaos: &Chaos, faults: &[Fault], place: &Place, results: &mut Results) -> anyhow::Result<()> {
+    let mixed = faults.iter().any(|fault| !fault.is_case());
+    let compared = mixed || faults.contains(&Fault::CrashLoop) || faults.contains(&Fault::FullDisk);
+    if compared {
+        let calm = storm::undisturbed(place)?;
+        results.undisturbed(&calm);
+        if mixed {
+            storm::rounds(chaos, faults, place, &calm, results)?;
+        }
+        if faults.contains(&Fault::CrashLoop) {
+            results.add(storm::crash_loop(place, &calm)?);
+        }
+        if faults.contains(&Fault::FullDisk) {
+            results.add(disk::full(place, &calm)?);
+        }
+    }
+    if faults.contains(&Fault::SlowLink) {
+        results.add(slow_link::play(chaos.seed, place)?);
+    }
+    Ok(())
+}

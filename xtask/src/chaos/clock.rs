@@ -1,0 +1,28 @@
+//! The one place that reads the clock. Processes do not wait for a paused one.
+
+use std::time::{Duration, Instant};
+
+#[expect(clippy::disallowed_methods, reason = "real processes run in real time")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// How often something is looked at.
+pub(crate) const TICK: Duration = Duration::from_millis(20);
+
+/// Looks until there is something, for so long at most.
+pub(crate) fn until<T>(
+    within: Duration,
+    mut look: impl FnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<Option<T>> {
+    let began = now();
+    loop {
+        if let Some(found) = look()? {
+            return Ok(Some(found));
+        }
+        if began.elapsed() > within {
+            return Ok(None);
+        }
+        std::thread::sleep(TICK);
+    }
+}

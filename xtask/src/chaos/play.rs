@@ -1,0 +1,290 @@
+//! One run under a script: strikes and heals in time, starts again what ended, and watches until the run has ended.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::{
+    clock::{self, TICK, now},
+    fault::Fault,
+    fleet::{Fleet, RUN},
+    found::Found,
+    link::{Pace, Weather},
+    process::{Role, tail},
+    result::Outcome,
+    script::Step,
+};
+
+/// How long a run that is too late is watched, to tell one that is slow from one that never ends.
+const LATE: Duration = Duration::from_secs(60);
+/// From `submit` to the first progress.
+const SUBMITTED_WITHIN: Duration = Duration::from_secs(60);
+/// SIGTERM is obeyed within this time, whatever else is going on.
+const STOPS_WITHIN: Duration = Duration::from_secs(60);
+/// What is not there cannot be hurt: until it is back.
+const AGAIN: Duration = Duration::from_millis(300);
+const DELAYED: Duration = Duration::from_millis(200);
+const SLOW_BYTES_PER_SECOND: u32 = 8 * 1024;
+/// Watchers that ended for another reason than the end of the run.
+const WATCHERS: u32 = 5;
+
+/// What a run is held against.
+#[derive(Debug, Clone)]
+pub(crate) struct Calm {
+    pub(crate) took: Duration,
+    pub(crate) code: i32,
+    pub(crate) view: String,
+    pub(crate) trials: u64,
+}
+
+impl Calm {
+    pub(crate) fn limit(&self) -> Duration {
+        2 * self.took + Duration::from_secs(30)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Coordinator,
+    Worker(usize),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Strike(Step),
+    Start(Who),
+    Wake(Who),
+    Clear(usize),
+}
+
+/// A run that goes on.
+pub(crate) struct Play<'f, 'p> {
+    fleet: &'f mut Fleet<'p>,
+    /// What comes, by its time since the coordinator had the run.
+    agenda: Vec<(Duration, Act)>,
+    began: Instant,
+    outcome: Outcome,
+}
+
+/// Sends the run, lets the script strike, and checks what the run left.
+pub(crate) fn play(fleet: &mut Fleet<'_>, mut outcome: Outcome, calm: &Calm) -> anyhow::Result<Outcome> {
+    fleet.start_workers()?;
+    let submitted = now();
+    let watcher = submit(fleet)?;
+    outcome.limit = calm.limit();
+    let agenda = outcome.script.iter().map(|step| (step.at, Act::Strike(*step))).collect();
+    let mut play = Play { fleet, agenda, began: now(), outcome };
+    let ended = play.until_the_end(watcher, submitted, calm.code)?;
+    let Play { fleet, mut outcome, .. } = play;
+    finish(fleet, &mut outcome, ended, calm)?;
+    Ok(outcome)
+}
+
+/// Sends the run and waits for its first progress.
+pub(crate) fn submit(fleet: &Fleet<'_>) -> anyhow::Result<Role> {
+    let mut watcher = fleet.submit()?;
+    let accepted = clock::until(SUBMITTED_WITHIN, || {
+        let ended = watcher.ended()?;
+        anyhow::ensure!(ended.is_none(), "submit ended with {ended:?}: {}", tail(&watcher.logged(), 3));
+        Ok(watcher.logged().contains(" trials ").then_some(()))
+    })?;
+    anyhow::ensure!(accepted.is_some(), "no progress {SUBMITTED_WITHIN:?} after submit");
+    Ok(watcher)
+}
+
+/// Heals the fleet, and holds the run against the rules.
+pub(crate) fn finish(fleet: &mut Fleet<'_>, outcome: &mut Outcome, ended: bool, calm: &Calm) -> anyhow::Result<()> {
+    outcome.broken.extend(fleet.panics());
+    if !ended {
+        return Ok(());
+    }
+    fleet.heal()?;
+    match fleet.view().and_then(|view| Found::read(&fleet.folder.join("out"), view)) {
+        Ok(found) => {
+            outcome.lost = Some(found.number("/attempts/lost"));
+            outcome.broken.extend(found.broken(calm.trials, &calm.view));
+        }
+        Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),
+    }
+    Ok(())
+}
+
+impl Play<'_, '_> {
+    /// Whether it ended.
+    fn until_the_end(&mut self, mut watcher: Role, submitted: Instant, code: i32) -> anyhow::Result<bool> {
+        let mut watchers = 1;
+        loop {
+            self.act()?;
+            self.look_after()?;
+            let took = submitted.elapsed();
+            match watcher.ended()? {
+                Some(found) if found == code => {
+                    self.outcome.took = Some(took);
+                    if took > self.outcome.limit {
+                        let limit = self.outcome.limit.as_secs_f64();
+                        self.outcome.broken.push(format!("took {:.1} s, at most {limit:.1} s", took.as_secs_f64()));
+                    }
+                    return Ok(true);
+                }
+                Some(found) => {
+                    let said = tail(&watcher.logged(), 3);
+                    self.outcome.broken.push(format!("the watcher ended with {found} instead of {code}: {said}"));
+                    if watchers == WATCHERS {
+                        return Ok(false);
+                    }
+                    watchers += 1;
+                    // It may be that the coordinator is away: the run is what counts.
+                    std::thread::sleep(Duration::from_secs(1));
+                    watcher = self.fleet.watch()?;
+                }
+                None => {}
+            }
+            if took > self.outcome.limit + LATE {
+                let said = tail(&watcher.logged(), 1);
+                let text = format!("run {RUN} has not ended after {:.0} s: {said}", took.as_secs_f64());
+                self.outcome.broken.push(text);
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// All that is due.
+    fn act(&mut self) -> anyhow::Result<()> {
+        loop {
+            let elapsed = self.began.elapsed();
+            let due = self.agenda.iter().position(|(at, _)| *at <= elapsed);
+            let Some(place) = due else { return Ok(()) };
+            match self.agenda.remove(place).1 {
+                Act::Strike(step) => {
+                    if self.strike(step) {
+                        *self.outcome.struck.entry(step.fault).or_default() += 1;
+                    } else {
+                        self.later(AGAIN, Act::Strike(step));
+                    }
+                }
+                Act::Start(who) => {
+                    let role = self.role(who);
+                    if !role.is_there() {
+                        role.start()?;
+                    }
+                }
+                Act::Wake(who) => self.role(who).signal(Signal::CONT),
+                Act::Clear(worker) => self.fleet.workers[worker].link.set(Weather::Clear),
+            }
+        }
+    }
+
+    fn later(&mut self, after: Duration, act: Act) {
+        self.agenda.push((self.began.elapsed() + after, act));
+    }
+
+    fn role(&mut self, who: Who) -> &mut Role {
+        match who {
+            Who::Coordinator => &mut self.fleet.coordinator,
+            Who::Worker(number) => &mut self.fleet.workers[number].role,
+        }
+    }
+
+    /// Whether there was somebody to strike.
+    fn strike(&mut self, step: Step) -> bool {
+        let workers = self.fleet.workers.len();
+        let worker = step.worker.min(workers - 1);
+        let all = if step.worker < workers { worker..worker + 1 } else { 0..workers };
+        match step.fault {
+            Fault::KillWorker => self.kill(&[Who::Worker(worker)], step),
+            Fault::KillCoordinator => self.kill(&[Who::Coordinator], step),
+            Fault::KillBoth => {
+                let whom: Vec<Who> = std::iter::once(Who::Coordinator).chain(all.map(Who::Worker)).collect();
+                self.kill(&whom, step)
+            }
+            Fault::PauseWorker => self.pause(Who::Worker(worker), step),
+            Fault::PauseCoordinator => self.pause(Who::Coordinator, step),
+            Fault::StopWorker => self.stop(Who::Worker(worker)),
+            Fault::StopCoordinator => self.stop(Who::Coordinator),
+            Fault::Delay | Fault::Cut | Fault::HalfOpen | Fault::Slow | Fault::Reset => {
+                self.trouble(worker, step.fault);
+                self.later(step.lasts.unwrap_or_default(), Act::Clear(worker));
+                true
+            }
+            Fault::CrashLoop | Fault::FullDisk | Fault::SlowLink | Fault::All => true,
+        }
+    }
+
+    /// All of them in one moment, if they are there.
+    fn kill(&mut self, whom: &[Who], step: Step) -> bool {
+        if !whom.iter().any(|who| self.role(*who).is_there()) {
+            return false;
+        }
+        // First the signals, then the waits.
+        whom.iter().for_each(|who| self.role(*who).signal(Signal::KILL));
+        for who in whom {
+            if self.role(*who).kill() {
+                self.outcome.processes += 1;
+            }
+            if let Some(lasts) = step.lasts {
+                self.later(lasts, Act::Start(*who));
+            }
+        }
+        self.outcome.kills += 1;
+        true
+    }
+
+    fn pause(&mut self, who: Who, step: Step) -> bool {
+        let role = self.role(who);
+        if !role.is_there() || role.stopping.is_some() {
+            return false;
+        }
+        role.signal(Signal::STOP);
+        self.later(step.lasts.unwrap_or_default(), Act::Wake(who));
+        true
+    }
+
+    /// Started again when it has ended.
+    fn stop(&mut self, who: Who) -> bool {
+        let role = self.role(who);
+        if !role.is_there() || role.stopping.is_some() {
+            return false;
+        }
+        role.stop();
+        true
+    }
+
+    fn trouble(&self, worker: usize, fault: Fault) {
+        let link = &self.fleet.workers[worker].link;
+        let slow = Pace { bytes_per_second: Some(SLOW_BYTES_PER_SECOND), ..Pace::delayed(Duration::ZERO) };
+        match fault {
+            Fault::Delay => link.set(Weather::Slow(Pace::delayed(DELAYED))),
+            Fault::Slow => link.set(Weather::Slow(slow)),
+            Fault::Cut => link.cut(),
+            Fault::HalfOpen => link.half_open(),
+            _ => link.reset(),
+        }
+    }
+
+    /// Starts again what has ended. Nothing may end by itself.
+    fn look_after(&mut self) -> anyhow::Result<()> {
+        let workers = (0..self.fleet.workers.len()).map(Who::Worker);
+        for who in std::iter::once(Who::Coordinator).chain(workers) {
+            let role = self.role(who);
+            let (name, stopping) = (role.name.clone(), role.stopping);
+            let Some(code) = role.ended()? else {
+                if stopping.is_some_and(|since| since.elapsed() > STOPS_WITHIN) {
+                    role.kill();
+                    self.outcome.broken.push(format!("{name} goes on {STOPS_WITHIN:?} after SIGTERM"));
+                    self.later(AGAIN, Act::Start(who));
+                }
+                continue;
+            };
+            let said = tail(&role.logged(), 2);
+            role.stopping = None;
+            match stopping {
+                Some(_) if code == 0 => {}
+                Some(_) => self.outcome.broken.push(format!("{name} ended with {code} after SIGTERM: {said}")),
+                None => self.outcome.broken.push(format!("{name} ended by itself with {code}: {said}")),
+            }
+            self.later(AGAIN, Act::Start(who));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! A role of gabfest as a process that is started, hurt and started again. What it prints is appended to a file.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+
+use anyhow::Context as _;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::clock;
+
+#[derive(Debug)]
+pub(crate) struct Role {
+    pub(crate) name: String,
+    command: Vec<OsString>,
+    folder: PathBuf,
+    child: Option<Child>,
+    /// Since when it was asked to stop.
+    pub(crate) stopping: Option<Instant>,
+}
+
+impl Role {
+    /// Its log is `NAME.log` in `folder`.
+    pub(crate) fn new(name: &str, folder: &Path, command: Vec<OsString>) -> Self {
+        Self { name: name.to_owned(), command, folder: folder.to_owned(), child: None, stopping: None }
+    }
+
+    pub(crate) fn start(&mut self) -> anyhow::Result<()> {
+        let (program, arguments) = self.command.split_first().context("a role without a program")?;
+        let log = File::options().create(true).append(true).open(self.log())?;
+        let child = Command::new(program)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_remove("GABFEST_COORDINATOR")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("failed to start {}", self.name))?;
+        self.child = Some(child);
+        self.stopping = None;
+        Ok(())
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join(format!("{}.log", self.name))
+    }
+
+    pub(crate) fn logged(&self) -> String {
+        std::fs::read(self.log()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    pub(crate) const fn is_there(&self) -> bool {
+        self.child.is_some()
+    }
+
+    /// Nothing where it is not there, or ends in this moment.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(child) = &self.child {
+            let _ = kill_process(Pid::from_child(child), signal);
+        }
+    }
+
+    /// Whether there was something to kill.
+    pub(crate) fn kill(&mut self) -> bool {
+        let Some(mut child) = self.child.take() else { return false };
+        self.stopping = None;
+        let killed = child.kill().is_ok();
+        let _ = child.wait();
+        killed
+    }
+
+    /// Asks it to stop. What stands still would not hear it.
+    pub(crate) fn stop(&mut self) {
+        self.signal(Signal::CONT);
+        self.signal(Signal::TERM);
+        self.stopping = Some(clock::now());
+    }
+
+    /// The exit code, once, when it has ended; -1 for a signal.
+    pub(crate) fn ended(&mut self) -> anyhow::Result<Option<i32>> {
+        let Some(child) = &mut self.child else { return Ok(None) };
+        let ended = child.try_wait()?.map(|status| status.code().unwrap_or(-1));
+        if ended.is_some() {
+            self.child = None;
+        }
+        Ok(ended)
+    }
+}
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The last lines of a log, in one.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    all[all.len().saturating_sub(lines)..].join(" / ")
+}

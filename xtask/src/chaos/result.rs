@@ -1,0 +1,198 @@
+//! What became of a session: lines for a terminal, and a page that is kept.
+
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
+
+use super::{
+    fault::{Fault, list},
+    play::Calm,
+    script::Step,
+};
+
+/// Of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) script: Vec<Step>,
+    /// `None`: it did not end.
+    pub(crate) took: Option<Duration>,
+    pub(crate) limit: Duration,
+    /// Strikes with `kill -9`, and the processes that they met.
+    pub(crate) kills: u32,
+    pub(crate) processes: u32,
+    pub(crate) struck: BTreeMap<Fault, u32>,
+    /// Attempts.
+    pub(crate) lost: Option<u64>,
+    pub(crate) broken: Vec<String>,
+    pub(crate) note: String,
+    skipped: bool,
+}
+
+impl Outcome {
+    pub(crate) fn new(name: &str, script: Vec<Step>) -> Self {
+        Self { name: name.to_owned(), script, ..Self::default() }
+    }
+
+    pub(crate) fn skipped(&mut self, why: &str) {
+        self.skipped = true;
+        self.note = format!("NOT PLAYED: {why}");
+    }
+
+    fn took(&self) -> String {
+        let limit = self.limit.as_secs_f64();
+        match self.took {
+            Some(took) => format!("{:.1} s of {limit:.1} s", took.as_secs_f64()),
+            None if self.skipped => "–".to_owned(),
+            None => format!("no end within {limit:.1} s"),
+        }
+    }
+
+    fn verdict(&self) -> String {
+        match self.broken.len() {
+            0 if self.skipped => "not played".to_owned(),
+            0 => "ok".to_owned(),
+            count => format!("{count} broken"),
+        }
+    }
+
+    fn struck(&self) -> String {
+        let others = self.struck.iter().filter(|(fault, _)| !fault.is_kill() && !fault.is_case());
+        let others: Vec<String> = others
+            .map(|(fault, times)| if *times == 1 { fault.name() } else { format!("{} {}", times, fault.name()) })
+            .collect();
+        if others.is_empty() { "–".to_owned() } else { others.join(", ") }
+    }
+
+    fn line(&self) -> String {
+        let Self { name, kills, processes, lost, .. } = self;
+        let lost = lost.map_or_else(|| "?".to_owned(), |lost| lost.to_string());
+        let mut line = format!(
+            "{name}: {}, {}, {kills} kills of {processes} processes, {lost} attempts lost; {}",
+            self.verdict(),
+            self.took(),
+            self.struck()
+        );
+        if !self.note.is_empty() {
+            let _ = write!(line, "; {}", self.note);
+        }
+        line
+    }
+}
+
+/// Of all runs.
+#[derive(Debug)]
+pub(crate) struct Results {
+    seed: u64,
+    faults: String,
+    asked: String,
+    calm: Option<Duration>,
+    outcomes: Vec<Outcome>,
+    broke_off: Option<String>,
+}
+
+impl Results {
+    pub(crate) fn new(seed: u64, kills: u32, faults: &[Fault]) -> Self {
+        let faults = list(faults);
+        let asked = format!("cargo xtask chaos --seed {seed} --kills {kills} --faults {faults}");
+        Self { seed, faults, asked, calm: None, outcomes: Vec::new(), broke_off: None }
+    }
+
+    #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is told when it has ended")]
+    pub(crate) fn undisturbed(&mut self, calm: &Calm) {
+        let (took, limit) = (calm.took.as_secs_f64(), calm.limit().as_secs_f64());
+        println!("undisturbed: {} trials in {took:.1} s, so that a disturbed run may take {limit:.1} s", calm.trials);
+        self.calm = Some(calm.took);
+    }
+
+    #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is told when it has ended")]
+    pub(crate) fn add(&mut self, outcome: Outcome) {
+        println!("{}", outcome.line());
+        for broken in &outcome.broken {
+            println!("  BROKEN {broken}");
+        }
+        if !outcome.broken.is_empty() && !outcome.script.is_empty() {
+            println!("  the script: {}", script(&outcome.script));
+        }
+        self.outcomes.push(outcome);
+    }
+
+    pub(crate) fn broke_off(&mut self, error: &anyhow::Error) {
+        self.broke_off = Some(format!("{error:#}"));
+    }
+
+    pub(crate) fn kills(&self) -> u32 {
+        self.outcomes.iter().map(|outcome| outcome.kills).sum()
+    }
+
+    fn broken(&self) -> usize {
+        self.outcomes.iter().map(|outcome| outcome.broken.len()).sum()
+    }
+
+    pub(crate) fn is_clean(&self) -> bool {
+        self.broken() == 0 && self.broke_off.is_none()
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let processes: u32 = self.outcomes.iter().map(|outcome| outcome.processes).sum();
+        let lost: u64 = self.outcomes.iter().filter_map(|outcome| outcome.lost).sum();
+        format!(
+            "{} runs, {} kills of {processes} processes, {lost} attempts lost, {} rules broken\n",
+            self.outcomes.len(),
+            self.kills(),
+            self.broken()
+        )
+    }
+
+    /// A page for `bench/results/`.
+    pub(crate) fn markdown(&self) -> String {
+        let Self { seed, faults, asked, calm, outcomes, broke_off } = self;
+        let today = chrono::Utc::now().format("%Y-%m-%d");
+        let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+        let mut page =
+            format!("# A fleet of processes under faults, {today}\n\n`{asked}`, on a machine with {cores} cores.\n\n");
+        if let Some(calm) = calm {
+            let _ = write!(
+                page,
+                "300 trials, 3 workers with 8 slots, SQLite, the mock as agent behind a socket: {:.1} s undisturbed. A run may take twice that and 30 s. \
+                 Seed {seed}, faults {faults}.\n\n",
+                calm.as_secs_f64()
+            );
+        }
+        let _ = writeln!(page, "{}", self.summary());
+        page.push_str("| run | result | time, and limit | kills (processes) | attempts lost | other faults |\n|---|---|---|---|---|---|\n");
+        for outcome in outcomes {
+            let Outcome { name, kills, processes, lost, .. } = outcome;
+            let lost = lost.map_or_else(|| "–".to_owned(), |lost| lost.to_string());
+            let other = if outcome.note.is_empty() { outcome.struck() } else { outcome.note.clone() };
+            let (verdict, took) = (outcome.verdict(), outcome.took());
+            let _ =
+                writeln!(page, "| {name} | {verdict} | {took} | {kills} ({processes}) | {lost} | {} |", cell(&other));
+        }
+        page.push_str(RULES);
+        if let Some(error) = broke_off {
+            let _ = write!(page, "\nThe session broke off: {error}\n");
+        }
+        for outcome in outcomes.iter().filter(|outcome| !outcome.broken.is_empty()) {
+            let _ = write!(page, "\n## Broken: {}\n\n", outcome.name);
+            for broken in &outcome.broken {
+                let _ = writeln!(page, "- {}", cell(broken));
+            }
+            let _ = write!(page, "\nScript: {}\n", script(&outcome.script));
+        }
+        page
+    }
+}
+
+const RULES: &str = "
+Each run was checked: every planned trial once in `trials.jsonl` and `transcripts.jsonl`; the totals of `report.json` agree with them; the verdict
+view is that of the undisturbed run, line by line, so that there is no ERROR that the undisturbed run has not; the watcher ends with the code of the
+undisturbed run; no process ends by itself or panics; SIGTERM is obeyed; and the time.
+";
+
+fn script(steps: &[Step]) -> String {
+    steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// In a table, in one line.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
