@@ -50,6 +50,11 @@ impl Fault {
         Self::KILLS.contains(&self)
     }
 
+    /// And not the coordinator alone.
+    pub(crate) const fn strikes_worker(self) -> bool {
+        !matches!(self, Self::KillCoordinator | Self::PauseCoordinator | Self::StopCoordinator)
+    }
+
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }

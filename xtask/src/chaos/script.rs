@@ -9,12 +9,14 @@ const CRASH_EVERY: Duration = Duration::from_secs(12);
 /// Not before the workers play.
 const FIRST: Duration = Duration::from_millis(500);
 
+pub(crate) const ALL: usize = usize::MAX;
+
 /// One strike. Times count from the moment in which the coordinator has the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) at: Duration,
     pub(crate) fault: Fault,
-    /// Whom it strikes, where it strikes workers; with [`Fault::KillBoth`] a number beyond the last worker means all.
+    /// Whom it strikes, where it strikes workers, or [`ALL`].
     pub(crate) worker: usize,
     /// Until it heals, or until what ended is started again. `None`: it never is.
     pub(crate) lasts: Option<Duration>,
@@ -59,7 +61,7 @@ fn spread(chance: &mut Chance, faults: &[Fault], workers: usize, window: Duratio
         begin += Duration::from_millis(share_ms);
         let (least_ms, most_ms) = lasts(chance, *fault);
         let worker = match fault {
-            Fault::KillBoth if chance.one_in(3) => workers,
+            Fault::KillBoth if chance.one_in(3) => ALL,
             _ => usize::try_from(chance.below(workers as u64)).unwrap_or(0),
         };
         steps.push(Step { at, fault: *fault, worker, lasts: Some(chance.between(least_ms, most_ms)) });
@@ -85,7 +87,12 @@ fn lasts(chance: &mut Chance, fault: Fault) -> (u64, u64) {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, fault, worker, lasts } = self;
-        write!(f, "{:.1} s {} w{}", at.as_secs_f64(), fault.name(), worker + 1)?;
+        write!(f, "{:.1} s {}", at.as_secs_f64(), fault.name())?;
+        if *worker == ALL {
+            write!(f, " all")?;
+        } else if fault.strikes_worker() {
+            write!(f, " w{}", worker + 1)?;
+        }
         match lasts {
             Some(lasts) => write!(f, " for {:.1} s", lasts.as_secs_f64()),
             None => write!(f, " for ever"),
@@ -130,6 +137,21 @@ mod tests {
         assert_eq!(steps.iter().filter(|step| step.fault == Fault::Cut).count(), 1);
         assert_eq!(steps.len(), 5);
         assert!(mixed(&mut Chance::new(1, 0), &[Fault::Cut], 4, 3, Duration::from_secs(20)).len() == 1);
+    }
+
+    #[test]
+    fn a_step_says_whom_it_strikes() {
+        let step = |fault, worker, lasts_ms: u64| Step {
+            at: Duration::from_millis(1_250),
+            fault,
+            worker,
+            lasts: Some(Duration::from_millis(lasts_ms)),
+        };
+        assert_eq!(step(Fault::Cut, 1, 600).to_string(), "1.2 s cut w2 for 0.6 s");
+        assert_eq!(step(Fault::StopCoordinator, 1, 600).to_string(), "1.2 s stop-coordinator for 0.6 s");
+        assert_eq!(step(Fault::KillBoth, ALL, 600).to_string(), "1.2 s kill-both all for 0.6 s");
+        let for_ever = Step { lasts: None, ..step(Fault::KillWorker, 0, 0) };
+        assert_eq!(for_ever.to_string(), "1.2 s kill-worker w1 for ever");
     }
 
     #[test]
