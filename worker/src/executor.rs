@@ -41,10 +41,10 @@ pub(crate) struct Executor {
     granted_at: Option<Instant>,
     waiting: VecDeque<Ticket>,
     running: BTreeMap<Attempt, AbortHandle>,
-    tasks: JoinSet<Attempt>,
+    tasks: JoinSet<()>,
     /// Being given up, since what was recorded of them is refused, and why.
     unrecorded: BTreeMap<Attempt, String>,
-    /// Attempts by task, for those that panic and so cannot say who they were.
+    /// Which trial a task plays.
     by_task: BTreeMap<Id, Ticket>,
 }
 
@@ -157,12 +157,12 @@ impl Executor {
         while self.running.len() < self.slots as usize {
             let Some(ticket) = self.waiting.pop_front() else { break };
             let attempt = ticket.attempt.clone();
-            let play = trial::play(ticket.clone(), Arc::clone(&self.resources), self.outbox.clone(), self.gate.clone());
-            let done = attempt.clone();
-            let handle = self.tasks.spawn(async move {
-                play.await;
-                done
-            });
+            let handle = self.tasks.spawn(trial::play(
+                ticket.clone(),
+                Arc::clone(&self.resources),
+                self.outbox.clone(),
+                self.gate.clone(),
+            ));
             self.by_task.insert(handle.id(), ticket);
             self.running.insert(attempt, handle);
         }
@@ -191,29 +191,22 @@ impl Executor {
         self.resources.metrics.slots(self.busy(), self.slots);
     }
 
-    fn free(&mut self, ended: Result<(Id, Attempt), JoinError>) {
-        match ended {
-            Ok((task, attempt)) => {
-                self.by_task.remove(&task);
-                self.running.remove(&attempt);
-                self.unrecorded.remove(&attempt);
+    fn free(&mut self, ended: Result<(Id, ()), JoinError>) {
+        let task = ended.as_ref().map_or_else(JoinError::id, |(task, ())| *task);
+        let Some(ticket) = self.by_task.remove(&task) else { return };
+        self.running.remove(&ticket.attempt);
+        let refused = self.unrecorded.remove(&ticket.attempt);
+        let Err(error) = ended else { return };
+        // Its last words may have come after it was given up.
+        self.outbox.forget(|attempt| *attempt == ticket.attempt);
+        let failure = match refused {
+            Some(reason) => Failure::new(FailureKind::RecordRefused, reason),
+            None if error.is_panic() => {
+                Failure::new(FailureKind::Panicked, "a bug of gabfest's own stopped this trial")
             }
-            Err(error) => {
-                let ticket = self.by_task.remove(&error.id());
-                if let Some(ticket) = ticket {
-                    self.running.remove(&ticket.attempt);
-                    // Its last words may have come after it was given up.
-                    self.outbox.forget(|attempt| *attempt == ticket.attempt);
-                    if let Some(reason) = self.unrecorded.remove(&ticket.attempt) {
-                        let failure = Failure::new(FailureKind::RecordRefused, reason);
-                        trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
-                    } else if error.is_panic() {
-                        let failure = Failure::new(FailureKind::Panicked, "a bug of gabfest's own stopped this trial");
-                        trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
-                    }
-                }
-            }
-        }
+            None => return,
+        };
+        trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
     }
 
     /// What is held: waiting, being played, or ended but not acknowledged.

@@ -58,8 +58,6 @@ pub(crate) struct Stage {
     pub(crate) latencies: Vec<TurnLatency>,
     /// Turns in which the agent was asked and gave no answer.
     pub(crate) unanswered: u32,
-    pub(crate) spend: Spend,
-    pub(crate) pace: Pace,
     pub(crate) conversations: u32,
     /// The step that is played, from 1.
     pub(crate) step: Option<u32>,
@@ -129,8 +127,6 @@ impl Stage {
             judgments: Vec::new(),
             latencies: Vec::new(),
             unanswered: 0,
-            spend: Spend::default(),
-            pace: Pace::default(),
             conversations: 0,
             step: None,
             termination_reason: None,
@@ -159,7 +155,8 @@ impl Stage {
         let number = self.next_number();
         let agent = self.agent()?;
         if self.session.is_none() {
-            self.open(&*agent).await?;
+            // Boxed, as it happens once and thousands of trials wait at once.
+            Box::pin(self.open(&*agent)).await?;
         }
         let came = Instant::now();
         let held = self.gate.pass().await;
@@ -194,6 +191,7 @@ impl Stage {
                 turn.duration_micros = micros(reply.took());
                 let calls = answered_calls(agent.name(), &reply, started_micros, held);
                 calls.iter().for_each(|call| self.outbox.owed().add(call));
+                turn.calls.reserve_exact(calls.len());
                 turn.calls.extend(calls);
                 self.latencies
                     .push(TurnLatency { total_micros: turn.duration_micros, ttft_micros: turn.first_token_micros() });
@@ -247,11 +245,9 @@ impl Stage {
 
     /// Sends every turn that the coordinator does not have.
     pub(crate) fn emit_all(&mut self) {
-        for turn in &self.turns[self.emitted..] {
-            for call in &turn.calls {
-                self.spend.add_call(call);
-                self.pace.add_call(call);
-            }
+        for turn in &mut self.turns[self.emitted..] {
+            // Kept until the trial ends.
+            turn.calls.shrink_to_fit();
             self.place.turn(turn);
             self.outbox.turn(&self.ticket.attempt, turn.clone());
         }
@@ -267,18 +263,32 @@ impl Stage {
             return;
         }
         for call in &calls {
-            self.spend.add_call(call);
-            self.pace.add_call(call);
             self.place.call(call);
         }
         self.outbox.spent(&self.ticket.attempt.run, calls.clone());
         self.turnless.extend(calls);
     }
 
+    /// Every call of the trial.
+    fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.turnless.iter().chain(self.turns.iter().flat_map(|turn| &turn.calls))
+    }
+
+    pub(crate) fn spend(&self) -> Spend {
+        let mut spend = Spend::default();
+        self.calls().for_each(|call| spend.add_call(call));
+        spend
+    }
+
+    pub(crate) fn pace(&self) -> Pace {
+        let mut pace = Pace::default();
+        self.calls().for_each(|call| pace.add_call(call));
+        pace
+    }
+
     /// Whether a provider said that its quota or credit is used up, whatever becomes of the trial.
     pub(crate) fn is_exhausted(&self) -> bool {
-        let mut calls = self.turns.iter().flat_map(|turn| &turn.calls).chain(&self.turnless);
-        calls.any(|call| call.error_kind == Some(ErrorKind::Exhausted))
+        self.calls().any(|call| call.error_kind == Some(ErrorKind::Exhausted))
     }
 
     /// Tells whoever follows traces what became of it all.

@@ -207,8 +207,8 @@ fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         failure,
         latencies: stage.latencies.clone(),
         unanswered: stage.unanswered,
-        spend: stage.spend.clone(),
-        pace: stage.pace.clone(),
+        spend: stage.spend(),
+        pace: stage.pace(),
         judgments: stage.judgments.clone(),
         ..unplayed(&stage.ticket, verdict, Failure::new(FailureKind::Panicked, ""))
     }

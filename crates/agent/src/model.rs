@@ -150,7 +150,8 @@ impl Session for ModelSession {
             self.remember(&reply);
             rounds.add(Reply { started, ..reply_of(reply) });
             let left = exchange.timeout.saturating_sub(rounds.took());
-            let goes_on = rounds.count() <= MOST_ROUNDS && self.answer_calls(&mut rounds, left).await?;
+            // Boxed, as few turns call tools and thousands of them wait at once.
+            let goes_on = rounds.count() <= MOST_ROUNDS && Box::pin(self.answer_calls(&mut rounds, left)).await?;
             if !goes_on {
                 return rounds.finish(self.model.endpoint(), is_silent);
             }

@@ -3,7 +3,7 @@
 //! [`Sender`] sends a [`Call`] and gives the [`Answer`]'s head, its body or its events, or a classified error;
 //! [`headers`] say what a call is for and [`written`] reads those of the settings. Inside, `connect` keeps connecting
 //! out of the latency, `sse` cuts a stream into events, `rejection` and `wait` say what an answer means that is none,
-//! `broken` why there is none, `place` where a call went, and `secrets` keeps keys out of messages.
+//! `broken` why there is none, `place` where a call went, `stream` is a connection, and `secrets` keeps keys out of messages.
 
 mod address;
 pub(crate) mod answer;
@@ -15,6 +15,7 @@ pub(crate) mod rejection;
 pub mod secrets;
 pub(crate) mod sender;
 pub(crate) mod sse;
+mod stream;
 mod wait;
 pub mod written;
 

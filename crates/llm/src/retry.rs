@@ -1,7 +1,6 @@
 //! Asking again, where asking again can help and cannot do harm.
 
 use std::{
-    borrow::Cow,
     hash::{DefaultHasher, Hash, Hasher},
     time::Duration,
 };
@@ -125,7 +124,10 @@ impl<M: Model> Model for Retry<M> {
             }
             effort.retried = if effort.tries == 0 { Duration::ZERO } else { spent };
             effort.lost_tries = charged;
-            let attempt = self.inner.attempt(&of_try(request, effort.tries, spent)).await;
+            let attempt = {
+                let again = of_try(request, effort.tries, spent);
+                self.inner.attempt(again.as_deref().unwrap_or(request)).await
+            };
             effort.tries += 1;
             effort.waited += attempt.waited;
             let error = match attempt.outcome {
@@ -176,15 +178,16 @@ impl<M: Model> Retry<M> {
     }
 }
 
-/// The request as it is, the first time; then with its number, and with what is left of its time.
-fn of_try(request: &Request, try_number: u32, spent: Duration) -> Cow<'_, Request> {
+/// The request of a later try: with its number, and with what is left of its time. `None` for the first try, which
+/// sends the request as it is. Boxed, as thousands of first tries wait at once.
+fn of_try(request: &Request, try_number: u32, spent: Duration) -> Option<Box<Request>> {
     if try_number == 0 {
-        return Cow::Borrowed(request);
+        return None;
     }
     let mut again = request.clone();
     again.context.try_number = try_number;
     again.timeout = request.timeout.map(|own| own.saturating_sub(spent));
-    Cow::Owned(again)
+    Some(Box::new(again))
 }
 
 /// The error of the last try as that of the call: where its time ran out, all of it did and not what was left.

@@ -77,7 +77,7 @@ fn a_waiting_trial_is_small() {
     let (gate, outbox) = (Gate::new(), Outbox::new(Gate::new()));
     let trial = play(ticket(&plan(&script, 1), 0, 1), Cast::plain().resources(), outbox, gate);
     let bytes = size_of_val(&trial);
-    assert!(bytes <= 6_600, "{bytes} bytes");
+    assert!(bytes <= 2_600, "{bytes} bytes");
 }
 
 async fn play_behind(gate: Gate, plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Resources>) -> Played {

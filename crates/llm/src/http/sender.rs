@@ -9,14 +9,15 @@ use ::http::{
 };
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::{
     client::legacy::{self, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
+    rt::{TokioExecutor, TokioIo, TokioTimer},
 };
 use rustls_platform_verifier::ConfigVerifierExt as _;
 use secrecy::SecretString;
-use tokio::time::Instant;
+use tokio::{net::TcpStream, time::Instant};
+use tower::util::MapResponse;
 use url::Url;
 
 use crate::{Error, hint};
@@ -29,6 +30,7 @@ use super::{
     place::Place,
     rejection,
     secrets::Secrets,
+    stream::Stream,
 };
 
 /// Kept connections that may turn out to be closed, for one call.
@@ -40,6 +42,9 @@ const KEPT_IDLE: Duration = Duration::from_secs(90);
 /// A connection that waits long for a reply must not be forgotten by what stands between.
 const PROBED_EVERY: Duration = Duration::from_secs(15);
 const MOST_PROBES: u32 = 3;
+
+/// Connects, and keeps plain connections small.
+type Small = MapResponse<HttpsConnector<HttpConnector>, fn(MaybeHttpsStream<TokioIo<TcpStream>>) -> Stream>;
 
 /// A call in the form in which it leaves.
 pub(crate) type Outgoing = ::http::Request<Full<Bytes>>;
@@ -63,7 +68,7 @@ pub struct Call {
 #[derive(Debug)]
 pub struct Sender {
     name: String,
-    http: legacy::Client<connect::Noted<HttpsConnector<HttpConnector>>, Full<Bytes>>,
+    http: legacy::Client<connect::Noted<Small>, Full<Bytes>>,
     secrets: Secrets,
 }
 
@@ -93,6 +98,7 @@ impl Sender {
             // of streams: a wait that would pass for latency.
             .enable_http1()
             .wrap_connector(plain);
+        let connector = MapResponse::new(connector, Stream::from as fn(_) -> _);
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(KEPT_IDLE)
