@@ -33,7 +33,7 @@ pub(crate) struct Chaos {
     /// What is drawn from it: which fault strikes whom, when, and for how long
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Faults and cases to play [default: all but crash-loop and slow-link, which take minutes]
+    /// Faults and cases to play [default: all but kill-storm, crash-loop and slow-link, which take minutes]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     faults: Vec<Fault>,
     /// The program under test [default: target/debug/gabfest]
@@ -78,12 +78,14 @@ pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
 
 fn play_all(chaos: &Chaos, faults: &[Fault], place: &Place, results: &mut Results) -> anyhow::Result<()> {
     let mixed = faults.iter().any(|fault| !fault.is_case());
-    let compared = mixed || faults.contains(&Fault::CrashLoop) || faults.contains(&Fault::FullDisk);
-    if compared {
+    if faults.iter().any(|fault| *fault != Fault::SlowLink) {
         let calm = storm::undisturbed(place)?;
         results.undisturbed(&calm);
         if mixed {
             storm::rounds(chaos, faults, place, &calm, results)?;
+        }
+        if faults.contains(&Fault::KillStorm) {
+            results.add(storm::kill_storm(chaos.seed, place, &calm)?);
         }
         if faults.contains(&Fault::CrashLoop) {
             results.add(storm::crash_loop(place, &calm)?);

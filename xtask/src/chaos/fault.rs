@@ -28,6 +28,8 @@ pub(crate) enum Fault {
     Slow,
     /// A worker's connections are reset in the middle of what they carry
     Reset,
+    /// A run in which a worker is killed every 1.5 s, 40 times: no trial may be blamed for it
+    KillStorm,
     /// A run in which the coordinator is killed every 12 s, and a worker never comes back
     CrashLoop,
     /// A run in which the disk of the coordinator is full for a while
@@ -43,7 +45,7 @@ impl Fault {
 
     /// A run of its own, that is not drawn into others.
     pub(crate) const fn is_case(self) -> bool {
-        matches!(self, Self::CrashLoop | Self::FullDisk | Self::SlowLink)
+        matches!(self, Self::KillStorm | Self::CrashLoop | Self::FullDisk | Self::SlowLink)
     }
 
     pub(crate) fn is_kill(self) -> bool {
@@ -63,7 +65,7 @@ impl Fault {
 /// What was asked for, each once. The cases that take minutes are played when they are asked for.
 pub(crate) fn chosen(asked: &[Fault]) -> Vec<Fault> {
     let all = Fault::value_variants().iter().copied().filter(|fault| *fault != Fault::All);
-    let takes_minutes = |fault: Fault| matches!(fault, Fault::CrashLoop | Fault::SlowLink);
+    let takes_minutes = |fault: Fault| matches!(fault, Fault::KillStorm | Fault::CrashLoop | Fault::SlowLink);
     if asked.contains(&Fault::All) {
         all.collect()
     } else if asked.is_empty() {
@@ -89,7 +91,10 @@ mod tests {
             "kill-worker,kill-coordinator,kill-both,pause-worker,pause-coordinator,stop-worker,stop-coordinator,\
              delay,cut,half-open,slow,reset,full-disk"
         );
-        assert_eq!(list(&chosen(&[Fault::All])), short.replace("full-disk", "crash-loop,full-disk,slow-link"));
+        assert_eq!(
+            list(&chosen(&[Fault::All])),
+            short.replace("full-disk", "kill-storm,crash-loop,full-disk,slow-link")
+        );
         assert_eq!(list(&chosen(&[Fault::Cut, Fault::KillBoth, Fault::Cut])), "kill-both,cut");
     }
 }

@@ -207,7 +207,7 @@ impl Play<'_, '_> {
                 self.later(step.lasts.unwrap_or_default(), Act::Clear(worker));
                 true
             }
-            Fault::CrashLoop | Fault::FullDisk | Fault::SlowLink | Fault::All => true,
+            Fault::KillStorm | Fault::CrashLoop | Fault::FullDisk | Fault::SlowLink | Fault::All => true,
         }
     }
 

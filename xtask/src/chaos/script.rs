@@ -6,6 +6,8 @@ use super::{chance::Chance, fault::Fault};
 
 /// How often a coordinator in a crash loop comes down.
 const CRASH_EVERY: Duration = Duration::from_secs(12);
+const STORM_EVERY: Duration = Duration::from_millis(1_500);
+const STORM_KILLS: u32 = 40;
 /// Not before the workers play.
 const FIRST: Duration = Duration::from_millis(500);
 
@@ -49,6 +51,17 @@ pub(crate) fn crash_loop(until: Duration) -> Vec<Step> {
         at += CRASH_EVERY;
     }
     steps
+}
+
+/// Workers are killed faster than long conversations end, so that many trials are lost more than once.
+pub(crate) fn kill_storm(chance: &mut Chance, workers: usize) -> Vec<Step> {
+    let step = |number| Step {
+        at: FIRST + STORM_EVERY * number,
+        fault: Fault::KillWorker,
+        worker: usize::try_from(chance.below(workers as u64)).unwrap_or(0),
+        lasts: Some(chance.between(200, 1_000)),
+    };
+    (0..STORM_KILLS).map(step).collect()
 }
 
 /// Each in its share of the window, at a random moment of it.

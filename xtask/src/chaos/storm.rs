@@ -84,3 +84,9 @@ pub(crate) fn crash_loop(place: &Place, calm: &Calm) -> anyhow::Result<Outcome> 
     let script = script::crash_loop(2 * calm.limit());
     play::play(&mut fleet, Outcome::new("crash loop", script), calm)
 }
+
+pub(crate) fn kill_storm(seed: u64, place: &Place, calm: &Calm) -> anyhow::Result<Outcome> {
+    let mut fleet = Fleet::new(place, "kill-storm", &MIXED, setup(seed))?;
+    let script = script::kill_storm(&mut Chance::new(seed, 0), WORKERS);
+    play::play(&mut fleet, Outcome::new("kill storm", script), calm)
+}
