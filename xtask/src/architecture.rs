@@ -75,6 +75,7 @@ mod tests {
         ("serde_yaml", &["gabfest-scenario"]),
         ("saphyr-parser", &["gabfest-scenario"]),
         ("sqlx", &["gabfest-store", "gabfest-worker"]),
+        ("rusqlite", &["gabfest-worker"]),
         ("clap", &["gabfest", "xtask"]),
         ("indicatif", &["gabfest"]),
         ("prometheus", &["gabfest-telemetry"]),

@@ -1,15 +1,17 @@
 //! Filling a database before a trial: SQL files, run in order against SQLite or PostgreSQL.
+//!
+//! Scenarios come from others. Their SQL fills the database that the operator named. It reads and writes no file and
+//! runs no program, on no machine, unless the operator trusts scenarios like the worker itself.
 
-use std::{str::FromStr as _, time::Duration};
+mod postgres;
+mod sql;
+mod sqlite;
+mod strict;
 
-use futures_util::{TryStreamExt as _, stream::BoxStream};
+use std::time::Duration;
+
 use scenario::Seeding;
 use secrecy::ExposeSecret as _;
-use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _,
-    postgres::{PgConnectOptions, PgDatabaseError, PgErrorPosition},
-    sqlite::SqliteConnectOptions,
-};
 
 /// For one connection with all its files.
 const TIME: Duration = Duration::from_secs(60);
@@ -21,12 +23,30 @@ pub enum Error {
     Reference(#[source] llm::key::Error),
     #[error("read its address: it begins with neither sqlite: nor postgres: nor postgresql:")]
     Scheme,
+    #[error("read its address: it has an option `{0}` that SQLite does not know")]
+    Option(String),
     #[error("read its address: {0}")]
     Address(#[source] sqlx::Error),
     #[error("connect: {0}")]
     Connect(#[source] sqlx::Error),
+    #[error("connect: {0}")]
+    OpenSqlite(#[source] rusqlite::Error),
     #[error("run {file}, {place}: {source}")]
     Statement { file: String, place: Place, source: sqlx::Error },
+    #[error("run {file}, {place}: {source}")]
+    Sqlite { file: String, place: Place, source: rusqlite::Error },
+    #[error(
+        "run {file}, {place}: {what} is refused, as SQL of a scenario may reach no file and no program; only a worker \
+         with `--allow-exec=host` runs it"
+    )]
+    Refused { file: String, place: Place, what: String },
+    #[error(
+        "run {file}, {place}: {what} is refused, as the role of this connection may reach the server's files and \
+         programs; use a role without such rights, or a worker with `--allow-exec=host`"
+    )]
+    RefusedToRole { file: String, place: Place, what: String },
+    #[error("run its files: the thread stopped")]
+    Stopped,
     #[error("finish within {} s", TIME.as_secs())]
     TimedOut,
 }
@@ -71,65 +91,16 @@ fn password_of(address: &str) -> Option<&str> {
     user.split_once(':').map(|(_, password)| password)
 }
 
-/// Runs the files of one seeding in order; the first statement that fails ends it.
-pub(super) async fn seed(address: &str, seeding: &Seeding) -> Result<(), Error> {
-    tokio::time::timeout(TIME, connect_and_run(address, seeding)).await.map_err(|_| Error::TimedOut)?
-}
-
-async fn connect_and_run(address: &str, seeding: &Seeding) -> Result<(), Error> {
-    match address.split_once(':').map(|(scheme, _)| scheme) {
-        Some("sqlite") => {
-            let options = SqliteConnectOptions::from_str(address).map_err(Error::Address)?;
-            let options = options.create_if_missing(true).disable_statement_logging();
-            let mut connection = options.connect().await.map_err(Error::Connect)?;
-            for (file, sql) in &seeding.files {
-                let done = connection.fetch_many(sqlx::raw_sql(AssertSqlSafe(sql.clone())));
-                run(file, sql, done).await?;
-            }
-            connection.close().await.map_err(Error::Connect)
+/// Runs the files of one seeding in order; the first statement that fails ends it. What is `trusted` may do everything.
+pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
+    let filling = async {
+        match address.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => sqlite::seed(address, seeding, trusted).await,
+            Some("postgres" | "postgresql") => postgres::seed(address, seeding, trusted).await,
+            _ => Err(Error::Scheme),
         }
-        Some("postgres" | "postgresql") => {
-            let options = PgConnectOptions::from_str(address).map_err(Error::Address)?.disable_statement_logging();
-            let mut connection = options.connect().await.map_err(Error::Connect)?;
-            for (file, sql) in &seeding.files {
-                let done = connection.fetch_many(sqlx::raw_sql(AssertSqlSafe(sql.clone())));
-                run(file, sql, done).await?;
-            }
-            connection.close().await.map_err(Error::Connect)
-        }
-        _ => Err(Error::Scheme),
-    }
-}
-
-/// Counts the statements that are done, to name the one that is not.
-async fn run<D, R>(
-    file: &str,
-    sql: &str,
-    mut results: BoxStream<'_, Result<sqlx::Either<D, R>, sqlx::Error>>,
-) -> Result<(), Error> {
-    let mut done = 0;
-    loop {
-        match results.try_next().await {
-            Ok(Some(sqlx::Either::Left(_))) => done += 1,
-            Ok(Some(sqlx::Either::Right(_))) => {}
-            Ok(None) => return Ok(()),
-            Err(source) => {
-                let place = Place { statement: done + 1, line: line_of(&source, sql) };
-                return Err(Error::Statement { file: file.to_owned(), place, source });
-            }
-        }
-    }
-}
-
-/// PostgreSQL gives the character, from 1, in what it was sent.
-fn line_of(error: &sqlx::Error, sql: &str) -> Option<usize> {
-    let error = error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
-    match error.position()? {
-        PgErrorPosition::Original(character) => {
-            Some(1 + sql.chars().take(character.saturating_sub(1)).filter(|&character| character == '\n').count())
-        }
-        PgErrorPosition::Internal { .. } => None,
-    }
+    };
+    tokio::time::timeout(TIME, filling).await.map_err(|_| Error::TimedOut)?
 }
 
 #[cfg(test)]

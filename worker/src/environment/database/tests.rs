@@ -1,7 +1,5 @@
 //! Seeding real databases: SQLite always, PostgreSQL where `GABFEST_POSTGRES` holds an address.
 
-use sqlx::Row as _;
-
 use super::*;
 
 fn seeding(files: &[(&str, &str)]) -> Seeding {
@@ -24,10 +22,11 @@ const TRIGGER: (&str, &str) = (
 async fn files_run_in_order_and_statement_by_statement() {
     let folder = tempfile::tempdir().unwrap();
     let address = format!("sqlite:{}", folder.path().join("new.db").display());
-    seed(&address, &seeding(&[TABLE, ("empty.sql", "  -- nothing\n"), TRIGGER])).await.unwrap();
-    let mut connection = SqliteConnectOptions::from_str(&address).unwrap().connect().await.unwrap();
-    let rows = sqlx::query("SELECT id, name FROM users ORDER BY id").fetch_all(&mut connection).await.unwrap();
-    let rows: Vec<(i64, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    seed(&address, &seeding(&[TABLE, ("empty.sql", "  -- nothing\n"), TRIGGER]), false).await.unwrap();
+    let connection = rusqlite::Connection::open(folder.path().join("new.db")).unwrap();
+    let mut statement = connection.prepare("SELECT id, name FROM users ORDER BY id").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let rows: Vec<(i64, String)> = rows.map(Result::unwrap).collect();
     let expected = [(1, "Ann; the first"), (2, "Bob"), (3, "Cy"), (103, "Cy")];
     assert_eq!(rows, expected.map(|(id, name)| (id, name.to_owned())));
 }
@@ -42,7 +41,7 @@ async fn an_error_names_the_file_and_the_statement() {
     ] {
         let fresh = folder.path().join("new.db");
         drop(std::fs::remove_file(&fresh));
-        let error = seed(&address, &seeding(&[TABLE, ("bad.sql", sql)])).await.unwrap_err().to_string();
+        let error = seed(&address, &seeding(&[TABLE, ("bad.sql", sql)]), false).await.unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }
@@ -56,7 +55,7 @@ async fn addresses_that_lead_nowhere_are_refused_without_being_shown() {
         (unreachable, "connect: "),
         ("sqlite:/no/such/folder/canary.db", "connect: "),
     ] {
-        let error = seed(address, &seeding(&[TABLE])).await.unwrap_err().to_string();
+        let error = seed(address, &seeding(&[TABLE]), false).await.unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
         assert!(!error.contains("canary-password"), "{error}");
     }
@@ -75,6 +74,56 @@ fn an_address_may_be_kept_elsewhere() {
     assert_eq!(telemetry::redact("with a-password-of-mine"), "with [redacted]");
 }
 
+/// What a scenario's SQL must not do, each with a word of the refusal. `{file}` is a file that is not there.
+const ESCAPES: &[(&str, &str)] = &[
+    ("ATTACH DATABASE '{file}' AS other; CREATE TABLE other.t (x)", "another file"),
+    ("/* ' */ aTtAcH/**/'{file}' AS \"other\"", "another file"),
+    ("ATTACH '/tmp' || '/x' AS other", "whose name is computed"),
+    ("SELECT 1; VACUUM main INTO '{file}'", "another file"),
+    ("ATTACH '' AS t; VACUUM t INTO '{file}'", "another file"),
+    ("SELECT load_extension('{file}')", "load_extension"),
+    ("SELECT \"LOAD_EXTENSION\"('{file}')", "load_extension"),
+    ("PRAGMA Writable_Schema = 1", "PRAGMA Writable_Schema"),
+    ("PRAGMA main.writable_schema(on)", "PRAGMA writable_schema"),
+    ("PRAGMA temp_store_directory = '/tmp'", "PRAGMA temp_store_directory"),
+    (
+        "CREATE TRIGGER x AFTER INSERT ON users BEGIN SELECT load_extension('{file}'); END; INSERT INTO users VALUES (9, 'x')",
+        "load_extension",
+    ),
+];
+
+#[tokio::test]
+async fn sql_for_sqlite_reaches_no_other_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("elsewhere").display().to_string();
+    let address = format!("sqlite:{}", folder.path().join("new.db").display());
+    for (sql, expected) in ESCAPES {
+        drop(std::fs::remove_file(folder.path().join("new.db")));
+        let sql = sql.replace("{file}", &file);
+        let error = seed(&address, &seeding(&[TABLE, ("bad.sql", &sql)]), false).await.unwrap_err();
+        assert!(matches!(error, Error::Refused { .. }), "{sql}: {error:?}");
+        let error = error.to_string();
+        assert!(error.starts_with("run bad.sql, statement ") && error.contains(expected), "{sql}: {error}");
+        assert!(!std::path::Path::new(&file).exists(), "{sql}");
+    }
+    let schema = seeding(&[("bad.sql", "UPDATE sqlite_schema SET sql = 'x'")]);
+    let error = seed(&address, &schema, false).await.unwrap_err().to_string();
+    assert!(error.contains("may not be modified"), "{error}");
+}
+
+#[tokio::test]
+async fn ordinary_sql_and_trusted_sql_pass_on_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("sqlite:{}", folder.path().join("new.db").display());
+    let ordinary = "PRAGMA foreign_keys = off; PRAGMA journal_mode = wal; BEGIN; CREATE TABLE t (x); \
+                    INSERT INTO t VALUES ('ATTACH'); COMMIT; ANALYZE; VACUUM; PRAGMA integrity_check;";
+    seed(&address, &seeding(&[("ordinary.sql", ordinary)]), false).await.unwrap();
+    let file = folder.path().join("elsewhere");
+    let attach = format!("ATTACH '{}' AS other; CREATE TABLE other.t (x);", file.display());
+    seed(&address, &seeding(&[("attach.sql", &attach)]), true).await.unwrap();
+    assert!(file.exists());
+}
+
 #[tokio::test]
 async fn postgres_tells_the_line() {
     let Ok(address) = std::env::var("GABFEST_POSTGRES") else {
@@ -82,10 +131,50 @@ async fn postgres_tells_the_line() {
         return;
     };
     let fresh = ("0.sql", "DROP TABLE IF EXISTS users;");
-    seed(&address, &seeding(&[fresh, TABLE])).await.unwrap();
+    seed(&address, &seeding(&[fresh, TABLE]), false).await.unwrap();
     let bad = ("bad.sql", "SELECT 'ä';\n\nSELECT 2;\nINSERT INTO nobody VALUES (1);");
-    let error = seed(&address, &seeding(&[bad])).await.unwrap_err();
+    let error = seed(&address, &seeding(&[bad]), false).await.unwrap_err();
     let Error::Statement { place, .. } = &error else { panic!("{error}") };
     assert_eq!((place.statement, place.line), (3, Some(4)), "{error}");
     assert!(error.to_string().starts_with("run bad.sql, statement 3, line 4: "), "{error}");
+}
+
+/// `GABFEST_POSTGRES` names a superuser here; the other role is made by the test.
+#[tokio::test]
+async fn sql_for_postgres_reaches_no_file_and_no_program() {
+    let Ok(address) = std::env::var("GABFEST_POSTGRES") else {
+        eprintln!("SKIPPED: 1 test of seeding PostgreSQL, GABFEST_POSTGRES is not set");
+        return;
+    };
+    let file = std::env::temp_dir().join(format!("never-{}", std::process::id())).display().to_string();
+    let role = "DROP ROLE IF EXISTS gabfest_weak; CREATE ROLE gabfest_weak LOGIN PASSWORD 'gabfest-weak';";
+    seed(&address, &seeding(&[("role.sql", role)]), false).await.unwrap();
+    let (scheme, rest) = address.split_once("://").unwrap();
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let weak = format!("{scheme}://gabfest_weak:gabfest-weak@{host}");
+    for sql in [
+        "COPY (SELECT 1) TO PROGRAM 'cat > {file}'",
+        "COPY (SELECT 1) TO '{file}'",
+        "DO $$ BEGIN EXECUTE 'CO' || 'PY (SELECT 1) TO ''{file}'''; END $$",
+        "SELECT lo_export(lo_from_bytea(0, 'x'), '{file}')",
+        "SELECT lo_import('/etc/hostname')",
+        "SELECT pg_read_file('/etc/hostname')",
+        "SELECT set_config('standard_' || 'conforming_strings', 'off', false)",
+    ] {
+        let sql = sql.replace("{file}", &file);
+        // What the first file sets must not change how the second is read.
+        let files = [("bad.sql", sql.as_str()), ("next.sql", "SELECT 1")];
+        let error = seed(&address, &seeding(&files), false).await.unwrap_err();
+        assert!(matches!(error, Error::RefusedToRole { .. }), "{sql}: {error}");
+        if !sql.contains("set_config") {
+            let error = seed(&weak, &seeding(&files), false).await.unwrap_err();
+            let refused =
+                ["permission denied", "must be superuser"].iter().any(|said| error.to_string().contains(said));
+            assert!(refused, "{sql}: {error}");
+        }
+        assert!(!std::path::Path::new(&file).exists(), "{sql}");
+    }
+    let dynamic = [("do.sql", "DO $$ BEGIN EXECUTE 'SELECT 1'; END $$")];
+    seed(&weak, &seeding(&dynamic), false).await.unwrap();
+    seed(&address, &seeding(&dynamic), true).await.unwrap();
 }

@@ -1,0 +1,89 @@
+//! Filling a PostgreSQL database. The server's own rights hold a scenario's SQL back from files and programs; where
+//! the role of the connection has such rights, the SQL is read first ([`strict`]).
+
+use std::str::FromStr as _;
+
+use futures_util::{TryStreamExt as _, stream::BoxStream};
+use scenario::Seeding;
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, Either, Executor as _, PgConnection,
+    postgres::{PgConnectOptions, PgDatabaseError, PgErrorPosition, PgQueryResult, PgRow},
+};
+
+use super::{Error, Place, strict};
+
+/// Superusers, the three roles that PostgreSQL made for this, who may become one of them, and before PostgreSQL 16
+/// who may give himself such a role.
+const MIGHTY: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_roles r \
+    WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER') AND (r.rolsuper \
+    OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') \
+    OR (r.rolcreaterole AND pg_catalog.current_setting('server_version_num')::int < 160000)))";
+
+/// What must be so for the server to read SQL as [`super::sql`] does. No schema and no operator of a scenario can
+/// change what `SHOW` says.
+const READS_ALIKE: [(&str, &str); 2] = [("SHOW standard_conforming_strings", "on"), ("SHOW client_encoding", "UTF8")];
+
+pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
+    let options = PgConnectOptions::from_str(address).map_err(Error::Address)?.disable_statement_logging();
+    let mut connection = options.connect().await.map_err(Error::Connect)?;
+    let strict = !trusted && sqlx::query_scalar(MIGHTY).fetch_one(&mut connection).await.map_err(Error::Connect)?;
+    for (file, sql) in &seeding.files {
+        if strict {
+            let refused = match strict::check(sql) {
+                Ok(()) if reads_alike(&mut connection).await? => None,
+                Ok(()) => Some((
+                    Place { statement: 1, line: None },
+                    "another `standard_conforming_strings` or `client_encoding`".to_owned(),
+                )),
+                Err(refused) => Some((refused.place, refused.what)),
+            };
+            if let Some((place, what)) = refused {
+                return Err(Error::RefusedToRole { file: file.clone(), place, what });
+            }
+        }
+        let done = connection.fetch_many(sqlx::raw_sql(AssertSqlSafe(sql.clone())));
+        run(file, sql, done).await?;
+    }
+    connection.close().await.map_err(Error::Connect)
+}
+
+async fn reads_alike(connection: &mut PgConnection) -> Result<bool, Error> {
+    for (question, expected) in READS_ALIKE {
+        let found: String = sqlx::query_scalar(question).fetch_one(&mut *connection).await.map_err(Error::Connect)?;
+        if found != expected {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Counts the statements that are done, to name the one that is not.
+async fn run(
+    file: &str,
+    sql: &str,
+    mut results: BoxStream<'_, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>,
+) -> Result<(), Error> {
+    let mut done = 0;
+    loop {
+        match results.try_next().await {
+            Ok(Some(Either::Left(_))) => done += 1,
+            Ok(Some(Either::Right(_))) => {}
+            Ok(None) => return Ok(()),
+            Err(source) => {
+                let place = Place { statement: done + 1, line: line_of(&source, sql) };
+                return Err(Error::Statement { file: file.to_owned(), place, source });
+            }
+        }
+    }
+}
+
+/// PostgreSQL gives the character, from 1, in what it was sent.
+fn line_of(error: &sqlx::Error, sql: &str) -> Option<usize> {
+    let error = error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
+    match error.position()? {
+        PgErrorPosition::Original(character) => {
+            Some(1 + sql.chars().take(character.saturating_sub(1)).filter(|&character| character == '\n').count())
+        }
+        PgErrorPosition::Internal { .. } => None,
+    }
+}
