@@ -112,7 +112,8 @@ pub(crate) struct Selection {
     /// Judge batteries as this revision of Emely-testing does, bugs included; same as `--set compat=REVISION`
     #[arg(long, value_name = "REVISION", value_parser = ["emely-9043c93"])]
     pub(crate) compat: Option<String>,
-    /// The agent under test: a name from the settings file, or the URL of an OpenAI-compatible server; repeat for several
+    /// The agent under test: a name from the settings file, or the URL of an OpenAI-compatible server, a key in its query as
+    /// `?api_key=env:NAME`; repeat for several
     #[arg(short, long = "agent", value_name = "NAME|URL")]
     pub(crate) agents: Vec<String>,
     /// Play only cases whose scenario, combination, parameters or persona contain this text
@@ -178,6 +179,9 @@ pub(crate) struct Page {
     /// Serve Prometheus metrics at http://ADDR/metrics, and /healthz; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDR", env = "GABFEST_METRICS_LISTEN")]
     pub(crate) metrics_listen: Option<std::net::SocketAddr>,
+    /// Allow addresses that other machines can reach, although nothing is encrypted or authenticated
+    #[arg(long)]
+    pub(crate) insecure_i_know: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -428,9 +432,6 @@ pub(crate) struct Coordinator {
     /// The folder that keeps the runs
     #[arg(short, long, default_value = "gabfest-data", value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Allow an address that other machines can reach, although nothing is encrypted or authenticated
-    #[arg(long)]
-    pub(crate) insecure_i_know: bool,
     #[command(flatten)]
     pub(crate) page: Page,
 }

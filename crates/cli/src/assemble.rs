@@ -16,9 +16,11 @@ use worker::{
 };
 
 use crate::{
-    args::{AllowExec, Capacity},
+    addresses,
+    args::{AllowExec, Capacity, Page},
     clock,
     exit::{UsageError, usage},
+    listening,
     observed::Observed,
     scores,
     settings::{MOCK, Read, Settings},
@@ -73,7 +75,7 @@ pub(crate) async fn resources(
         agents.insert(name.clone(), agent::build(&name, &agent, model));
     }
     for address in addresses {
-        hide_credentials(address);
+        addresses::check(address)?;
         let endpoint = llm::endpoint::Settings { url: Some(address.clone()), ..Default::default() };
         let model = endpoints.open_as(address, &endpoint)?.model(Policy::agent());
         agents.insert(address.clone(), agent::build(address, &agent::Settings::default(), model));
@@ -149,7 +151,10 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
 
 /// Listens for calls of tools before anything is played, if somebody said where: an address that cannot be had is told
 /// at once, not by the first conversation that needs it.
-pub(crate) async fn open_tool_server(resources: &Resources) -> anyhow::Result<()> {
+pub(crate) async fn open_tool_server(resources: &Resources, page: &Page) -> anyhow::Result<()> {
+    if let Some(address) = resources.tool_server.named() {
+        listening::allow(address, page.insecure_i_know, "calls of tools are")?;
+    }
     resources.tool_server.open_if_named().await.map_err(|error| {
         usage(anyhow!(
             "failed to {error}\nhint: name another address with --tools-listen or as `tool_server.listen` in the settings; port 0 takes a free one"
@@ -270,16 +275,4 @@ fn databases(settings: &Settings) -> anyhow::Result<BTreeMap<String, String>> {
             Ok((name.clone(), address))
         })
         .collect()
-}
-
-/// An address with a password in it is refused, in words that do not show it.
-fn hide_credentials(address: &str) {
-    let behind_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
-    if let Some((credentials, _)) = authority.rsplit_once('@') {
-        telemetry::redact::register(credentials);
-        for part in credentials.split(':') {
-            telemetry::redact::register(part);
-        }
-    }
 }

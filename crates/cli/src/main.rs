@@ -1,5 +1,6 @@
 //! The one binary: every role of gabfest is a subcommand.
 
+mod addresses;
 mod args;
 mod assemble;
 mod check;
@@ -14,6 +15,7 @@ mod follow;
 mod init;
 mod judges;
 mod knowledge_base;
+mod listening;
 mod log;
 mod measured;
 mod mock;
@@ -21,6 +23,7 @@ mod models;
 mod observed;
 mod ping;
 mod plan;
+mod printer;
 mod progress;
 mod qnamaker;
 mod remote;

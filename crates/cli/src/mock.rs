@@ -5,19 +5,14 @@ use anyhow::{Context as _, anyhow};
 use crate::{
     args::Mock,
     exit::{Exit, usage},
-    knowledge_base,
+    knowledge_base, listening,
     settings::{self, Settings},
     signals::Interrupts,
     stdout,
 };
 
 pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
-    if !args.listen.ip().is_loopback() && !args.insecure_i_know {
-        return Err(usage(anyhow!(
-            "{} is reachable from other machines\nhint: listen on 127.0.0.1, or say --insecure-i-know",
-            args.listen
-        )));
-    }
+    listening::allow(args.listen, args.insecure_i_know, "the mock is")?;
     let read = settings::read(&args.config, false)?;
     let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;
     let knowledge_base = args.qna.as_deref().map(knowledge_base::serve).transpose()?;

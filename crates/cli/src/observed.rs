@@ -1,6 +1,6 @@
 //! Who looks on at this process: the collector that an `OTEL_*` variable names, and whoever reads `--metrics-listen`.
 
-use std::{net::SocketAddr, sync::OnceLock};
+use std::sync::OnceLock;
 
 use anyhow::Context as _;
 use coordinator::Observers;
@@ -12,7 +12,7 @@ use telemetry::{
 };
 use tokio::net::TcpListener;
 
-use crate::{exit::usage, stderr::say};
+use crate::{args, exit::usage, listening, stderr::say};
 
 /// Started with a role, ended with it.
 pub(crate) struct Observed {
@@ -24,16 +24,17 @@ pub(crate) struct Observed {
 
 impl Observed {
     /// `name` is the role's, `instance` tells this process from others of its role. After the environment file was read.
-    pub(crate) async fn start(name: &str, instance: &str, listen: Option<SocketAddr>) -> anyhow::Result<Self> {
+    pub(crate) async fn start(name: &str, instance: &str, page: &args::Page) -> anyhow::Result<Self> {
         let config = Config::from_env().context("failed to set up telemetry").map_err(usage)?;
         for warning in &config.warnings {
             tracing::warn!("{warning}; the variable is left aside");
         }
         let service = Service { name, version: env!("CARGO_PKG_VERSION"), instance };
         let mut telemetry = Telemetry::start(&config, service).context("failed to set up telemetry").map_err(usage)?;
-        let page = match listen {
+        let page = match page.metrics_listen {
             None => None,
             Some(address) => {
+                listening::allow(address, page.insecure_i_know, "metrics are")?;
                 let listener = TcpListener::bind(address)
                     .await
                     .with_context(|| format!("failed to listen on {address} for --metrics-listen"))

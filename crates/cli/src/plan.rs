@@ -9,7 +9,7 @@ use scenario::{
     read::Reading,
 };
 
-use crate::{args::Selection, compiled, diagnostics, exit::usage, settings, settings::Read};
+use crate::{addresses, args::Selection, compiled, diagnostics, exit::usage, settings, settings::Read};
 
 /// Reads what is selected and plans it. Findings are printed; errors among them end it.
 pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
@@ -89,6 +89,7 @@ pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32) -> anyhow::Result<()
 
 fn check_agents(agents: &[String], read: &Read) -> anyhow::Result<()> {
     for name in agents {
+        addresses::check(name)?;
         let known = is_address(name) || name == crate::settings::MOCK || read.settings.agents.contains_key(name);
         if !known {
             let mut all: Vec<&str> = read.settings.agents.keys().map(String::as_str).collect();

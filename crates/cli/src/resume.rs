@@ -35,14 +35,14 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let (run, plan) = embedded::only_run(&store).await?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let mut observed = Observed::start("gabfest", &observed::instance(), args.page.metrics_listen).await?;
+    let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
     observed.serve(observed.health_of_worker())?;
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         judges::announce_pretence(&plan, &read.settings);
         assemble::ready(&plan, &resources)?;
-        assemble::open_tool_server(&resources).await?;
+        assemble::open_tool_server(&resources, &args.page).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
         let reply = ask(embedded.client(), &run, args.failed).await?;
         say(args.quiet, &goes_on(&reply));

@@ -30,14 +30,14 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         return Ok(Exit::Held);
     }
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let mut observed = Observed::start("gabfest", &observed::instance(), args.page.metrics_listen).await?;
+    let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
     observed.serve(observed.health_of_worker())?;
     let played = async {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         judges::announce_pretence(&plan, &read.settings);
         assemble::ready(&plan, &resources)?;
-        assemble::open_tool_server(&resources).await?;
+        assemble::open_tool_server(&resources, &args.page).await?;
         if !args.selection.no_preflight && plan.planned() >= ping::LONG_TRIALS {
             ping::before(&plan, &read.settings, &resources).await?;
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use coordinator::{Clock, Config, Coordinator};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args, clock,
     exit::{Exit, usage},
+    listening,
     observed::{self, Observed},
     signals::Interrupts,
     stdout,
@@ -19,12 +20,7 @@ use crate::{
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
-    if !args.listen.ip().is_loopback() && !args.insecure_i_know {
-        return Err(usage(anyhow!(
-            "{} is reachable from other machines, and nothing is encrypted or authenticated\nhint: listen on 127.0.0.1, or say --insecure-i-know",
-            args.listen
-        )));
-    }
+    listening::allow(args.listen, args.page.insecure_i_know, "a coordinator is")?;
     std::fs::create_dir_all(&args.data).with_context(|| format!("failed to make {}", args.data.display()))?;
     let store = store::Sqlite::open(&args.data.join("gabfest.db")).await.context("failed to open the store")?;
     let listener = tokio::net::TcpListener::bind(args.listen)
@@ -33,7 +29,7 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
     stdout::line(&format!("coordinator at http://{address}, runs in {}", args.data.display()))?;
-    let mut observed = Observed::start("gabfest-coordinator", &observed::instance(), args.page.metrics_listen).await?;
+    let mut observed = Observed::start("gabfest-coordinator", &observed::instance(), &args.page).await?;
     let drain = CancellationToken::new();
     let interrupts = Interrupts::listen();
     let draining = drain.clone();

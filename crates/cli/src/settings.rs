@@ -10,7 +10,7 @@ use scenario::path::Segment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{args::Config, diagnostics, exit::usage, scores};
+use crate::{addresses, args::Config, diagnostics, exit::usage, scores};
 
 /// Read if `--config` is not given and it exists.
 const USUAL: &str = "gabfest.yaml";
@@ -209,6 +209,10 @@ impl Settings {
             if let Ok(key) = place.resolve() {
                 telemetry::register(secrecy::ExposeSecret::expose_secret(&key));
             }
+        }
+        // Whatever its kind, an address is a text with a scheme.
+        if let Ok(all) = serde_json::to_value(self) {
+            addresses::hide_all(&all);
         }
     }
 

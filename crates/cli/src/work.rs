@@ -19,11 +19,11 @@ use crate::{
 pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let name = args.name.unwrap_or_else(observed::instance);
-    let mut observed = Observed::start("gabfest-worker", &name, args.page.metrics_listen).await?;
+    let mut observed = Observed::start("gabfest-worker", &name, &args.page).await?;
     observed.serve(observed.health_of_worker())?;
     let resources = assemble::resources(&read, &args.agents, &args.capacity, Some(&observed)).await?;
     judges::announce_worker(&resources.models)?;
-    assemble::open_tool_server(&resources).await?;
+    assemble::open_tool_server(&resources, &args.page).await?;
     let timing = Timing {
         patience: Duration::from_secs(args.patience),
         grace: Duration::from_secs(args.grace),

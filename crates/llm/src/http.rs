@@ -1,7 +1,8 @@
 //! One call over HTTP, whatever is asked: what the client for chat completions and every agent behind HTTP share.
 //!
 //! [`Sender`] sends a [`Call`] and gives the [`Answer`]'s head, its body or its events, or a classified error;
-//! [`headers`] say what a call is for and [`written`] reads those of the settings. Inside, `connect` keeps connecting
+//! [`headers`] say what a call is for and [`written`] reads those of the settings, as [`query`] reads keys of an
+//! address. Inside, `connect` keeps connecting
 //! out of the latency, `sse` cuts a stream into events, `rejection` and `wait` say what an answer means that is none,
 //! `broken` why there is none, `place` where a call went, `stream` is a connection, and `secrets` keeps keys out of messages.
 
@@ -11,6 +12,7 @@ pub mod broken;
 mod connect;
 pub mod headers;
 mod place;
+pub mod query;
 pub(crate) mod rejection;
 pub mod secrets;
 pub(crate) mod sender;

@@ -23,6 +23,7 @@ pub mod trial;
 pub mod turn;
 pub mod verdict;
 pub mod view;
+pub mod visible;
 
 pub use call::{Call, Role, Tokens};
 pub use failure::{Blame, Failure, FailureKind};

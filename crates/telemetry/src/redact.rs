@@ -148,10 +148,23 @@ mod tests {
             ("form", "key=pa55%2Fword%2Bwith+%22edge%22%5C%C3%BC".to_owned()),
             ("base64", "cGE1NS93b3JkK3dpdGggImVkZ2UiXMO8".to_owned()),
             ("basic authorization", "Basic dXNlcjpwYTU1L3dvcmQrd2l0aCAiZWRnZSJcw7w=".to_owned()),
+            ("html", "pa55/word+with &quot;edge&quot;\\ü".to_owned()),
+            ("hexadecimal", "x706135352f776f72642b77697468202265646765225cc3bcx".to_owned()),
+            ("hexadecimal in capitals", "706135352F776F72642B77697468202265646765225CC3BC".to_owned()),
+            (
+                "all percent-encoded",
+                "%70%61%35%35%2F%77%6F%72%64%2B%77%69%74%68%20%22%65%64%67%65%22%5C%C3%BC".to_owned(),
+            ),
+            ("in capitals", "PA55/WORD+WITH \"EDGE\"\\Ü".to_owned()),
+            // `base64` of coreutils, of the key and of `user:` and the key, twice each.
+            ("base64 twice", "Y0dFMU5TOTNiM0prSzNkcGRHZ2dJbVZrWjJVaVhNTzg=".to_owned()),
+            ("base64 twice, behind a name", "ZFhObGNqcHdZVFUxTDNkdmNtUXJkMmwwYUNBaVpXUm5aU0pjdzd3PQ==".to_owned()),
         ] {
             let clean = redactor.redact(&text).into_owned();
             assert!(clean.contains(MARK), "{name}: {clean}");
-            for piece in ["pa55", "edge", "cGE1NS93", "wYTU1L3dv"] {
+            for piece in
+                ["pa55", "edge", "EDGE", "cGE1NS93", "wYTU1L3dv", "2265646765", "%65%64%67", "SzNkcGRH", "dkdmNtUX"]
+            {
                 assert!(!clean.contains(piece), "{name}: {clean}");
             }
         }

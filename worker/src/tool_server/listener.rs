@@ -53,10 +53,16 @@ impl ToolServer {
     /// # Errors
     /// The address cannot be had: somebody else listens there, or it is none of this machine.
     pub async fn open_if_named(&self) -> Result<(), Error> {
-        if self.0.place.is_named() {
+        if self.named().is_some() {
             self.opened().await?;
         }
         Ok(())
+    }
+
+    /// Where it listens, if somebody said it.
+    #[must_use]
+    pub fn named(&self) -> Option<SocketAddr> {
+        self.0.place.named()
     }
 
     /// Serves these tools under a path of their own, until the seat is dropped.

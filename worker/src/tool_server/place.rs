@@ -39,9 +39,9 @@ impl Place {
         }
     }
 
-    /// Whether somebody said where to listen.
-    pub(super) fn is_named(&self) -> bool {
-        self.listen.is_some()
+    /// Where to listen, if somebody said it.
+    pub(super) fn named(&self) -> Option<SocketAddr> {
+        self.listen
     }
 
     pub(super) fn listen(&self) -> SocketAddr {

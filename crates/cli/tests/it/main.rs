@@ -1,6 +1,7 @@
 //! The binary as a user meets it: whole processes, real sockets, real files. And the whole path in one process.
 #![expect(clippy::unwrap_used, reason = "tests and their helpers: a panic is the finding")]
 
+mod address_keys;
 mod agents;
 mod bad_input;
 mod cases;

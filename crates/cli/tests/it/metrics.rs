@@ -273,6 +273,19 @@ fn an_address_that_is_taken_is_told() {
     assert!(ended.stderr.contains(&format!("failed to listen on {address} for --metrics-listen")), "{}", ended.stderr);
 }
 
+#[test]
+fn an_address_that_others_reach_needs_a_word() {
+    let place = Place::new();
+    for role in [&["run", scenarios().as_str()][..], &["worker"], &["coordinator", "--listen", "127.0.0.1:0"]] {
+        let ended = place.run(&[role, &["--metrics-listen", "0.0.0.0:0"]].concat());
+        assert_eq!(ended.code, 2, "{role:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("metrics are neither encrypted nor protected"), "{}", ended.stderr);
+    }
+    let open = ["run", &scenarios(), "--out", "out", "--metrics-listen", "0.0.0.0:0", "--insecure-i-know"];
+    let ended = place.run(&open);
+    assert!(ended.stderr.contains("metrics on http://0.0.0.0:"), "{}", ended.stderr);
+}
+
 fn wait_for(holds: impl Fn() -> bool, what: &str) {
     for _ in 0..600 {
         if holds() {

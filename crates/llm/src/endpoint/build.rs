@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::{
     Model,
-    http::{self, written},
+    http::{self, query, written},
     key,
     limit::{Limit, Limited},
     mock::Mock,
@@ -45,6 +45,8 @@ pub enum Error {
     NoUrl { endpoint: String },
     #[error("the url of endpoint {endpoint} {reason}")]
     Url { endpoint: String, reason: &'static str },
+    #[error("the url of endpoint {endpoint} cannot be used")]
+    Query { endpoint: String, source: query::Error },
     #[error("endpoint {endpoint} has no key")]
     Key { endpoint: String, source: key::Error },
     #[error("the key of endpoint {endpoint} is not printable ASCII")]
@@ -68,6 +70,7 @@ impl Error {
         let source = match self {
             Self::Key { source, .. } => source,
             Self::Header { source: written::Error::Key { source, .. }, .. } => source,
+            Self::Query { source: query::Error::Key { why: source, .. }, .. } => source,
             _ => return None,
         };
         Some(source).filter(|error| error.is_absence())
@@ -144,9 +147,11 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
         return Err(Error::Timeout { endpoint: endpoint() });
     }
     let url = settings.url.as_deref().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
-    let url = completions(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
+    let mut url = completions(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
+    let in_query = query::resolve(&mut url).map_err(|source| Error::Query { endpoint: endpoint(), source })?;
     let (mut headers, mut keys) =
         written::resolve(&settings.headers).map_err(|source| Error::Header { endpoint: endpoint(), source })?;
+    keys.extend(in_query);
     if let Some(reference) = &settings.key {
         let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint(), source })?;
         let bearer = written::secret(&format!("Bearer {}", key.expose_secret()))
@@ -221,6 +226,8 @@ mod tests {
         let rows = [
             (json!({}), "main has no url"),
             (json!({"url": "http://me:sk-1@h"}), "a key is never written"),
+            (json!({"url": "http://h?api_key=sk-1"}), "api_key=env:NAME"),
+            (json!({"url": "http://h?api_key=env:GABFEST_NO_SUCH_KEY"}), "GABFEST_NO_SUCH_KEY is not set"),
             (json!({"url": "http://h", "timeout_ms": 0}), "timeout of endpoint main is 0"),
             (json!({"url": "http://h", "key": "env:GABFEST_NO_SUCH_KEY"}), "GABFEST_NO_SUCH_KEY is not set"),
             (

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    http::query,
     key::KeyRef,
     limit, mock,
     openai::{RESERVED, SchemaMode},
@@ -21,6 +22,7 @@ const MAX_TOKENS: &str = "max_tokens";
 pub struct Settings {
     pub kind: Kind,
     /// Of an OpenAI-compatible server: `https://api.openai.com/v1`. `/chat/completions` is added where it is missing.
+    /// A key in the query is written as the place where it is kept: `?api_key=env:NAME`.
     pub url: Option<String>,
     /// As the server names it; absent for servers that have but one.
     pub model: Option<String>,
@@ -120,11 +122,12 @@ impl Settings {
         Some(written.as_u64().map(|most| u32::try_from(most).unwrap_or(u32::MAX)))
     }
 
-    /// Where its keys are kept, that of a header too.
+    /// Where its keys are kept, those of headers and of the url too.
     #[must_use]
     pub fn keys(&self) -> Vec<KeyRef> {
         let of_headers = self.headers.values().filter_map(|value| KeyRef::parse(value).ok());
-        self.key.iter().cloned().chain(of_headers).collect()
+        let of_url = self.url.iter().flat_map(|url| query::places(url));
+        self.key.iter().cloned().chain(of_headers).chain(of_url).collect()
     }
 }
 

@@ -21,7 +21,7 @@ const FRAMING: [HeaderName; 7] = [
 ];
 
 /// Parts of the names of headers that carry keys.
-const KEYS: [&str; 7] = ["auth", "cookie", "credential", "key", "password", "secret", "token"];
+pub(super) const KEYS: [&str; 7] = ["auth", "cookie", "credential", "key", "password", "secret", "token"];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

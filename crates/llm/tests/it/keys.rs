@@ -40,7 +40,7 @@ async fn no_error_has_the_key_in_it() {
     clean(&ask(&nobody().await, false).await, "nobody");
     clean(&ask(&resetting().await, false).await, "reset");
     // In the address, where some servers want it, nothing of ours may show it either.
-    clean(&ask(&format!("{}?key={KEY}", nobody().await), true).await, "address");
+    clean(&ask(&format!("{}?key={REFERENCE}", nobody().await), true).await, "address");
 }
 
 async fn ask(url: &str, streamed: bool) -> Error {

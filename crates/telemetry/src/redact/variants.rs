@@ -1,4 +1,5 @@
-//! How a secret may be dressed where it shows up: in JSON, in a URL, in base64, or line by line.
+//! How a secret may be dressed where it shows up: in JSON, HTML or a URL, in hexadecimal digits, in base64 once or
+//! twice, in capitals, or line by line.
 
 use super::SHORTEST_SECRET;
 
@@ -42,16 +43,46 @@ fn dresses(secret: &str) -> Vec<String> {
         percent(secret, false, "%20"),
         percent(secret, true, "%20"),
         percent(secret, false, "+"),
+        html(secret),
+        // As Go's encoder writes JSON, to be put into HTML.
+        json(secret).replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"),
     ];
-    for alphabet in [STANDARD, URL_SAFE] {
-        for lead in 0..3 {
-            let text = base64(secret.as_bytes(), lead, alphabet);
-            if text.len() >= SHORTEST_SECRET {
-                all.push(text);
-            }
-        }
+    for (before, upper) in [("", false), ("", true), ("%", false), ("%", true)] {
+        all.push(hexadecimal(secret, before, upper));
+    }
+    if is_no_word(secret) {
+        all.extend([secret.to_uppercase(), secret.to_lowercase()]);
+    }
+    for once in in_base64(secret.as_bytes()) {
+        all.extend(in_base64(once.as_bytes()));
+        all.push(once);
     }
     all
+}
+
+/// In capitals or without, a word is ordinary text.
+fn is_no_word(secret: &str) -> bool {
+    secret.chars().any(|character| character.is_ascii_digit()) && secret.chars().any(char::is_alphabetic)
+}
+
+/// With both alphabets, at each place in a group of three bytes.
+fn in_base64(bytes: &[u8]) -> Vec<String> {
+    let all =
+        [STANDARD, URL_SAFE].into_iter().flat_map(|alphabet| (0..3).map(move |lead| base64(bytes, lead, alphabet)));
+    let mut all: Vec<String> = all.filter(|text| text.len() >= SHORTEST_SECRET).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn hexadecimal(secret: &str, before: &str, upper: bool) -> String {
+    let digits = |byte: u8| if upper { format!("{before}{byte:02X}") } else { format!("{before}{byte:02x}") };
+    secret.bytes().map(digits).collect()
+}
+
+fn html(secret: &str) -> String {
+    let escaped = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    escaped.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 fn json(secret: &str) -> String {
@@ -123,6 +154,8 @@ mod tests {
     fn a_plain_key_has_few_variants() {
         let all = of("abcdefghij");
         assert!(all.contains(&"abcdefghij".to_owned()));
-        assert_eq!(all.len(), 4, "{all:?}");
+        // As it is, four times in hexadecimal digits, three times in base64, and each of these three times again.
+        assert_eq!(all.len(), 1 + 4 + 3 + 9, "{all:?}");
+        assert!(!all.contains(&"ABCDEFGHIJ".to_owned()), "a word in capitals is a word");
     }
 }

@@ -1,0 +1,48 @@
+//! Addresses that hold keys: what is secret in them is told to no sink, and as a name of an agent they are refused.
+
+use anyhow::anyhow;
+use llm::http::query;
+use secrecy::ExposeSecret as _;
+
+use crate::exit::usage;
+
+/// An address of the command line is the agent's name in plans and reports, so it may hold the place of a key, and no key.
+pub(crate) fn check(address: &str) -> anyhow::Result<()> {
+    hide(address);
+    match query::keys(address).first() {
+        None => Ok(()),
+        Some((name, _)) => Err(usage(anyhow!(
+            "the address of an agent has a key in its query, and addresses stand in plans and reports\nhint: name the place where the key is kept: {name}=env:NAME or {name}=file:PATH"
+        ))),
+    }
+}
+
+/// Of every address among the texts.
+pub(crate) fn hide_all(value: &serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) if text.contains("://") => hide(text),
+        serde_json::Value::Array(values) => values.iter().for_each(hide_all),
+        serde_json::Value::Object(values) => values.values().for_each(hide_all),
+        _ => {}
+    }
+}
+
+/// A name and a password, and keys of the query, as they are written and as they are meant.
+fn hide(address: &str) {
+    let behind_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
+    if let Some((credentials, _)) = authority.rsplit_once('@') {
+        telemetry::redact::register(credentials);
+        for part in credentials.split(':') {
+            telemetry::redact::register(part);
+        }
+    }
+    for (_, key) in query::keys(address) {
+        telemetry::redact::register(&key);
+    }
+    for place in query::places(address) {
+        if let Ok(key) = place.resolve() {
+            telemetry::redact::register(key.expose_secret());
+        }
+    }
+}

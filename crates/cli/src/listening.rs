@@ -1,0 +1,17 @@
+//! Whether an address may be listened on: one that other machines reach needs a word that says so.
+
+use std::net::SocketAddr;
+
+use anyhow::anyhow;
+
+use crate::exit::usage;
+
+/// `what` is what the address serves, with its verb: "metrics are".
+pub(crate) fn allow(address: SocketAddr, insecure_i_know: bool, what: &str) -> anyhow::Result<()> {
+    if address.ip().to_canonical().is_loopback() || insecure_i_know {
+        return Ok(());
+    }
+    Err(usage(anyhow!(
+        "{address} is reachable from other machines, and {what} neither encrypted nor protected by a password\nhint: listen on 127.0.0.1, or say --insecure-i-know"
+    )))
+}
