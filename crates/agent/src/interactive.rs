@@ -64,7 +64,7 @@ impl OwnTerminal {
 impl Terminal for OwnTerminal {
     async fn ask(&self, shown: &str) -> io::Result<Option<String>> {
         let mut lines = self.0.lock().await;
-        io::stderr().lock().write_all(shown.as_bytes())?;
+        io::stderr().lock().write_all(record::visible::text(shown).as_bytes())?;
         // Nothing is read before somebody is asked: other agents leave stdin alone.
         lines.get_or_insert_with(read_lines).recv().await.transpose()
     }

@@ -19,7 +19,7 @@ pub(crate) fn print(diagnostics: &[Diagnostic]) {
     sorted.sort_by(|a, b| (a.severity, &a.path, a.line, a.column).cmp(&(b.severity, &b.path, b.line, b.column)));
     for diagnostic in sorted.iter().take(SHOWN) {
         let source = sources.entry(diagnostic.path.clone()).or_insert_with(|| source(diagnostic));
-        stderr::error(&format!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal())));
+        stderr::painted(&format!("{}\n", render(diagnostic, source.as_deref(), std::io::stderr().is_terminal())));
     }
     if sorted.len() > SHOWN {
         stderr::error(&format!("… and {} more", sorted.len() - SHOWN));
@@ -78,7 +78,7 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\t' => ' ',
-            character if character.is_control() => '\u{fffd}',
+            character if record::visible::steers(character) => '\u{fffd}',
             character => character,
         })
         .collect()

@@ -167,7 +167,7 @@ pub(crate) async fn report(
     let (summary, written, hints) = write(client, run, folder).await?;
     if !quiet {
         let text = format!("{}\nreport  {}\n", summary_text(&summary, &written.found), written.report_html.display());
-        stdout::write(&text)?;
+        stdout::painted(&text)?;
         for hint in hints {
             stdout::line(&format!("hint    {hint}"))?;
         }

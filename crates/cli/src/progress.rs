@@ -44,7 +44,7 @@ impl Progress {
             Shown::Bar(bar) => {
                 bar.set_length(planned);
                 bar.set_position(done(progress));
-                bar.set_message(figures);
+                bar.set_message(record::visible::text(&figures).into_owned());
             }
             Shown::Plain { said } => {
                 if said.is_none_or(|said| said.elapsed() >= PLAIN_EVERY) {
@@ -59,7 +59,7 @@ impl Progress {
     pub(crate) fn note(&self, text: &str) {
         match &self.shown {
             Shown::Quiet => {}
-            Shown::Bar(bar) => bar.println(text),
+            Shown::Bar(bar) => bar.println(record::visible::text(text)),
             Shown::Plain { .. } => say(text),
         }
     }

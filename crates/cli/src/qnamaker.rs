@@ -57,7 +57,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     let text = text.into_iter().find_map(Result::ok).context("the run left no result")?;
     say_errors(&text);
     match out {
-        None => stdout::write(&text)?,
+        None => stdout::document(&text)?,
         Some(path) => {
             std::fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
             diagnostics::note(&format!("the result is in {}", path.display()));

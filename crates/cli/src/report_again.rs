@@ -51,13 +51,13 @@ fn of_files(folder: &Path, args: &Report) -> anyhow::Result<Exit> {
         }
         Some(Format::Text) => {
             let summary = report_files::summary(folder)?;
-            follow::summary_text(&summary, &report_files::found(folder, &summary)?)
+            return painted(&follow::summary_text(&summary, &report_files::found(folder, &summary)?));
         }
         Some(format) => {
             read_file(format, folder, folder.join("report.qna").exists(), folder.join("report.qna.tsv").exists())?
         }
     };
-    stdout::write(&text)?;
+    stdout::document(&text)?;
     Ok(Exit::Held)
 }
 
@@ -69,7 +69,7 @@ async fn render(client: &mut Client, run: &RunId, args: &Report, usual: PathBuf)
         return Ok(Exit::Held);
     };
     if format == Format::View {
-        return follow::each_trial(client, run, |trial, _| stdout::write(&report::view::line(trial)))
+        return follow::each_trial(client, run, |trial, _| stdout::document(&report::view::line(trial)))
             .await
             .map(|()| Exit::Held);
     }
@@ -77,10 +77,15 @@ async fn render(client: &mut Client, run: &RunId, args: &Report, usual: PathBuf)
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let (summary, written, _) = follow::write(client, run, folder.path()).await?;
     let text = match format {
-        Format::Text => follow::summary_text(&summary, &written.found),
+        Format::Text => return painted(&follow::summary_text(&summary, &written.found)),
         format => read_file(format, folder.path(), written.qna.is_some(), written.qna_tsv.is_some())?,
     };
-    stdout::write(&text)?;
+    stdout::document(&text)?;
+    Ok(Exit::Held)
+}
+
+fn painted(text: &str) -> anyhow::Result<Exit> {
+    stdout::painted(text)?;
     Ok(Exit::Held)
 }
 

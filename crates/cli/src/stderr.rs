@@ -1,9 +1,12 @@
-//! What a command says besides its answer, on stderr. Nobody may be there to hear it: then the work goes on.
+//! What a command says besides its answer, on stderr. Nobody may be there to hear it: then the work goes on. Nothing in
+//! it steers a terminal, whoever wrote it.
 
 use std::{
     io::Write as _,
     sync::atomic::{AtomicBool, Ordering},
 };
+
+use crate::printer;
 
 /// `--quiet`: only errors are printed. Set once, before the command begins.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -25,6 +28,15 @@ pub(crate) fn say(text: &str) {
 
 /// The same for an error, which is always printed.
 pub(crate) fn error(text: &str) {
+    send(&record::visible::text(text));
+}
+
+/// An error with our own colours.
+pub(crate) fn painted(text: &str) {
+    send(&printer::painted(text));
+}
+
+fn send(text: &str) {
     // Who closed stderr or filled its disk wants the run's result all the same, and cannot be told.
     drop(writeln!(std::io::stderr(), "{text}"));
 }

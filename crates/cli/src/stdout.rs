@@ -1,17 +1,34 @@
 //! What a command answers, on stdout. Whoever reads it may stop early; anything else that goes wrong is an error.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 
+use crate::printer;
+
+/// Text for people. Nothing in it steers a terminal, whoever wrote it.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
+    send(&record::visible::text(text))
+}
+
+pub(crate) fn line(text: &str) -> anyhow::Result<()> {
+    write(&format!("{text}\n"))
+}
+
+/// The same with our own colours.
+pub(crate) fn painted(text: &str) -> anyhow::Result<()> {
+    send(&printer::painted(text))
+}
+
+/// What a program reads, byte by byte as a file has it; a terminal is no program.
+pub(crate) fn document(text: &str) -> anyhow::Result<()> {
+    if std::io::stdout().is_terminal() { write(text) } else { send(text) }
+}
+
+fn send(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("failed to write to stdout"),
         _ => Ok(()),
     }
-}
-
-pub(crate) fn line(text: &str) -> anyhow::Result<()> {
-    write(&format!("{text}\n"))
 }

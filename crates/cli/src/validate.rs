@@ -92,7 +92,8 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     let found: Vec<Validated> =
         by_measure.into_iter().map(|(measure, answered)| found(measure, thresholds[&measure], answered)).collect();
     if args.json {
-        stdout::line(&serde_json::to_string_pretty(&serde_json::json!({ "measures": found }))?)?;
+        let text = serde_json::to_string_pretty(&serde_json::json!({ "measures": found }))?;
+        stdout::line(&record::visible::json(&text))?;
     } else {
         stdout::write(&found.iter().map(table::of).collect::<Vec<_>>().join("\n"))?;
     }

@@ -1,11 +1,11 @@
 //! `report.json`: the summary, for programs.
 
-use record::Summary;
+use record::{Summary, visible};
 
 /// Indented, keys in the order of the schema, with a line end.
 #[must_use]
 pub fn render(summary: &Summary) -> String {
     let mut text = serde_json::to_string_pretty(summary).expect("a summary has only string keys");
     text.push('\n');
-    text
+    visible::json(&text).into_owned()
 }

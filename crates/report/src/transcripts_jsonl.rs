@@ -1,6 +1,6 @@
 //! `transcripts.jsonl`: one line a trial, every word of it.
 
-use record::{Trial, Turn, Verdict};
+use record::{Trial, Turn, Verdict, visible};
 use scenario::{CaseId, TrialId};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub fn line(trial: &Trial, turns: &[Turn]) -> Option<String> {
     };
     let mut text = serde_json::to_string(&line).expect("a transcript's line has only string keys");
     text.push('\n');
-    Some(text)
+    Some(visible::json(&text).into_owned())
 }
 
 #[derive(Serialize)]

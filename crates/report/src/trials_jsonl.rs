@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict};
+use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, visible};
 use scenario::{CaseId, Strategy, TrialId};
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub fn line(trial: &Trial) -> String {
     };
     let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
     text.push('\n');
-    text
+    visible::json(&text).into_owned()
 }
 
 #[derive(Serialize)]

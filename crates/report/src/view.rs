@@ -5,5 +5,5 @@ use record::Trial;
 /// [`record::view::verdict_view`] as a line of JSON, with its line end.
 #[must_use]
 pub fn line(trial: &Trial) -> String {
-    format!("{}\n", record::view::verdict_view(trial))
+    format!("{}\n", record::visible::json(&record::view::verdict_view(trial).to_string()))
 }

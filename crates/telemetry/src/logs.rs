@@ -8,7 +8,7 @@ use tracing_subscriber::{
     EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-use crate::redact::{Redacting, redact};
+use crate::redact::{Form, Redacting, redact};
 
 pub(crate) use exported::{begin as export, end as export_no_more};
 
@@ -42,7 +42,8 @@ pub fn init(config: Config) -> Result<(), Error> {
     let written = env::var(VARIABLE).ok().filter(|value| !value.trim().is_empty());
     let errors_alone = (config.quiet && config.verbosity == 0).then(|| "error".to_owned());
     let filter = filter(config.verbosity, written.or(errors_alone).as_deref())?;
-    let lines = tracing_subscriber::fmt::layer().with_ansi(config.color).with_writer(Redacted(io::stderr));
+    let writer = Redacted(io::stderr, form(config.json, config.color));
+    let lines = tracing_subscriber::fmt::layer().with_ansi(config.color).with_writer(writer);
     let lines = if config.json { lines.json().boxed() } else { lines.boxed() };
     let subscriber = tracing_subscriber::registry().with(exported::layer()).with(lines.with_filter(filter));
     let installed = subscriber.try_init();
@@ -53,13 +54,21 @@ pub fn init(config: Config) -> Result<(), Error> {
 
 /// Makes writers that redact each event before it reaches `inner`.
 #[derive(Debug, Clone)]
-pub struct Redacted<M>(pub M);
+pub struct Redacted<M>(pub M, pub Form);
 
 impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Redacted<M> {
     type Writer = Redacting<M::Writer>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Redacting::new(self.0.make_writer())
+        Redacting::new(self.0.make_writer(), self.1)
+    }
+}
+
+fn form(json: bool, color: bool) -> Form {
+    match (json, color) {
+        (true, _) => Form::Json,
+        (false, true) => Form::Painted,
+        (false, false) => Form::Text,
     }
 }
 
@@ -98,7 +107,7 @@ fn guard_panics() {
             text.push_str(&format!("{backtrace}\n"));
         }
         // Nobody is left to tell when stderr is closed.
-        drop(io::stderr().write_all(redact(&text).as_bytes()));
+        drop(io::stderr().write_all(record::visible::text(&redact(&text)).as_bytes()));
     }));
 }
 
@@ -129,7 +138,7 @@ mod tests {
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(filter(0, None).unwrap())
             .with_ansi(color)
-            .with_writer(Redacted(move || writer.clone()));
+            .with_writer(Redacted(move || writer.clone(), form(json, color)));
         if json {
             tracing::subscriber::with_default(subscriber.json().finish(), event);
         } else {
@@ -151,6 +160,18 @@ mod tests {
             assert!(!text.contains("hunter2"), "{text}");
             assert!(!text.contains("abcdefghijklmnop1234"), "{text}");
             assert!(text.contains("asked with"), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_log_line_steers_a_terminal() {
+        let name = "\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}x";
+        for (json, expected) in [(false, "\\u{202e}\\u{2066}x"), (true, "\\u009b31m\\u202e\\u2066x")] {
+            let text = logged(json, false, || tracing::warn!(name, "worker {name} is lost"));
+            let steering: Vec<char> =
+                text.chars().filter(|&found| record::visible::steers(found) && found != '\n').collect();
+            assert!(steering.is_empty(), "{steering:?} in {text}");
+            assert!(text.contains(expected), "{text}");
         }
     }
 

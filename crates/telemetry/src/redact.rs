@@ -17,7 +17,7 @@ use std::{
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-pub use writer::Redacting;
+pub use writer::{Form, Redacting};
 
 /// What stands where a secret stood.
 pub const MARK: &str = "[redacted]";

@@ -15,21 +15,21 @@ const KEY: &str = "kP7wQz4mNx2rTb9v";
 const TWICE: &str = "YTFBM2QxRjZORzFPZURKeVZHSTVk";
 const ASK: &str = "name: ask\ndescription: d\nrun:\n  - name: one\n    input: hello\n    evaluations:\n      - { type: string_contains, value: nothing }\njudgment: { strategy: all_pass }\n";
 
-/// An agent that says back how it was asked, and its address with the paths that it saw.
-fn agent() -> (String, Arc<Mutex<Vec<String>>>) {
+/// An agent that says this of the path that it was asked at, and its address with the paths that it saw.
+pub(crate) fn agent(says: fn(&str) -> String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let paths = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&paths);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            drop(answer(&stream.unwrap(), &seen));
+            drop(answer(&stream.unwrap(), &seen, says));
         }
     });
     (address, paths)
 }
 
-fn answer(stream: &TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<()> {
+fn answer(stream: &TcpStream, seen: &Mutex<Vec<String>>, says: fn(&str) -> String) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);
     reader.read_line(&mut first)?;
@@ -45,10 +45,9 @@ fn answer(stream: &TcpStream, seen: &Mutex<Vec<String>>) -> std::io::Result<()> 
     }
     reader.read_exact(&mut vec![0; length])?;
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    let content = forms().join(" and ") + &path;
+    let content = says(&path);
     seen.lock().unwrap().push(path);
-    let body =
-        serde_json::json!({ "model": KEY, "choices": [{ "message": { "role": "assistant", "content": content } }] });
+    let body = serde_json::json!({ "model": content, "choices": [{ "message": { "role": "assistant", "content": content } }] });
     let body = body.to_string();
     let length = body.len();
     write!(
@@ -88,7 +87,7 @@ fn leak(place: &Place, ended: &Ended) -> Option<(String, String)> {
 
 #[test]
 fn a_key_in_the_query_of_an_address_is_nowhere() {
-    let (address, paths) = agent();
+    let (address, paths) = agent(|path| forms().join(" and ") + path);
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     let written = format!("{address}/v1?api_key={KEY}");

@@ -23,6 +23,7 @@ mod secrets;
 mod server;
 mod skunit_log;
 mod stateful;
+mod steering;
 mod telemetry;
 mod tools;
 mod validate;

@@ -113,7 +113,8 @@ impl Run {
         match self.play().await {
             Err(Error::NoJudge { name, why, .. }) if may_skip => {
                 // Straight to the file: what tests print is kept back where they pass, and this must be seen.
-                let _ = writeln!(std::io::stderr(), "SKIPPED: conversation {name:?} ({place}) needs a judge: {why}");
+                let text = format!("SKIPPED: conversation {name:?} ({place}) needs a judge: {why}");
+                let _ = writeln!(std::io::stderr(), "{}", record::visible::text(&text));
                 Ok(Outcome::Skipped { why })
             }
             other => other,

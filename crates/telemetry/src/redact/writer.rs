@@ -1,19 +1,34 @@
 //! A writer that redacts: what is written is held until a flush, so that no secret slips through in two halves.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use record::visible;
 
 use super::redact;
+
+/// What is written, and so how characters that steer a terminal are escaped in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Json,
+    /// With colours of our own; whoever paints escapes the rest.
+    Painted,
+}
 
 /// Collects what is written and passes it on redacted, on `flush` and when it is dropped.
 #[derive(Debug)]
 pub struct Redacting<W: Write> {
     inner: W,
+    form: Form,
     held: Vec<u8>,
 }
 
 impl<W: Write> Redacting<W> {
-    pub fn new(inner: W) -> Self {
-        Self { inner, held: Vec::new() }
+    pub fn new(inner: W, form: Form) -> Self {
+        Self { inner, form, held: Vec::new() }
     }
 
     fn pass_on(&mut self) -> io::Result<()> {
@@ -21,7 +36,14 @@ impl<W: Write> Redacting<W> {
             return Ok(());
         }
         let held = std::mem::take(&mut self.held);
-        self.inner.write_all(redact(&String::from_utf8_lossy(&held)).as_bytes())
+        let held = String::from_utf8_lossy(&held);
+        let clean = redact(&held);
+        let shown = match self.form {
+            Form::Text => visible::text(&clean),
+            Form::Json => visible::json(&clean),
+            Form::Painted => Cow::Borrowed(clean.as_ref()),
+        };
+        self.inner.write_all(shown.as_bytes())
     }
 }
 
@@ -56,14 +78,14 @@ mod tests {
         let line = format!("before {secret} after\n");
         for cut in 0..=line.len() {
             let mut page = Vec::new();
-            let mut writer = Redacting::new(&mut page);
+            let mut writer = Redacting::new(&mut page, Form::Text);
             writer.write_all(&line.as_bytes()[..cut]).unwrap();
             writer.write_all(&line.as_bytes()[cut..]).unwrap();
             drop(writer);
             assert_eq!(String::from_utf8(page).unwrap(), "before [redacted] after\n", "cut at {cut}");
         }
         let mut page = Vec::new();
-        let mut writer = Redacting::new(&mut page);
+        let mut writer = Redacting::new(&mut page, Form::Text);
         for byte in line.bytes() {
             writer.write_all(&[byte]).unwrap();
         }
