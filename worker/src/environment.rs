@@ -1,15 +1,18 @@
 //! What a trial finds around it: files beneath a root of its own, seeded databases, and programs that it may run.
 //!
-//! [`local`] is the environment of this machine, [`root`] keeps its files together, [`sandbox`] walls its programs
-//! in, [`process`] watches over them, and [`database`] fills databases.
+//! [`local`] is the environment of this machine, [`root`] keeps its files together in the [`house`] of this process,
+//! [`sandbox`] walls its programs in, [`process`] watches over them, [`watch`] over what they take, and [`database`] fills
+//! databases.
 
 #[cfg(feature = "databases")]
 pub mod database;
 pub mod execution;
+mod house;
 mod local;
 mod process;
 mod root;
 mod sandbox;
+mod watch;
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::OnceCell;
 
-use super::sandbox;
+use super::{house, sandbox};
 
 /// Off unless the operator allows it.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ pub struct Programs {
     pub(super) sandbox: OnceCell<Result<Vec<String>, String>>,
 }
 
-/// Bounds of one program. Those on memory, files and processes hold in the sandbox only.
+/// Bounds of one program. Those on memory, disk, files and processes hold in the sandbox only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub time: Duration,
@@ -35,8 +35,14 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Address space of one process.
     pub memory_bytes: u64,
+    /// Of all its processes together, as they are looked at ten times a second.
+    pub total_memory_bytes: u64,
     /// Of one file that it writes.
     pub file_bytes: u64,
+    /// Of all files of the trial together, as they are looked at ten times a second.
+    pub disk_bytes: u64,
+    /// Of `/tmp` and of `/dev/shm`, each, which are memory.
+    pub temporary_bytes: u64,
     pub processes: u64,
 }
 
@@ -47,7 +53,10 @@ impl Default for Limits {
             output_bytes: 256 << 10,
             // Node reserves more than a gigabyte before it does anything.
             memory_bytes: 4 << 30,
+            total_memory_bytes: 4 << 30,
             file_bytes: 64 << 20,
+            disk_bytes: 1 << 30,
+            temporary_bytes: 256 << 20,
             processes: 1_024,
         }
     }
@@ -66,11 +75,15 @@ impl Execution {
         Self::Host(Arc::new(Programs { variables, limits, ..Programs::default() }))
     }
 
-    /// Tries the sandbox out, so that a worker can refuse to start where it cannot be built.
+    /// Tries the sandbox out, so that a worker can refuse to start where it cannot be built. Removes what the programs of
+    /// killed workers left.
     ///
     /// # Errors
-    /// When bubblewrap is missing, or this machine does not let it build a sandbox.
+    /// When bubblewrap is missing, this machine does not let it build a sandbox, or its limits do not hold.
     pub async fn check(&self) -> Result<(), String> {
+        if let Ok(swept @ 1..) = tokio::task::spawn_blocking(house::sweep).await {
+            tracing::info!(swept, "removed the trials' directories of processes that were killed");
+        }
         match self {
             Self::Off | Self::Host(_) => Ok(()),
             Self::Sandboxed(programs) => sandbox::walls(programs).await.map(drop),

@@ -37,7 +37,8 @@ impl Local {
     }
 
     async fn root(&self) -> Result<&Arc<Root>, root::Error> {
-        self.root.get_or_try_init(|| async { blocking(Root::create).await.map(Arc::new) }).await
+        let owner = sandbox::owner(&self.execution);
+        self.root.get_or_try_init(|| async { blocking(move || Root::create(owner)).await.map(Arc::new) }).await
     }
 
     async fn write_files(&self) -> Result<(), root::Error> {

@@ -1,6 +1,6 @@
 //! Watching over one program: its output as far as it is wanted, its end, and the end of whatever it started.
 
-use std::{process::Stdio, time::Duration};
+use std::{path::Path, process::Stdio, time::Duration};
 
 use futures_util::future::join;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -10,7 +10,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Limits, Ran};
+use super::{Limits, Ran, watch};
 
 /// What a program wrote before it ended is in the pipes; only one that fled its group could hold them open longer.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -23,27 +23,53 @@ pub(super) enum Error {
     Wait(std::io::Error),
     #[error("end within {} ms", .0.as_millis())]
     TimedOut(Duration),
+    #[error("stay within {} MiB of memory, with all its processes", .0 >> 20)]
+    Memory(u64),
+    #[error("stay within {} MiB of disk", .0 >> 20)]
+    Disk(u64),
+}
+
+/// How a program is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Hold<'a> {
+    /// Its stdin is a pipe of ours, which closes with the worker; nothing is written to it.
+    Leash,
+    /// What it takes is looked at: all its processes, and the disk below `root`. On stderr, `said` bytes are not its own.
+    Watch { root: &'a Path, said: usize },
 }
 
 /// Runs a command to its end or to its time limit. Nothing that it started in its group outlives the call,
 /// also when the call is dropped.
-pub(super) async fn run(mut command: Command, limits: &Limits) -> Result<Ran, Error> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -> Result<Ran, Error> {
+    command.stdin(if matches!(hold, Hold::Leash) { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     let began = Instant::now();
     let mut child = command.spawn().map_err(|source| {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         Error::Start { program, source }
     })?;
+    // Waiting would close it.
+    let _leash = child.stdin.take();
+    let leader = child.id();
     let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
-    let (mut stdout, mut stderr) = (Output::new(limits.output_bytes), Output::new(limits.output_bytes));
+    let said = if let Hold::Watch { said, .. } = hold { said } else { 0 };
+    let (mut stdout, mut stderr) = (Output::new(limits.output_bytes), Output::new(limits.output_bytes + said));
     let status = {
         let reading = join(stdout.read(child.stdout.take()), stderr.read(child.stderr.take()));
         tokio::pin!(reading);
         let mut read = false;
+        let excess = async {
+            match (hold, leader) {
+                (Hold::Watch { root, .. }, Some(leader)) => watch::excess(leader, root, limits).await,
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::pin!(excess);
         let ended = time::timeout(limits.time, async {
             loop {
                 tokio::select! {
-                    status = child.wait() => break status,
+                    status = child.wait() => break status.map_err(Error::Wait),
+                    error = &mut excess => break Err(error),
                     _ = &mut reading, if !read => read = true,
                 }
             }
@@ -56,7 +82,7 @@ pub(super) async fn run(mut command: Command, limits: &Limits) -> Result<Ran, Er
         }
         ended
     };
-    let status = status.map_err(|_| Error::TimedOut(limits.time))?.map_err(Error::Wait)?;
+    let status = status.map_err(|_| Error::TimedOut(limits.time))??;
     Ok(Ran { exit_code: exit_code(status), stdout: stdout.text(), stderr: stderr.text(), duration: began.elapsed() })
 }
 

@@ -3,11 +3,15 @@
 use std::{
     collections::BTreeMap,
     io::{self, Read as _},
+    os::unix::fs::lchown,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
 use tempfile::TempDir;
+
+use super::house::House;
 
 /// Of one file that is written or read.
 const FILE_BYTES: u64 = 16 << 20;
@@ -32,18 +36,35 @@ pub(super) enum Error {
     Directory(io::Error),
 }
 
+/// A user of the system, by number.
+pub(super) type User = u32;
+
 #[derive(Debug)]
 pub(super) struct Root {
     directory: TempDir,
+    /// Whose everything inside is, where it is not the worker's.
+    owner: Option<User>,
     /// Whatever is opened through this stays beneath it: the kernel, not our reading of the path, sees to it.
     inside: Dir,
+    /// Goes last.
+    _house: Arc<House>,
 }
 
 impl Root {
-    pub(super) fn create() -> Result<Self, Error> {
-        let directory = tempfile::Builder::new().prefix("gabfest-").tempdir().map_err(Error::Directory)?;
+    pub(super) fn create(owner: Option<User>) -> Result<Self, Error> {
+        let house = House::of_this_process().map_err(Error::Directory)?;
+        let directory = tempfile::Builder::new().prefix("trial-").tempdir_in(house.path()).map_err(Error::Directory)?;
         let inside = Dir::open_ambient_dir(directory.path(), ambient_authority()).map_err(Error::Directory)?;
-        Ok(Self { directory, inside })
+        let root = Self { directory, owner, inside, _house: house };
+        root.give("").map_err(Error::Directory)?;
+        Ok(root)
+    }
+
+    /// Makes the owner's what was written, and the directories that it stands in.
+    fn give(&self, place: impl AsRef<Path>) -> io::Result<()> {
+        let Some(owner) = self.owner else { return Ok(()) };
+        let all = place.as_ref().ancestors();
+        all.into_iter().try_for_each(|part| lchown(self.path().join(part), Some(owner), Some(owner)))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -60,7 +81,8 @@ impl Root {
         if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             self.inside.create_dir_all(parent).map_err(io)?;
         }
-        self.inside.write(&place, text).map_err(io)
+        self.inside.write(&place, text).map_err(io)?;
+        self.give(&place).map_err(io)
     }
 
     /// `None` where there is no file of this name. What is not UTF-8 is replaced.
@@ -195,7 +217,7 @@ mod tests {
 
     #[test]
     fn files_come_back_as_they_were_written() {
-        let root = Root::create().unwrap();
+        let root = Root::create(None).unwrap();
         root.write("/deep/down/a.txt", "ä\n").unwrap();
         root.write("b", "").unwrap();
         assert_eq!(root.read("deep/down/../down/a.txt").unwrap().as_deref(), Some("ä\n"));
@@ -216,7 +238,7 @@ mod tests {
     fn no_link_and_no_path_leads_out() {
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("secret"), "hidden").unwrap();
-        let root = Root::create().unwrap();
+        let root = Root::create(None).unwrap();
         root.write("own", "mine").unwrap();
         fs::create_dir(root.path().join("dir")).unwrap();
         let up = format!("../{}/secret", outside.path().file_name().unwrap().to_string_lossy());
@@ -245,7 +267,7 @@ mod tests {
 
     #[test]
     fn large_files_are_named_and_not_held() {
-        let root = Root::create().unwrap();
+        let root = Root::create(None).unwrap();
         let large = fs::File::create(root.path().join("large")).unwrap();
         large.set_len(FILE_BYTES + 1).unwrap();
         assert!(matches!(root.read("large"), Err(Error::TooLarge(_))));
@@ -255,7 +277,7 @@ mod tests {
         }
         assert!(root.files().unwrap().len() <= CAPTURED_FILES + 1);
         let full = "x".repeat(CAPTURED_FILE_BYTES as usize);
-        let root = Root::create().unwrap();
+        let root = Root::create(None).unwrap();
         for number in 0..10 {
             root.write(&number.to_string(), &full).unwrap();
         }

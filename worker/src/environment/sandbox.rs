@@ -7,7 +7,8 @@ use tokio::process::Command;
 use super::{
     Limits, Ran,
     execution::{Execution, Programs},
-    process,
+    process::{self, Hold},
+    root::{Root, User},
 };
 
 /// Where the trial's root stands inside the sandbox.
@@ -26,52 +27,110 @@ pub(super) enum Error {
     Process(#[from] process::Error),
 }
 
+/// Who programs are, outside of the sandbox, where the worker is root: for root no limit on processes holds.
+const NOBODY: User = 65_534;
+
+/// What the shell in the sandbox says before it becomes the program. What stands before it is bubblewrap's own trouble,
+/// and no program can say it first.
+const BEGUN: &str = "gabfest: the sandbox is built\n";
+
+/// On the host: a process that waits for the end of the worker, whose pipe is its stdin, and then ends the group. It is
+/// nobody's child, so that a program that waits for all its children does not wait for it.
+const LEASHED: &str = "exec 3<&0; ( { read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & ); exec \"$@\" 3<&- </dev/null";
+
+/// Whose the directory of a trial is, where that is not the worker.
+pub(super) fn owner(execution: &Execution) -> Option<User> {
+    let sandboxed = matches!(execution, Execution::Sandboxed(_));
+    (sandboxed && rustix::process::geteuid().is_root()).then_some(NOBODY)
+}
+
 /// Runs `program` (its name and arguments) in the directory `root`.
 pub(super) async fn run(execution: &Execution, root: &Path, program: &[&str]) -> Result<Ran, Error> {
     match execution {
         Execution::Off => Err(Error::NotAllowed),
         Execution::Host(programs) => {
-            // The shell gives a missing program its usual exit code, 127, here as in the sandbox.
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", "exec \"$@\"", "sh"]).args(program).current_dir(root).env_clear();
+            let mut command = leashed(program);
+            command.current_dir(root).env_clear();
             command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| PATH.into()));
-            Ok(process::run(with_variables(command, programs), &programs.limits).await?)
+            Ok(process::run(with_variables(command, programs), &programs.limits, Hold::Leash).await?)
         }
         Execution::Sandboxed(programs) => {
             let walls = walls(programs).await.map_err(Error::NoSandbox)?;
-            let mut command = bubblewrap(walls);
-            command.arg("--bind").arg(root).args([INSIDE, "--chdir", INSIDE]);
-            command.args(["--", "sh", "-c", &limiting(&programs.limits), "sh"]).args(program);
-            let ran = process::run(with_variables(command, programs), &programs.limits).await?;
-            // Its own troubles and those of the program have one exit code; only its own begin so.
-            match ran.stderr.strip_prefix("bwrap: ") {
-                Some(message) if ran.exit_code == 1 => Err(Error::NoSandbox(message.trim().to_owned())),
-                _ => Ok(ran),
-            }
+            let command = with_variables(inside(walls, root, &limiting(&programs.limits), program), programs);
+            let hold = Hold::Watch { root, said: BEGUN.len() };
+            let mut ran = process::run(command, &programs.limits, hold).await?;
+            ran.stderr = begun(ran.stderr).map_err(Error::NoSandbox)?;
+            Ok(ran)
         }
+    }
+}
+
+/// The shell gives a missing program its usual exit code, 127, here as in the sandbox.
+pub(super) fn leashed(program: &[&str]) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", LEASHED, "sh"]).args(program);
+    command
+}
+
+fn inside(walls: &[String], root: &Path, first: &str, program: &[&str]) -> Command {
+    let mut command = bubblewrap(walls);
+    // Whatever the walls made is closed to writing, now that everything is in its place.
+    command.arg("--bind").arg(root).args([INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/"]);
+    command.args(["--", "sh", "-c", first, "sh"]).args(program);
+    command
+}
+
+/// What the program itself said, or why there was none.
+fn begun(stderr: String) -> Result<String, String> {
+    match stderr.strip_prefix(BEGUN) {
+        Some(own) => Ok(own.to_owned()),
+        None => Err(format!("bwrap says: {}", stderr.trim().trim_start_matches("bwrap: "))),
     }
 }
 
 /// The arguments that build the sandbox, after it was seen to work once.
 pub(super) async fn walls(programs: &Programs) -> Result<&[String], String> {
     let tried = programs.sandbox.get_or_init(|| async {
-        let walls = arguments();
-        let mut command = bubblewrap(&walls);
-        command.args(["--", "sh", "-c", &limiting(&programs.limits), "sh", "true"]);
-        match process::run(command, &programs.limits).await {
-            Ok(ran) if ran.exit_code == 0 => Ok(walls),
-            Ok(ran) => Err(format!("bwrap says: {}", ran.stderr.trim())),
-            Err(process::Error::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                Err("bwrap is not installed (its package is called bubblewrap)".to_owned())
-            }
-            Err(error) => Err(format!("bwrap failed to {error}")),
+        let walls = arguments(&programs.limits);
+        let ran = try_out(&walls, &limiting(&programs.limits), &["true"], &programs.limits).await?;
+        begun(ran.stderr)?;
+        if ran.exit_code != 0 {
+            return Err(format!("bwrap ran nothing: exit code {}", ran.exit_code));
         }
+        // `timeout` needs a second process.
+        let alone = limiting(&Limits { processes: 1, ..programs.limits });
+        let ran = try_out(&walls, &alone, &["timeout", "5", "true"], &programs.limits).await?;
+        if ran.exit_code == 0 {
+            return Err("the limit on processes does not hold for the user who runs gabfest".to_owned());
+        }
+        Ok(walls)
     });
     tried.await.as_deref().map_err(Clone::clone)
 }
 
+/// In a directory as trials have it.
+async fn try_out(walls: &[String], first: &str, program: &[&str], limits: &Limits) -> Result<Ran, String> {
+    let owner = rustix::process::geteuid().is_root().then_some(NOBODY);
+    let made = tokio::task::spawn_blocking(move || Root::create(owner)).await.map_err(|error| error.to_string())?;
+    let root = made.map_err(|error| {
+        let user =
+            owner.map_or_else(String::new, |owner| format!(", which must be user {owner}'s, as gabfest is root"));
+        format!("{error}{user}")
+    })?;
+    let limits = Limits { output_bytes: Limits::default().output_bytes, ..*limits };
+    let hold = Hold::Watch { root: root.path(), said: BEGUN.len() };
+    match process::run(inside(walls, root.path(), first, program), &limits, hold).await {
+        Ok(ran) => Ok(ran),
+        Err(process::Error::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err("bwrap is not installed (its package is called bubblewrap)".to_owned())
+        }
+        Err(error) => Err(format!("bwrap failed to {error}")),
+    }
+}
+
 /// Everything unshared, network included; the system's programs to read, nothing of the host's to write.
-fn arguments() -> Vec<String> {
+fn arguments(limits: &Limits) -> Vec<String> {
+    let temporary = limits.temporary_bytes.to_string();
     let mut all: Vec<String> = [
         "--unshare-all",
         "--unshare-user",
@@ -93,6 +152,12 @@ fn arguments() -> Vec<String> {
         "/proc",
         "--dev",
         "/dev",
+        "--size",
+        &temporary,
+        "--tmpfs",
+        "/dev/shm",
+        "--size",
+        &temporary,
         "--tmpfs",
         "/tmp",
         // `awk`, `editor` and others are links through here on Debian.
@@ -116,6 +181,9 @@ fn arguments() -> Vec<String> {
 fn bubblewrap(walls: &[String]) -> Command {
     let mut command = Command::new("bwrap");
     command.args(walls).env_clear().env("PATH", PATH);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
     command
 }
 
@@ -127,7 +195,7 @@ fn with_variables(mut command: Command, programs: &Programs) -> Command {
 /// POSIX counts files in half kilobytes and leaves out processes, for which shells have different letters.
 fn limiting(limits: &Limits) -> String {
     format!(
-        "ulimit -c 0 && ulimit -v {} && ulimit -f {} && {{ ulimit -p {processes} 2>/dev/null || ulimit -u {processes}; }} && exec \"$@\"",
+        "ulimit -c 0 && ulimit -v {} && ulimit -f {} && {{ ulimit -p {processes} 2>/dev/null || ulimit -u {processes}; }} && printf '{BEGUN}' >&2 && exec \"$@\"",
         limits.memory_bytes / 1024,
         limits.file_bytes / 512,
         processes = limits.processes,

@@ -33,6 +33,7 @@ type Line = (Vec<u8>, Instant);
 pub(super) struct Process {
     stdin: AsyncMutex<ChildStdin>,
     inside: Arc<Mutex<Inside>>,
+    _leash: Option<Leash>,
     _group: Group,
 }
 
@@ -54,6 +55,14 @@ pub(super) struct Answers {
     finished: bool,
 }
 
+/// A process in the program's group that ends the group when this process ends, however it ends: its stdin is a pipe of
+/// ours, which the system closes.
+#[derive(Debug)]
+struct Leash {
+    _process: Child,
+    _stdin: Option<ChildStdin>,
+}
+
 /// A process group that ends with this value.
 #[derive(Debug)]
 struct Group(Option<Pid>);
@@ -63,6 +72,7 @@ impl Process {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
         let mut child = command.spawn()?;
         let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+        let leash = group.0.and_then(Leash::on);
         let missing = || io::Error::other("a pipe is missing");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
@@ -79,7 +89,7 @@ impl Process {
             inside.over.get_or_insert(broken.unwrap_or(ended));
             inside.waiting.clear();
         });
-        Ok(Self { stdin: AsyncMutex::new(stdin), inside, _group: group })
+        Ok(Self { stdin: AsyncMutex::new(stdin), inside, _leash: leash, _group: group })
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -151,6 +161,18 @@ impl Drop for Answers {
         if !self.finished && inside.waiting.is_empty() && inside.over.is_none() {
             inside.over = Some("an earlier message was given up".to_owned());
         }
+    }
+}
+
+impl Leash {
+    /// `None` where the group has ended already.
+    fn on(group: Pid) -> Option<Self> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "read -r _; kill -KILL 0"]).env_clear().process_group(group.as_raw_nonzero().get());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        let mut process = command.spawn().ok()?;
+        let stdin = process.stdin.take();
+        Some(Self { _process: process, _stdin: stdin })
     }
 }
 
@@ -228,5 +250,23 @@ fn said(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("it ended with exit code {code}"),
         (None, signal) => format!("it was ended by signal {}", signal.unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_ends_when_its_leash_is_let_go() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "sleep 98759 & cat"]);
+        let mut process = Process::start(command).unwrap();
+        let mut answers = process.ask("1", b"{\"id\":\"1\"}\n").await.unwrap();
+        assert_eq!(answers.next().await.unwrap().0, b"{\"id\":\"1\"}\n", "it runs");
+        // The system closes the pipe like this where the worker is killed.
+        drop(process._leash.as_mut().and_then(|leash| leash._stdin.take()));
+        assert_eq!(answers.next().await.unwrap_err(), "it was ended by signal 9");
+        assert!(!process.is_running());
     }
 }

@@ -14,6 +14,7 @@ fn no_name_and_no_reply_steers_a_terminal() {
     let (address, _) = agent(|_| NAME.to_owned());
     let place = Place::new();
     let name = serde_json::Value::from(NAME).to_string();
+    let name = record::visible::json(&name);
     place.write(
         "ask.scenario.yaml",
         &format!("name: {name}\ndescription: d\nrun:\n  - name: {name}\n    input: hello\n    evaluations:\n      - {{ type: string_contains, value: nothing }}\njudgment: {{ strategy: all_pass }}\n"),

@@ -194,7 +194,9 @@ async fn a_program_that_nobody_waits_for_ends() {
 
 #[tokio::test]
 async fn the_sandbox_has_walls() {
-    let Some(execution) = sandboxed(Limits { file_bytes: 1 << 20, ..limits() }).await else { return };
+    let Some(execution) = sandboxed(Limits { file_bytes: 1 << 20, temporary_bytes: 4 << 20, ..limits() }).await else {
+        return;
+    };
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret"), "hidden").unwrap();
     let local = local(&[("in.txt", "42")], execution);
@@ -209,6 +211,10 @@ async fn the_sandbox_has_walls() {
         ("see other processes", "test $(ls -d /proc/[0-9]* | wc -l) -gt 12".to_owned()),
         ("mount", "mount -t tmpfs none /mnt".to_owned()),
         ("fill the disk", "head -c 3000000 /dev/zero > big".to_owned()),
+        ("fill the memory through /tmp", "head -c 9000000 /dev/zero | split -b 900000 - /tmp/x".to_owned()),
+        ("fill the memory through /dev/shm", "head -c 9000000 /dev/zero | split -b 900000 - /dev/shm/x".to_owned()),
+        ("fill the memory through /dev", "echo x > /dev/x".to_owned()),
+        ("fill the memory through /", "echo x > /x".to_owned()),
     ] {
         let ran = sh(&local, &code).await;
         assert_ne!(ran.exit_code, 0, "could {what}: {ran:?}");
@@ -238,4 +244,52 @@ async fn a_machine_without_a_sandbox_is_told_so() {
     assert_eq!(failure.kind, FailureKind::EnvironmentFailed);
     assert!(failure.message.starts_with("the sandbox cannot be built: bwrap "), "{failure:?}");
     assert!(Execution::Off.check().await.is_ok());
+}
+
+#[tokio::test]
+async fn what_a_program_says_is_not_taken_for_the_sandbox() {
+    let Some(execution) = sandboxed(limits()).await else { return };
+    let local = local(&[], execution);
+    let ran = sh(&local, "echo 'bwrap: x' >&2; exit 1").await;
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (1, "bwrap: x\n"));
+    let ran = sh(&local, "exit 1").await;
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (1, ""));
+}
+
+/// Also where the tests run as root, for whom the system itself limits no processes.
+#[tokio::test]
+async fn limits_hold_for_all_processes_together() {
+    let small = Limits { processes: 12, total_memory_bytes: 64 << 20, disk_bytes: 20 << 20, ..limits() };
+    let Some(execution) = sandboxed(small).await else { return };
+    let local = local(&[], execution);
+    let forks = "i=0; while [ $i -lt 40 ]; do sleep 30 & i=$((i+1)); done; echo all";
+    let ran = sh(&local, forks).await;
+    assert!(ran.exit_code != 0 && ran.stdout.is_empty(), "{ran:?}");
+    // `tail` holds what it may have to print, and the program has no other end.
+    let eats = "(head -c 100000000 /dev/zero; sleep 60) | tail -c 100000000 > /dev/null";
+    let failure = local.run("sh", eats).await.unwrap_err();
+    assert_eq!(failure.message, "the program failed to stay within 64 MiB of memory, with all its processes");
+    let fills = "i=0; while true; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); done";
+    let failure = local.run("sh", fills).await.unwrap_err();
+    assert_eq!(failure.message, "the program failed to stay within 20 MiB of disk");
+}
+
+/// What happens to the pipe when the worker is killed.
+#[tokio::test]
+async fn programs_on_the_host_end_with_the_worker() {
+    use std::os::unix::process::ExitStatusExt as _;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    let mut command = sandbox::leashed(&["sh", "-c", "sleep 98762 & echo begun; sleep 98762"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).process_group(0);
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("begun"));
+    let leash = child.stdin.take();
+    assert_eq!(child.try_wait().unwrap(), None);
+    drop(leash);
+    assert_eq!(child.wait().await.unwrap().signal(), Some(9));
+    // The group holds the pipe until its last process has ended.
+    assert_eq!(lines.next_line().await.unwrap(), None);
+    assert!(!is_running(&["sleep", "98762"]));
 }

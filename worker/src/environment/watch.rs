@@ -1,0 +1,83 @@
+//! Looking at what a program in the sandbox takes as a whole: the memory of all its processes, and the disk of its trial.
+//! Limits of the system hold for one process or one file, and with some hundred of either they hold nothing.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use tokio::{task::spawn_blocking, time::sleep};
+
+use super::{Limits, process::Error};
+
+/// Between two looks, unless looking takes longer than a tenth of it.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Ends when the program takes more than it may.
+pub(super) async fn excess(leader: u32, root: &Path, limits: &Limits) -> Error {
+    let (most_memory, most_disk) = (limits.total_memory_bytes, limits.disk_bytes);
+    let mut pause = PERIOD;
+    loop {
+        sleep(pause).await;
+        let root = root.to_owned();
+        let look = spawn_blocking(move || {
+            let began = Instant::now();
+            (resident(leader), disk(root, most_disk), began.elapsed())
+        });
+        let Ok((memory, disk, took)) = look.await else { continue };
+        if memory > most_memory {
+            return Error::Memory(most_memory);
+        }
+        if disk > most_disk {
+            return Error::Disk(most_disk);
+        }
+        pause = PERIOD.max(took * 10);
+    }
+}
+
+/// Bytes of memory that a process and all its descendants hold. Inside the sandbox nobody leaves his ancestors: who loses
+/// his parent gets its first process as one.
+fn resident(leader: u32) -> u64 {
+    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut bytes = BTreeMap::new();
+    for process in processes.flatten() {
+        let Some(id) = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(status) = fs::read_to_string(process.path().join("status")) else { continue };
+        children.entry(figure(&status, "PPid:") as u32).or_default().push(id);
+        bytes.insert(id, (figure(&status, "RssAnon:") + figure(&status, "RssShmem:")) << 10);
+    }
+    let (mut sum, mut open) = (0, vec![leader]);
+    while let Some(id) = open.pop() {
+        sum += bytes.remove(&id).unwrap_or(0);
+        open.extend(children.remove(&id).unwrap_or_default());
+    }
+    sum
+}
+
+fn figure(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Bytes of disk below a directory; where it is more than `most`, not all is counted.
+fn disk(root: PathBuf, most: u64) -> u64 {
+    let (mut sum, mut open) = (0, vec![root]);
+    while let Some(directory) = open.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            let Ok(about) = entry.metadata() else { continue };
+            sum += about.blocks() * 512;
+            if about.is_dir() {
+                open.push(entry.path());
+            }
+            if sum > most {
+                return sum;
+            }
+        }
+    }
+    sum
+}
