@@ -63,7 +63,7 @@ impl Drop for House {
 }
 
 /// Removes what killed processes of this user left behind; returns how many they were.
-pub fn sweep() -> usize {
+pub(super) fn sweep() -> usize {
     sweep_in(&std::env::temp_dir())
 }
 
