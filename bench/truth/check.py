@@ -213,7 +213,8 @@ def of_report(says, report, log, options):
     say("the run's verdict", report["verdict"], "FAIL")
     failures = {(one["kind"], one["blame"]): one["trials"] for one in summary["failures"]}
     say("failures: check_failed", failures.get(("check_failed", "agent"), 0), failed)
-    say("failures: agent_unreachable", failures.get(("agent_unreachable", "agent"), 0), errors)
+    down = sum(failures.get((kind, "agent"), 0) for kind in ("agent_failed", "agent_unreachable"))
+    say("failures: agent_failed and agent_unreachable", down, errors)
     say("failures: nobody else is blamed", sum(n for (_, blame), n in failures.items() if blame != "agent"), 0)
     # By the number of its questions, a conversation belongs to a scenario, unless it broke off.
     first = {questions[0]: name for name, questions in SCENARIOS.items()}

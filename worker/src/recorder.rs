@@ -197,7 +197,9 @@ fn kind_of(error: &llm::Error) -> ErrorKind {
         llm::Error::Throttled { .. } => ErrorKind::Throttled,
         llm::Error::TimedOut { .. } => ErrorKind::TimedOut,
         llm::Error::Malformed { .. } => ErrorKind::Malformed,
-        llm::Error::Unreachable { .. } => ErrorKind::Unreachable,
+        llm::Error::Unreachable { status: Some(_), .. } => ErrorKind::Failed,
+        llm::Error::Unreachable { status: None, .. } => ErrorKind::Unreachable,
+        llm::Error::OutOfResources { .. } => ErrorKind::OutOfResources,
         llm::Error::Exhausted { .. } => ErrorKind::Exhausted,
         llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => ErrorKind::Unwritable,
     }

@@ -44,7 +44,9 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
         llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
         llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,
         llm::Error::Malformed { .. } => FailureKind::AgentMalformed,
-        llm::Error::Unreachable { .. } => FailureKind::AgentUnreachable,
+        llm::Error::Unreachable { status: Some(_), .. } => FailureKind::AgentFailed,
+        llm::Error::Unreachable { status: None, .. } => FailureKind::AgentUnreachable,
+        llm::Error::OutOfResources { .. } => FailureKind::OutOfResources,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
         llm::Error::Unsupported { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => {
             FailureKind::Misconfigured

@@ -11,7 +11,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use llm::{Request, http::headers, http::secrets::Secrets, key::KeyRef, model::Note};
+use llm::{
+    Request, hint,
+    http::{headers, resources, secrets::Secrets},
+    key::KeyRef,
+    model::Note,
+};
 use record::FailureKind;
 use schemars::JsonSchema;
 use secrecy::ExposeSecret;
@@ -144,8 +149,12 @@ impl Subprocess {
             command.current_dir(&self.folder);
         }
         Process::start(command).map(Arc::new).map_err(|error| {
-            let message = format!("agent {} cannot be started: {}: {error}", self.name, self.settings.command[0]);
-            Error::before(FailureKind::Misconfigured, message)
+            let what = format!("agent {} cannot be started: {}", self.name, self.settings.command[0]);
+            if let Some(lack) = resources::lack_to_start(&error) {
+                let message = hint::with(&format!("{what}: {} ({error})", lack.message()), Some(lack.hint()));
+                return Error::before(FailureKind::OutOfResources, message);
+            }
+            Error::before(FailureKind::Misconfigured, format!("{what}: {error}"))
         })
     }
 

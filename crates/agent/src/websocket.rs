@@ -9,7 +9,7 @@ use llm::{
     http::{
         HeaderMap, HeaderName, HeaderValue, Url,
         broken::{self, Target, Why},
-        headers,
+        headers, resources,
         secrets::Secrets,
     },
     key::KeyRef,
@@ -255,8 +255,11 @@ impl Shared {
                 let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or_default();
                 let port = url.as_ref().and_then(|url| url.port_or_known_default()).unwrap_or_default();
                 let target = Target { host, server: format!("{host}:{port}"), is_tls: address.starts_with("wss") };
-                let Why { message, hint: mend } = broken::why(&error, &target);
+                let Why { message, hint: mend, is_ours } = broken::why(&error, &target);
                 let sent = !matches!(error, tungstenite::Error::Io(_) | tungstenite::Error::Tls(_));
+                if is_ours {
+                    return self.out_of_resources(&hint::with(&message, mend.as_deref()), sent);
+                }
                 let mend = mend.unwrap_or_else(|| "check that `url` is the address of a WebSocket server".to_owned());
                 self.unreachable(&hint::with(&message, Some(&mend)), sent)
             }
@@ -269,7 +272,21 @@ impl Shared {
     }
 
     fn broken(&self, error: &tungstenite::Error) -> llm::Error {
-        self.unreachable(&error.to_string(), true)
+        let lack = match error {
+            tungstenite::Error::Io(error) => resources::lack(error),
+            _ => None,
+        };
+        match lack {
+            Some(lack) => {
+                self.out_of_resources(&hint::with(&format!("{} ({error})", lack.message()), Some(lack.hint())), true)
+            }
+            None => self.unreachable(&error.to_string(), true),
+        }
+    }
+
+    fn out_of_resources(&self, message: &str, sent: bool) -> llm::Error {
+        let message = self.secrets.hide(format!("{}: {message}", self.place()));
+        llm::Error::OutOfResources { endpoint: self.name.clone(), message, sent }
     }
 
     fn unreachable(&self, message: &str, sent: bool) -> llm::Error {

@@ -202,6 +202,7 @@ fn is_lasting(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::AgentUnreachable
+            | FailureKind::AgentFailed
             | FailureKind::AgentRefused
             | FailureKind::AgentMalformed
             | FailureKind::Misconfigured
@@ -324,7 +325,9 @@ fn of_model(error: &llm::Error) -> Fault {
         llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
         llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,
         llm::Error::Malformed { .. } => FailureKind::AgentMalformed,
-        llm::Error::Unreachable { .. } => FailureKind::AgentUnreachable,
+        llm::Error::Unreachable { status: Some(_), .. } => FailureKind::AgentFailed,
+        llm::Error::Unreachable { status: None, .. } => FailureKind::AgentUnreachable,
+        llm::Error::OutOfResources { .. } => FailureKind::OutOfResources,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
         llm::Error::Unsupported { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => {
             FailureKind::Misconfigured

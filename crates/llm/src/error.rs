@@ -29,6 +29,9 @@ pub enum Error {
     /// The connection was refused, reset, or the server answered 5xx. `sent`: the request may have been received.
     #[error("{}: {message}", unreachable(endpoint, *status))]
     Unreachable { endpoint: String, status: Option<u16>, message: String, sent: bool },
+    /// This machine has no descriptor, port or memory left for the call. `sent`: as above.
+    #[error("{endpoint} cannot be called: {message}")]
+    OutOfResources { endpoint: String, message: String, sent: bool },
     /// The quota or the credit is used up: nobody should ask again.
     #[error("{endpoint} says that its quota is used up: {message}")]
     Exhausted { endpoint: String, message: String },
@@ -51,7 +54,7 @@ impl Error {
             | Self::Exhausted { .. }
             | Self::Unwritable { .. }
             | Self::NoKey { .. } => false,
-            Self::Unreachable { sent, .. } => *sent,
+            Self::Unreachable { sent, .. } | Self::OutOfResources { sent, .. } => *sent,
             Self::TimedOut { .. } | Self::Malformed { .. } => true,
         }
     }

@@ -4,7 +4,8 @@
 //! [`headers`] say what a call is for and [`written`] reads those of the settings, as [`query`] reads keys of an
 //! address. Inside, `connect` keeps connecting
 //! out of the latency, `sse` cuts a stream into events, `rejection` and `wait` say what an answer means that is none,
-//! `broken` why there is none, `place` where a call went, `stream` is a connection, and `secrets` keeps keys out of messages.
+//! `broken` why there is none, `resources` what this machine lacks, `place` where a call went, `stream` is a connection, and
+//! `secrets` keeps keys out of messages.
 
 mod address;
 pub(crate) mod answer;
@@ -14,6 +15,7 @@ pub mod headers;
 mod place;
 pub mod query;
 pub(crate) mod rejection;
+pub mod resources;
 pub mod secrets;
 pub(crate) mod sender;
 pub(crate) mod sse;

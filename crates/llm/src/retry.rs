@@ -75,10 +75,13 @@ impl Policy {
     #[must_use]
     pub fn allows(&self, error: &Error) -> bool {
         match error {
-            Error::Throttled { .. } | Error::Unreachable { sent: false, .. } => true,
-            Error::TimedOut { .. } | Error::Malformed { .. } | Error::Unreachable { sent: true, .. } => {
-                self.whom == Whom::Model
-            }
+            Error::Throttled { .. }
+            | Error::Unreachable { sent: false, .. }
+            | Error::OutOfResources { sent: false, .. } => true,
+            Error::TimedOut { .. }
+            | Error::Malformed { .. }
+            | Error::Unreachable { sent: true, .. }
+            | Error::OutOfResources { sent: true, .. } => self.whom == Whom::Model,
             Error::Refused { .. }
             | Error::Unsupported { .. }
             | Error::Exhausted { .. }
@@ -275,6 +278,10 @@ mod tests {
         Error::Unreachable { endpoint: "x".into(), status: None, message: String::new(), sent }
     }
 
+    fn out_of_resources(sent: bool) -> Error {
+        Error::OutOfResources { endpoint: "x".into(), message: String::new(), sent }
+    }
+
     fn timed_out() -> Error {
         Error::TimedOut { endpoint: "x".into(), place: String::new(), limit: Duration::from_secs(1) }
     }
@@ -318,6 +325,8 @@ mod tests {
             (throttled(Some(3)), 2, 2),
             (unreachable(false), 2, 2),
             (unreachable(true), 2, 1),
+            (out_of_resources(false), 2, 2),
+            (out_of_resources(true), 2, 1),
             (timed_out(), 2, 1),
             (malformed(), 2, 1),
             (refused(), 1, 1),

@@ -101,10 +101,14 @@ pub enum ErrorKind {
     TimedOut,
     /// 429, beyond the retries.
     Throttled,
-    /// An error status, or a content filter.
+    /// A status of 300 to 499, or a content filter.
     Refused,
-    /// No connection, a broken one, or a server that fails.
+    /// No connection, or a broken one.
     Unreachable,
+    /// A status of 500 or above.
+    Failed,
+    /// This machine had no descriptor, port or memory left to make the call.
+    OutOfResources,
     /// An answer that is not what the protocol says.
     Malformed,
     /// An answer with nothing in it.
@@ -125,6 +129,8 @@ impl ErrorKind {
             Self::Throttled => "throttled",
             Self::Refused => "refused",
             Self::Unreachable => "unreachable",
+            Self::Failed => "failed",
+            Self::OutOfResources => "out_of_resources",
             Self::Malformed => "malformed",
             Self::Empty => "empty",
             Self::Exhausted => "exhausted",
@@ -142,6 +148,8 @@ impl From<FailureKind> for ErrorKind {
             FailureKind::AgentThrottled => Self::Throttled,
             FailureKind::AgentRefused => Self::Refused,
             FailureKind::AgentUnreachable => Self::Unreachable,
+            FailureKind::AgentFailed => Self::Failed,
+            FailureKind::OutOfResources => Self::OutOfResources,
             FailureKind::AgentMalformed | FailureKind::AgentExcessive => Self::Malformed,
             FailureKind::AgentEmpty => Self::Empty,
             FailureKind::ProviderExhausted => Self::Exhausted,

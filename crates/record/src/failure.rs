@@ -24,9 +24,11 @@ pub enum FailureKind {
     AgentTimeout,
     /// The conversation's total time was over.
     ConversationTimeout,
-    /// The agent's address did not answer.
+    /// Nobody answered at the agent's address, or the connection broke off.
     AgentUnreachable,
-    /// An HTTP error status, or a content filter.
+    /// The agent's server answered with a status of 500 or above.
+    AgentFailed,
+    /// An HTTP status of 300 to 499, or a content filter.
     AgentRefused,
     /// 429, beyond the retries.
     AgentThrottled,
@@ -52,6 +54,8 @@ pub enum FailureKind {
     ExecutionNotAllowed,
     /// The trial's files, databases or programs could not be prepared.
     EnvironmentFailed,
+    /// The worker's machine had no descriptor, port or memory left to ask the agent.
+    OutOfResources,
     /// The plan or the settings do not fit together.
     Misconfigured,
     /// The termination hook failed.
@@ -77,6 +81,7 @@ impl FailureKind {
             | Self::AgentTimeout
             | Self::ConversationTimeout
             | Self::AgentUnreachable
+            | Self::AgentFailed
             | Self::AgentRefused
             | Self::AgentThrottled
             | Self::AgentEmpty
@@ -87,6 +92,7 @@ impl FailureKind {
             Self::JudgeMissing | Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
             Self::EnvironmentFailed
+            | Self::OutOfResources
             | Self::HookFailed
             | Self::Poisoned
             | Self::Cancelled
@@ -102,6 +108,7 @@ impl FailureKind {
             Self::AgentTimeout => "agent_timeout",
             Self::ConversationTimeout => "conversation_timeout",
             Self::AgentUnreachable => "agent_unreachable",
+            Self::AgentFailed => "agent_failed",
             Self::AgentRefused => "agent_refused",
             Self::AgentThrottled => "agent_throttled",
             Self::AgentEmpty => "agent_empty",
@@ -115,6 +122,7 @@ impl FailureKind {
             Self::NothingJudged => "nothing_judged",
             Self::ExecutionNotAllowed => "execution_not_allowed",
             Self::EnvironmentFailed => "environment_failed",
+            Self::OutOfResources => "out_of_resources",
             Self::Misconfigured => "misconfigured",
             Self::HookFailed => "hook_failed",
             Self::ProviderExhausted => "provider_exhausted",

@@ -153,6 +153,7 @@ mod tests {
             (Verdict::Error, Kind::JudgeFailed, Replay::Limited),
             (Verdict::Inconclusive, Kind::JudgeMalformed, Replay::Limited),
             (Verdict::Error, Kind::EnvironmentFailed, Replay::Limited),
+            (Verdict::Error, Kind::OutOfResources, Replay::Limited),
             (Verdict::Error, Kind::HookFailed, Replay::Limited),
             (Verdict::Error, Kind::Panicked, Replay::Limited),
             (Verdict::Error, Kind::ProviderExhausted, Replay::OnResume),
@@ -163,6 +164,7 @@ mod tests {
             (Verdict::Error, Kind::Poisoned, Replay::Never),
             (Verdict::Cancelled, Kind::Cancelled, Replay::Never),
             (Verdict::Error, Kind::AgentTimeout, Replay::Never),
+            (Verdict::Error, Kind::AgentFailed, Replay::Never),
             (Verdict::Fail, Kind::CheckFailed, Replay::Never),
             (Verdict::Fail, Kind::JudgeFailed, Replay::Never),
         ] {

@@ -168,6 +168,7 @@ impl Meaning {
             | llm::Error::Unreachable { message, .. }
             | llm::Error::Exhausted { message, .. } => (message, None),
             other @ (llm::Error::TimedOut { .. }
+            | llm::Error::OutOfResources { .. }
             | llm::Error::Unsupported { .. }
             | llm::Error::Unwritable { .. }
             | llm::Error::NoKey { .. }) => {

@@ -220,6 +220,16 @@ async fn every_failure_has_its_kind_and_says_what_it_used() {
         ),
         (unreachable(true), FailureKind::AgentUnreachable, false),
         (unreachable(false), FailureKind::AgentUnreachable, true),
+        (
+            llm::Error::Unreachable { endpoint: endpoint(), status: Some(503), message: message(), sent: true },
+            FailureKind::AgentFailed,
+            false,
+        ),
+        (
+            llm::Error::OutOfResources { endpoint: endpoint(), message: message(), sent: false },
+            FailureKind::OutOfResources,
+            true,
+        ),
         (llm::Error::Exhausted { endpoint: endpoint(), message: message() }, FailureKind::ProviderExhausted, true),
     ] {
         let model = script([Err(error)]);

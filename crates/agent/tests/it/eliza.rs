@@ -108,7 +108,7 @@ async fn servers_that_answer_elsewhere_are_looked_at() {
 
 #[tokio::test]
 async fn what_goes_wrong_is_classified() {
-    use FailureKind::{AgentEmpty, AgentMalformed, AgentRefused, AgentUnreachable};
+    use FailureKind::{AgentEmpty, AgentFailed, AgentMalformed, AgentRefused};
     let error = Answer::events(&[
         "event: chunk\ndata: {\"chunk\":\"Hi\"}\n\n",
         "event: error\ndata: {\"error\":\"no model\"}\n\n",
@@ -126,7 +126,7 @@ async fn what_goes_wrong_is_classified() {
         ("its error", vec![session(), error], AgentMalformed, "an error: no model"),
         ("half a stream", vec![session(), half], AgentMalformed, "ends before the reply does"),
         ("silence", vec![session(), silent], AgentEmpty, "answered nothing"),
-        ("500", vec![session(), Answer::new(500, "", "oops")], AgentUnreachable, "status 500"),
+        ("500", vec![session(), Answer::new(500, "", "oops")], AgentFailed, "status 500"),
         (
             "gone",
             vec![session(), Answer::json(410, &json!({ "error": "Session has expired" }))],

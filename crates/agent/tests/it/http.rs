@@ -209,7 +209,7 @@ async fn streams_show_the_first_words() {
 #[tokio::test]
 async fn hostile_answers_are_classified() {
     use FailureKind::{
-        AgentEmpty, AgentMalformed, AgentRefused, AgentThrottled, AgentTimeout, AgentUnreachable, ProviderExhausted,
+        AgentEmpty, AgentFailed, AgentMalformed, AgentRefused, AgentThrottled, AgentTimeout, ProviderExhausted,
     };
     let html = "<html><body>Bad gateway</body></html>";
     let half = "data: {\"delta\":\"half\"}\n\n";
@@ -260,7 +260,7 @@ async fn hostile_answers_are_classified() {
         ("403 as HTML", Answer::new(403, "text/html", html), AgentRefused, "status 403"),
         ("402", Answer::new(402, "", ""), ProviderExhausted, "402"),
         ("429", Answer::new(429, "", "slow down").header("retry-after", "3600"), AgentThrottled, "slow down"),
-        ("500", Answer::new(500, "", "oops"), AgentUnreachable, ": oops; hint: look into the log"),
+        ("500", Answer::new(500, "", "oops"), AgentFailed, ": oops; hint: look into the log"),
         ("a status of the settings", Answer::new(418, "", "tea"), AgentThrottled, "tea"),
         ("too late a head", late.clone().after(Duration::from_secs(9), Duration::ZERO), AgentTimeout, "300 ms"),
         ("too late a body", late.after(Duration::ZERO, Duration::from_secs(9)), AgentTimeout, "300 ms"),

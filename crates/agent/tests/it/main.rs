@@ -10,6 +10,7 @@ mod house;
 mod http;
 mod knowledge;
 mod predefined;
+mod resources;
 mod subprocess;
 mod tool_addresses;
 mod websocket;

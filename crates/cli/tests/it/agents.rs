@@ -70,7 +70,7 @@ fn every_bad_answer_is_the_agents_error_with_its_kind() {
     let half = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hel\"}}]}\n\n";
     for (name, answer, stream, kind) in [
         ("html", html, false, "agent_malformed"),
-        ("500", broken, false, "agent_unreachable"),
+        ("500", broken, false, "agent_failed"),
         ("403", refused, false, "agent_refused"),
         ("nothing", "", false, "agent_unreachable"),
         ("empty", empty, false, "agent_empty"),

@@ -29,7 +29,7 @@ const DEEDS: &[(&str, &str, &str)] = &[
     ("agent", "refuses_in_words", "agent_refused"),
     ("agent", "redirects", "agent_refused"),
     ("agent", "throttles", "agent_throttled"),
-    ("agent", "breaks", "agent_unreachable"),
+    ("agent", "breaks", "agent_failed"),
     ("agent", "hangs_up", "agent_unreachable"),
     ("agent", "waits", "agent_timeout"),
     ("agent", "shows_a_page", "agent_malformed"),

@@ -4,13 +4,19 @@ use std::{error::Error, io};
 
 use rustls::{CertificateError, InvalidMessage};
 
-use super::{place::Place, sender::chain};
+use super::{
+    place::Place,
+    resources::{self, Lack},
+    sender::chain,
+};
 
 /// What happened, and what mends it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Why {
     pub message: String,
     pub hint: Option<String>,
+    /// This machine lacks something: nothing is wrong with the other side.
+    pub is_ours: bool,
 }
 
 /// Where a call was going.
@@ -33,7 +39,7 @@ impl<'a> Target<'a> {
 pub fn why(error: &(dyn Error + 'static), target: &Target<'_>) -> Why {
     let causes = causes(error);
     let found = causes.iter().rev().find_map(|cause| known(*cause, target));
-    found.unwrap_or_else(|| Why { message: chain(error), hint: None })
+    found.unwrap_or_else(|| unexplained(chain(error)))
 }
 
 /// The error and all that is behind it. What an I/O error was made of is not among its sources.
@@ -62,15 +68,22 @@ fn known(cause: &(dyn Error + 'static), target: &Target<'_>) -> Option<Why> {
         return of_io(io, target);
     }
     if cause.to_string().starts_with("dns error") {
-        return Some(said(
-            format!("the name {} cannot be resolved", target.host),
-            "check the host in `url`, and the DNS of this machine",
-        ));
+        return Some(resources::lack_of_sockets().map_or_else(|| unresolved(target), |lack| lacking(lack, &cause.to_string())));
     }
     None
 }
 
+fn unresolved(target: &Target<'_>) -> Why {
+    said(
+        format!("the name {} cannot be resolved", target.host),
+        "check the host in `url`, and the DNS of this machine",
+    )
+}
+
 fn of_io(error: &io::Error, target: &Target<'_>) -> Option<Why> {
+    if let Some(lack) = resources::lack_to_reach(error, target.host) {
+        return Some(lacking(lack, &error.to_string()));
+    }
     let server = &target.server;
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(said(
@@ -124,7 +137,7 @@ fn of_tls(error: &rustls::Error, target: &Target<'_>) -> Why {
             format!("{server} ended the TLS handshake with the alert {alert:?}"),
             "check which versions of TLS and which client certificates the server wants",
         ),
-        other => Why { message: format!("TLS with {server} failed: {other}"), hint: None },
+        other => unexplained(format!("TLS with {server} failed: {other}")),
     }
 }
 
@@ -150,12 +163,20 @@ fn of_certificate(fault: &CertificateError, host: &str) -> Why {
             format!("the certificate is for another host than {host} ({text})"),
             "write a host in `url` that the certificate names",
         ),
-        _ => Why { message: format!("the certificate of {host} cannot be accepted: {text}"), hint: None },
+        _ => unexplained(format!("the certificate of {host} cannot be accepted: {text}")),
     }
 }
 
 fn said(message: String, hint: &str) -> Why {
-    Why { message, hint: Some(hint.to_owned()) }
+    Why { message, hint: Some(hint.to_owned()), is_ours: false }
+}
+
+fn unexplained(message: String) -> Why {
+    Why { message, hint: None, is_ours: false }
+}
+
+fn lacking(lack: Lack, error: &str) -> Why {
+    Why { is_ours: true, ..said(format!("{} ({error})", lack.message()), lack.hint()) }
 }
 
 #[cfg(test)]
@@ -163,7 +184,7 @@ mod tests {
     use super::*;
 
     fn words(error: &(dyn Error + 'static), is_tls: bool) -> String {
-        let Why { message, hint } = why(error, &Target { host: "h", server: "h:1".to_owned(), is_tls });
+        let Why { message, hint, .. } = why(error, &Target { host: "h", server: "h:1".to_owned(), is_tls });
         crate::hint::with(&message, hint.as_deref())
     }
 
@@ -191,5 +212,9 @@ mod tests {
             assert!(text.contains(message) && text.contains(hint), "{text}");
         }
         assert_eq!(words(&io::Error::other("strange"), false), "strange");
+        let target = Target { host: "h", server: "h:1".to_owned(), is_tls: false };
+        let full = why(&io::Error::other(io::Error::from(rustix::io::Errno::MFILE)), &target);
+        assert!(full.is_ours && full.message.contains("too many files and connections open"), "{full:?}");
+        assert!(!why(&io::Error::from(io::ErrorKind::ConnectionRefused), &target).is_ours);
     }
 }

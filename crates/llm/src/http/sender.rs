@@ -210,13 +210,13 @@ impl Sender {
     }
 
     fn unreachable(&self, place: &Place, error: &legacy::Error) -> Error {
-        let Why { message, hint: mend } = broken::why(error, &Target::of(place));
-        Error::Unreachable {
-            endpoint: self.name.clone(),
-            status: None,
-            sent: !error.is_connect(),
-            message: self.secrets.hide(hint::with(&format!("{place}: {message}"), mend.as_deref())),
+        let Why { message, hint: mend, is_ours } = broken::why(error, &Target::of(place));
+        let (endpoint, sent) = (self.name.clone(), !error.is_connect());
+        let message = self.secrets.hide(hint::with(&format!("{place}: {message}"), mend.as_deref()));
+        if is_ours {
+            return Error::OutOfResources { endpoint, message, sent };
         }
+        Error::Unreachable { endpoint, status: None, message, sent }
     }
 }
 

@@ -60,6 +60,7 @@ fn named(outcome: &Result<Reply, Error>) -> String {
         Err(Error::TimedOut { limit, .. }) => format!("timed out {limit:?}"),
         Err(Error::Malformed { partial, .. }) => format!("malformed [{partial}]"),
         Err(Error::Unreachable { status, sent, .. }) => format!("unreachable {status:?} {sent}"),
+        Err(Error::OutOfResources { sent, .. }) => format!("out of resources {sent}"),
         Err(Error::Exhausted { .. }) => "exhausted".to_owned(),
         Err(Error::Unwritable { .. }) => "unwritable".to_owned(),
         Err(Error::Unsupported { parameter, .. }) => format!("unsupported {parameter}"),
