@@ -65,7 +65,7 @@ def play(options, place):
             f"    price: {{ input_per_million: {PRICE_IN}, output_per_million: {PRICE_OUT} }}\n"
             "agents:\n  shop: { endpoint: shop }\nroles: { agent: shop }\ngates: { pass_rate: 0.95 }\n"
         )
-        run = [os.path.abspath(options.gabfest), "run", "--no-preflight", "."]
+        run = [os.path.abspath(options.gabfest), "run", *([] if options.preflight else ["--no-preflight"]), "."]
         run += ["--repeats", str(options.repeats), "--slots", str(options.slots), "--seed", "7", "--out", "out"]
         done = subprocess.run(run, cwd=place, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"})
     finally:
@@ -87,13 +87,18 @@ class Log:
 
     def __init__(self, entries):
         self.entries = sorted(entries, key=lambda entry: entry["at"])
-        self.turns = {}
+        self.turns, self.pings = {}, {}
         for entry in self.entries:
-            self.turns.setdefault((entry["conversation"], entry["turn"]), []).append(entry)
+            # What gabfest asks before the run is in its calls, tokens and cost, and in nothing else.
+            turns = self.pings if entry["conversation"].startswith("ping-") else self.turns
+            turns.setdefault((entry["conversation"], entry["turn"]), []).append(entry)
+        self.calls = len(self.turns) + len(self.pings)
         self.last = {key: tries[-1] for key, tries in self.turns.items()}
         # A request over a kept connection that the server closes is sent anew at once, as HTTP clients do. It is the
         # same try.
-        self.resent = sum(one["status"] == 0 for tries in self.turns.values() for one in tries[:-1])
+        both = [*self.turns.values(), *self.pings.values()]
+        self.resent = sum(one["status"] == 0 for tries in both for one in tries[:-1])
+        self.broken = sum(tries[-1]["status"] != 200 for tries in both)
         self.tries = len(self.entries) - self.resent
         self.conversations = {}
         for (conversation, turn), last in sorted(self.last.items()):
@@ -117,8 +122,8 @@ class Log:
     def count(self, status):
         return sum(entry["status"] == status for entry in self.entries)
 
-    def tokens(self, kind):
-        return sum(entry.get(kind, 0) for entry in self.entries)
+    def tokens(self, kind, of=None):
+        return sum(entry.get(kind, 0) for entry in (self.entries if of is None else sum(of.values(), [])))
 
 
 def quantile(values, share):
@@ -165,7 +170,12 @@ def of_report(says, report, log, options):
     say("turns", summary["turns"], len(log.turns))
     unanswered = len(log.last) - len(log.answered)
     say("turns without an answer", summary["latency"]["unanswered_turns"], unanswered)
-    say("calls to the agent", summary["llm_calls"]["agent"], len(log.turns))
+    say("calls to the agent", summary["llm_calls"]["agent"], log.calls)
+    before = summary.get("preflight")
+    say("calls of the preflight", before and before["calls"], len(log.pings) or None)
+    if before and options.usage:
+        own = [log.tokens("prompt_tokens", log.pings), log.tokens("completion_tokens", log.pings)]
+        say("tokens of the preflight", [before["tokens"]["input"], before["tokens"]["output"]], own)
     say("calls to others", sum(calls for role, calls in summary["llm_calls"].items() if role != "agent"), 0)
     cost = summary["cost"]
     lines = [line for line in summary["models"] if line["role"] == "agent"]
@@ -179,10 +189,10 @@ def of_report(says, report, log, options):
         own = (tokens[0] * PRICE_IN + tokens[1] * PRICE_OUT) / 1e6
         say("cost of reported usage, USD", round(cost["total_usd"], 9), round(own, 9))
         say("calls with estimated tokens", cost["estimated_calls"], 0)
-        say("calls without a known cost = turns that broke", cost["unpriced_calls"], unanswered)
-        say("cost.complete", cost["complete"], unanswered == 0)
+        say("calls without a known cost = calls that broke", cost["unpriced_calls"], log.broken)
+        say("cost.complete", cost["complete"], log.broken == 0)
     else:
-        say("calls with estimated tokens", cost["estimated_calls"], len(log.answered))
+        say("calls with estimated tokens", cost["estimated_calls"], log.calls - log.broken)
         say("cost.complete, usage is not reported", cost["complete"], False)
     say("attempts lost", summary["attempts"]["lost"], 0)
     say("nothing unsettled", [summary["unsettled_usd"], cost["unknown_attempts"]], [0.0, 0])
@@ -251,7 +261,7 @@ def of_trials(says, place, log):
         says.say("trials.jsonl", f"verdict and turns of each of the {matched} trials whose id is in the log", wrong, 0)
     tokens = sum(line["tokens"]["agent"]["input"] for line in lines)
     if any("prompt_tokens" in entry for entry in log.entries):
-        says.say("trials.jsonl", "tokens in", tokens, log.tokens("prompt_tokens"))
+        says.say("trials.jsonl", "tokens in", tokens, log.tokens("prompt_tokens", log.turns))
 
 
 def plain(number):
@@ -275,17 +285,18 @@ def of_page(says, name, text, report, log):
     unanswered = len(log.last) - len(log.answered)
     if unanswered:
         has("turns without an answer", f"{plain(unanswered)} turn{'s' if unanswered > 1 else ''} without an answer")
+    says.say(name, "names the preflight", "the preflight, before the first trial" in flat, len(log.pings) > 0)
     has("429s", f"{plain(log.count(429))} of {plain(log.tries)} tries met a 429")
     says.say(name, "throttling is a heading", "Throttling and waits" in flat, log.count(429) > 0)
     found = re.search(r"agent\s*\|?\s*truth-1\s*\|?\s*([\d,]+)\s*\|?\s*(~?[\d,]+)\s*\|?\s*(~?[\d,]+)", flat)
-    says.say(name, "calls of the agent", found and found[1], plain(len(log.turns)))
+    says.say(name, "calls of the agent", found and found[1], plain(log.calls))
     if any("prompt_tokens" in entry for entry in log.entries):
         tokens = [plain(log.tokens("prompt_tokens")), plain(log.tokens("completion_tokens"))]
         says.say(name, "tokens of the agent", found and [found[2], found[3]], tokens)
         says.say(name, "no figure is marked as estimated", "~" in flat, False, "~ is estimated" not in flat)
     else:
         says.say(name, "tokens are marked as estimated", found and [found[2][0], found[3][0]], ["~", "~"])
-        has("what the mark means", f"for {plain(len(log.answered))} of {plain(len(log.turns))} calls the endpoint did not report")
+        has("what the mark means", f"for {plain(log.calls - log.broken)} of {plain(log.calls)} calls the endpoint did not report")
     complete = report["summary"]["cost"]["complete"]
     says.say(name, "says that the cost is incomplete", "incomplete" in flat, not complete)
     p50 = re.search(r"whole reply[ |]*([\d,]+)[ |]*([\d.]+ m?s)", flat)
@@ -324,6 +335,7 @@ def main():
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--usage", action=argparse.BooleanOptionalAction, default=True, help="whether the agent reports its usage")
+    parser.add_argument("--preflight", action=argparse.BooleanOptionalAction, default=True, help="whether gabfest asks the agent before the run")
     parser.add_argument("--keep", help="keep the run in this folder")
     parser.add_argument("--markdown", help="write the statements as a table")
     options = parser.parse_args()

@@ -26,6 +26,7 @@ mod redact;
 mod script;
 mod session;
 mod simulator;
+pub mod spent;
 mod stage;
 mod toolbox;
 mod trial;

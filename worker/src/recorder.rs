@@ -87,36 +87,47 @@ impl llm::Model for Recorded {
         let answer = self.model.call(request).await;
         open.recorded = None;
         let started_micros = self.log.micros_since_start(came);
-        self.log.push(match &answer {
-            Ok(reply) => Call {
-                role: self.role,
-                endpoint: self.model.endpoint().to_owned(),
-                model: reply.model.clone(),
-                started_micros,
-                wait_micros: micros(held + reply.timing.wait),
-                connect_micros: reply.timing.connect.map(micros),
-                ttft_micros: reply.timing.first_token.map(micros),
-                inter_token_micros: reply.timing.inter_token.map(micros),
-                total_micros: micros(reply.timing.total),
-                retried_micros: micros(reply.timing.retried),
-                tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
-                estimated: reply.usage.estimated,
-                cost: reply.cost_nanos.map(Usd),
-                tries: reply.tries.max(1),
-                throttled_tries: reply.throttled_tries,
-                lost_tries: reply.lost_tries,
-                error: None,
-                error_kind: None,
-                of_trial: false,
-            },
-            Err(llm::Failed { error, effort }) => {
-                let cost = (!error.may_have_been_charged()).then_some(Usd(0));
-                let took = Took { held, elapsed: began.elapsed(), effort: *effort };
-                let call = failed_call(self.role, self.model.endpoint(), started_micros, took, error, kind_of(error));
-                Call { model: self.model.name().to_owned(), cost, ..call }
-            }
-        });
+        self.log.push(call_of(self.role, &*self.model, &answer, started_micros, (held, began.elapsed())));
         answer.map_err(|failed| failed.error)
+    }
+}
+
+/// A call to a model as it is kept. `held`: before the gate.
+pub(crate) fn call_of(
+    role: Role,
+    model: &dyn llm::Model,
+    answer: &Result<llm::Reply, llm::Failed>,
+    started_micros: u64,
+    (held, elapsed): (Duration, Duration),
+) -> Call {
+    match answer {
+        Ok(reply) => Call {
+            role,
+            endpoint: model.endpoint().to_owned(),
+            model: reply.model.clone(),
+            started_micros,
+            wait_micros: micros(held + reply.timing.wait),
+            connect_micros: reply.timing.connect.map(micros),
+            ttft_micros: reply.timing.first_token.map(micros),
+            inter_token_micros: reply.timing.inter_token.map(micros),
+            total_micros: micros(reply.timing.total),
+            retried_micros: micros(reply.timing.retried),
+            tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
+            estimated: reply.usage.estimated,
+            cost: reply.cost_nanos.map(Usd),
+            tries: reply.tries.max(1),
+            throttled_tries: reply.throttled_tries,
+            lost_tries: reply.lost_tries,
+            error: None,
+            error_kind: None,
+            of_trial: false,
+        },
+        Err(llm::Failed { error, effort }) => {
+            let cost = (!error.may_have_been_charged()).then_some(Usd(0));
+            let took = Took { held, elapsed, effort: *effort };
+            let call = failed_call(role, model.endpoint(), started_micros, took, error, kind_of(error));
+            Call { model: model.name().to_owned(), cost, ..call }
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, SecondsFormat};
 use record::{
     FailureKind, Role, Summary, Tally, Tokens,
-    call::Spend,
+    call::{Spend, SpendLine},
     summary::{
-        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Run, RunState, RunVerdict, SCHEMA_VERSION,
+        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Preflight, Run, RunState, RunVerdict, SCHEMA_VERSION,
         Totals, Trials, Wall,
     },
     tally::Counts,
@@ -85,6 +85,18 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     }
 }
 
+fn preflight(spend: &Spend) -> Option<Preflight> {
+    let mut sum = SpendLine::default();
+    spend.lines.values().for_each(|line| sum.add(*line));
+    (!spend.is_empty()).then(|| Preflight {
+        calls: sum.calls,
+        tokens: sum.tokens,
+        cost_usd: sum.cost.dollars(),
+        unpriced_calls: sum.unpriced_calls,
+        estimated_calls: sum.estimated_calls,
+    })
+}
+
 /// A run that was cancelled never goes on, so what has not ended is cancelled with it: that many.
 fn cancelled_with(state: RunState, planned: u64, counts: &Counts) -> u64 {
     if state == RunState::Cancelled { planned.saturating_sub(counts.ended()) } else { 0 }
@@ -129,6 +141,7 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
             unknown_attempts: spend.unknown_attempts(recovered.lost_attempts, recovered.unsettled),
         },
         llm_calls: by_role(|role| spend.of(role).calls),
+        preflight: preflight(&row.preflight),
         models: models(spend, tally),
         attempts: Attempts {
             total: total.ended() + recovered.lost_attempts + recovered.replayed_attempts,
@@ -285,6 +298,7 @@ mod tests {
             ended_at: None,
             version: "0.1.0".to_owned(),
             exhausted: false,
+            preflight: Spend::default(),
         }
     }
 

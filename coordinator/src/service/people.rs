@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
-use super::{status, transcripts::Transcripts};
+use super::{status, transcripts::Transcripts, workers::check_spend};
 use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
 
 /// Between two messages of a watched run.
@@ -61,6 +61,8 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         let id = run_id(&request.run).map_err(status)?;
         let plan = read_plan(&request.plan).map_err(status)?;
         let planned = plan.planned();
+        let preflight = proto::trial::spend_from_wire(request.preflight).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        check_spend(&preflight).map_err(Status::invalid_argument)?;
         let started_at = if request.submitted_at > 0 { request.submitted_at } else { self.handle.now() };
         let row = RunRow {
             id,
@@ -73,6 +75,7 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
             ended_at: None,
             version: request.version,
             exhausted: false,
+            preflight,
         };
         self.handle.submit(row, plan, request.plan).await.map_err(status)?;
         Ok(Response::new(v1::SubmitReply { run: request.run, planned }))

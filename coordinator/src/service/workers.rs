@@ -189,7 +189,7 @@ fn piece(piece: &v1::Piece) -> Piece {
     Piece { sequence: piece.sequence, part: Part::At { place: piece.place, bytes: piece.bytes } }
 }
 
-fn check_spend(spend: &Spend) -> Result<(), String> {
+pub(super) fn check_spend(spend: &Spend) -> Result<(), String> {
     for line in spend.lines.values() {
         check_numbers([line.calls, line.tokens.input, line.tokens.output, line.unpriced_calls, line.estimated_calls])?;
         check_numbers([line.tries, line.throttled_tries, line.wait_micros])?;

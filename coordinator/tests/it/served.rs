@@ -90,6 +90,7 @@ impl<S: Store> Served<S> {
             plan: plan.to_json().into_bytes().into(),
             submitted_at: STARTED_AT,
             version: "0.1.0".to_owned(),
+            ..v1::SubmitRequest::default()
         };
         self.people.submit(request).await.unwrap().into_inner().planned
     }

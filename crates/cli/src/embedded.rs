@@ -5,6 +5,7 @@ use std::{io, path::Path, sync::Arc};
 use anyhow::Context as _;
 use coordinator::{Clock, Config, Coordinator, Observers, Reclaim};
 use hyper_util::rt::TokioIo;
+use record::call::Spend;
 use scenario::{Plan, RunId};
 use store::{Sqlite, Store as _};
 use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
@@ -103,8 +104,8 @@ impl Embedded {
         }
     }
 
-    pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan) -> anyhow::Result<()> {
-        submit::hand_over(&mut self.client, run, plan).await
+    pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
+        submit::hand_over(&mut self.client, run, plan, preflight).await
     }
 
     /// Lets the worker finish what it holds, then ends the coordinator.

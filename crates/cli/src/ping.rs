@@ -10,7 +10,7 @@ use std::{
 use agent::{Exchange, Start};
 use anyhow::anyhow;
 use llm::{Context, Message, Model, Request, Task, hint};
-use record::FailureKind;
+use record::{FailureKind, Role, call::Spend};
 use scenario::Plan;
 use serde_json::json;
 use tokio::time::Instant;
@@ -44,6 +44,7 @@ struct Asked {
     what: &'static str,
     name: String,
     outcome: Result<Heard, Fault>,
+    spend: Spend,
 }
 
 struct Heard {
@@ -85,6 +86,7 @@ pub(crate) async fn ping(args: &Ping) -> anyhow::Result<Exit> {
                     message: format!("it has no key: {reason}"),
                     hints: vec!["put the key there".to_owned()],
                 }),
+                spend: Spend::default(),
             },
         };
         exit = show(&asked, exit, &mut seconds)?;
@@ -107,7 +109,7 @@ fn show(asked: &Asked, exit: Exit, seconds: &mut BTreeMap<String, f64>) -> anyho
 }
 
 fn text(asked: &Asked) -> String {
-    let Asked { what, name, outcome } = asked;
+    let Asked { what, name, outcome, .. } = asked;
     let mut text = format!("{what:<8}  {name:<20}  ");
     match outcome {
         Ok(Heard { took, tokens, words }) => {
@@ -157,26 +159,35 @@ fn chosen(names: &[String], settings: &Settings) -> anyhow::Result<(Vec<String>,
     Ok((agents, endpoints))
 }
 
-/// Asks the agents of a plan that are servers, and the models that it needs, before anything is played.
+/// Asks the agents of a plan that are servers, and the models that it needs, before anything is played. What that took is a
+/// part of what the run takes.
 ///
 /// # Errors
 /// When one of them has failed alike so often that it is not only partly down.
-pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resources) -> anyhow::Result<()> {
+pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resources) -> anyhow::Result<Spend> {
+    let mut spend = Spend::default();
     for name in plan.agents.iter().filter(|name| is_server(settings, name)) {
-        insist("agent", name, || ask_agent(name, resources, PATIENCE)).await?;
+        insist("agent", name, &mut spend, || ask_agent(name, resources, PATIENCE)).await?;
     }
     for (name, model) in judges::needed(plan, settings, &resources.models) {
-        insist("endpoint", &name, || ask_model(&name, &*model, settings, PATIENCE)).await?;
+        insist("endpoint", &name, &mut spend, || ask_model(&name, &*model, settings, PATIENCE)).await?;
     }
-    Ok(())
+    Ok(spend)
 }
 
 /// Asks again while nothing but one failure comes back.
-async fn insist<F: Future<Output = Asked>>(what: &str, name: &str, ask: impl Fn() -> F) -> anyhow::Result<()> {
+async fn insist<F: Future<Output = Asked>>(
+    what: &str,
+    name: &str,
+    spend: &mut Spend,
+    ask: impl Fn() -> F,
+) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut first: Option<FailureKind> = None;
     for asked in 1_u32.. {
-        let fault = match ask().await.outcome {
+        let Asked { outcome, spend: took, .. } = ask().await;
+        spend.add(&took);
+        let fault = match outcome {
             Err(fault) if is_lasting(fault.kind) && first.is_none_or(|kind| kind == fault.kind) => fault,
             Ok(_) | Err(_) => return Ok(()),
         };
@@ -216,14 +227,15 @@ fn is_server(settings: &Settings, name: &str) -> bool {
 }
 
 async fn ask_agent(name: &str, resources: &Resources, patience: Duration) -> Asked {
+    let mut spend = Spend::default();
     let outcome = match resources.agents.get(name) {
-        Some(agent) => hear_agent(agent, patience).await,
+        Some(agent) => hear_agent(agent, patience, &mut spend).await,
         None => Err(of_agent(FailureKind::Misconfigured, "it is not defined")),
     };
-    Asked { what: "agent", name: name.to_owned(), outcome }
+    Asked { what: "agent", name: name.to_owned(), outcome, spend }
 }
 
-async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration) -> Result<Heard, Fault> {
+async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration, spend: &mut Spend) -> Result<Heard, Fault> {
     let conversation = format!("ping-{}", clock::new_run_id());
     let start = Start {
         conversation: conversation.clone(),
@@ -238,7 +250,9 @@ async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration) -> Result
     let mut session = agent.open(start).await.map_err(failed)?;
     let hello = [scenario::Message::user("Hello")];
     let exchange = Exchange { messages: &hello, turn: 1, timeout: patience, trace: None, cue: None };
-    let reply = session.say(exchange).await.map_err(failed)?;
+    let said = session.say(exchange).await;
+    spend.add(&worker::spent::on_agent(&**agent, &said, began.elapsed(), patience));
+    let reply = said.map_err(failed)?;
     let usage = reply.usage.filter(|usage| !usage.estimated);
     Ok(Heard {
         took: began.elapsed(),
@@ -250,12 +264,13 @@ async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration) -> Result
 /// Asks as the role would that the endpoint plays, so that what a server refuses is refused here.
 async fn ask_model(name: &str, model: &dyn Model, settings: &Settings, patience: Duration) -> Asked {
     let is = |role: &Option<String>| role.as_deref().unwrap_or(MOCK) == name;
+    let mut role = if is(&settings.roles.judge) { Role::Judge } else { Role::UserSim };
     let mut request = Request {
         messages: vec![Message::user("Answer with the word ok.")],
         temperature: Some(0.0),
         max_tokens: Some(settings.roles.judge_max_tokens),
         seed: Some(1),
-        context: context(if is(&settings.roles.judge) { "judge" } else { "user_sim" }, "ping"),
+        context: context(role.name(), "ping"),
         timeout: Some(patience),
         ..Request::default()
     };
@@ -267,17 +282,21 @@ async fn ask_model(name: &str, model: &dyn Model, settings: &Settings, patience:
         }));
     }
     if let Some(task) = settings.scores.task_of(name).filter(|_| !settings.names_model(name)) {
+        role = Role::Scorer;
         request = Request { timeout: Some(patience), context: request.context, ..Request::measure(task, &["hello"]) };
     }
-    let outcome = hear_model(model, request).await;
-    Asked { what: "endpoint", name: name.to_owned(), outcome }
+    let mut spend = Spend::default();
+    let outcome = hear_model(role, model, request, &mut spend).await;
+    Asked { what: "endpoint", name: name.to_owned(), outcome, spend }
 }
 
-async fn hear_model(model: &dyn Model, mut request: Request) -> Result<Heard, Fault> {
+async fn hear_model(role: Role, model: &dyn Model, mut request: Request, spend: &mut Spend) -> Result<Heard, Fault> {
     let mut refused: Option<Fault> = None;
     for _ in 0..MOST_REFUSED {
         let began = Instant::now();
-        let error = match model.ask(&request).await {
+        let answer = model.call(&request).await;
+        spend.add(&worker::spent::on_model(role, model, &answer, began.elapsed()));
+        let error = match answer {
             Ok(reply) => {
                 let heard = Heard {
                     took: began.elapsed(),
@@ -286,7 +305,7 @@ async fn hear_model(model: &dyn Model, mut request: Request) -> Result<Heard, Fa
                 };
                 return refused.map_or(Ok(heard), Err);
             }
-            Err(error) => error,
+            Err(failed) => failed.error,
         };
         // One parameter is refused at a time; without it the next one shows.
         let without = match &error {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use agent::qnamaker::Settings;
 use anyhow::{Context as _, anyhow};
 use coordinator::Observers;
-
-use record::count::plural;
+use record::{call::Spend, count::plural};
 use scenario::{
     Diagnostic,
     plan::{self, Choices},
@@ -52,7 +51,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     let run = clock::new_run_id();
     let folder = RunFolder::create(&run, Some(kept.path()))?;
     let worker = (resources, assemble::slots(&read, &capacity));
-    let exit = run::play(plan, worker, Observers::default(), &run, &folder, true, None).await?;
+    let exit = run::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, true, None).await?;
     let text = ["report.qna", "report.qna.tsv"].map(|name| std::fs::read_to_string(kept.path().join(name)));
     let text = text.into_iter().find_map(Result::ok).context("the run left no result")?;
     say_errors(&text);

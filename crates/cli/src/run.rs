@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use coordinator::Observers;
+use record::call::Spend;
 use scenario::{Plan, RunId};
 use tokio_util::sync::CancellationToken;
 use worker::Resources;
@@ -38,21 +39,22 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         judges::announce_pretence(&plan, &read.settings);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
-        if !args.selection.no_preflight && plan.planned() >= ping::LONG_TRIALS {
-            ping::before(&plan, &read.settings, &resources).await?;
-        }
+        let asks = !args.selection.no_preflight && plan.planned() >= ping::LONG_TRIALS;
+        let preflight =
+            if asks { ping::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
-        play(plan, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await
+        let submitted = (plan, preflight);
+        play(submitted, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await
     };
     let exit = played.await;
     observed.end().await;
     exit
 }
 
-/// Plays a plan in this process and reports into the run's folder.
+/// Plays a plan in this process and reports into the run's folder. With the plan, what was spent before.
 pub(crate) async fn play(
-    plan: Plan,
+    (plan, preflight): (Plan, Spend),
     worker: (Resources, u32),
     observers: Observers,
     run: &RunId,
@@ -63,7 +65,7 @@ pub(crate) async fn play(
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;
     let mut embedded = Embedded::start(store, Some(worker), observers).await?;
-    embedded.submit(run, &plan).await?;
+    embedded.submit(run, &plan, preflight).await?;
     let log_ends = CancellationToken::new();
     let log = log.map(|format| {
         let client = embedded.second_client();

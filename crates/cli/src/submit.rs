@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use proto::v1;
+use record::call::Spend;
 use scenario::{Plan, RunId};
 
 use crate::{
@@ -26,7 +27,7 @@ pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
     }
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
     let mut client = follow::client(remote::connect(&args.coordinator).await?);
-    hand_over(&mut client, &run, &plan).await?;
+    hand_over(&mut client, &run, &plan, Spend::default()).await?;
     if !args.watch {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);
@@ -35,12 +36,18 @@ pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
 }
 
 /// Submits a plan; the same id with the same plan is the same run.
-pub(crate) async fn hand_over(client: &mut Client, run: &RunId, plan: &Plan) -> anyhow::Result<()> {
+pub(crate) async fn hand_over(
+    client: &mut Client,
+    run: &RunId,
+    plan: &Plan,
+    preflight: Spend,
+) -> anyhow::Result<()> {
     let request = v1::SubmitRequest {
         run: run.as_str().to_owned(),
         plan: plan.to_json().into(),
         submitted_at: clock::now_millis(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        preflight: proto::trial::spend_to_wire(preflight),
     };
     client.runs.submit(request).await.map_err(|status| match status.code() {
         tonic::Code::AlreadyExists | tonic::Code::InvalidArgument => {

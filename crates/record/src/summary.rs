@@ -207,11 +207,15 @@ pub struct Totals {
     pub pass_k: u32,
     pub flaky_cases: u64,
     pub latency: Latencies,
-    /// By role, winning attempts and lost ones.
+    /// By role, winning attempts and lost ones, and the preflight.
     pub tokens: BTreeMap<String, Tokens>,
     pub cost: Cost,
-    /// By role, winning attempts and lost ones.
+    /// By role, winning attempts and lost ones, and the preflight.
     pub llm_calls: BTreeMap<String, u64>,
+    /// What was spent before the first trial, to ask whether agents and models answer; tokens, calls and cost have it in
+    /// them. Absent where nobody was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<Preflight>,
     /// Tokens and cost by role and model.
     pub models: Vec<ModelSpend>,
     pub attempts: Attempts,
@@ -285,6 +289,17 @@ pub struct Cost {
     /// Attempts that were lost with their workers, where what they spent since their last words is unknown.
     #[serde(default)]
     pub unknown_attempts: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Preflight {
+    pub calls: u64,
+    pub tokens: Tokens,
+    pub cost_usd: f64,
+    /// While there is one, `cost_usd` is a lower bound.
+    pub unpriced_calls: u64,
+    /// Calls whose tokens, and the cost made of them, are estimated.
+    pub estimated_calls: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -377,7 +377,7 @@ fn spend(page: &mut String, summary: &Summary) {
         page.push_str(&format!(" (**incomplete**: {reasons})"));
     }
     page.push_str(".\n\n");
-    for note in spending::estimated(totals).into_iter().chain(spending::unsettled(totals)) {
+    for note in spending::notes(totals) {
         page.push_str(&format!("{}.\n\n", escape(&note)));
     }
 }

@@ -2,7 +2,7 @@
 
 use record::{
     call::ASSUMED_OUTPUT_TOKENS,
-    summary::{ModelSpend, Totals},
+    summary::{ModelSpend, Preflight, Totals},
 };
 
 use crate::figures::{count, millis, plural, usd};
@@ -30,6 +30,11 @@ pub(crate) fn total(totals: &Totals) -> String {
 /// `~1,234`: a figure of which a part is estimated.
 pub(crate) fn marked(estimated: u64, figure: String) -> String {
     if estimated > 0 { format!("~{figure}") } else { figure }
+}
+
+/// What stands below the table of costs.
+pub(crate) fn notes(totals: &Totals) -> impl Iterator<Item = String> {
+    [preflight(totals), estimated(totals), unsettled(totals)].into_iter().flatten()
 }
 
 /// What `~` means; `None` where nothing is estimated.
@@ -64,6 +69,22 @@ pub(crate) fn incomplete(totals: &Totals) -> Option<String> {
         reasons.push(format!("{} is unsettled", usd(totals.unsettled_usd)));
     }
     Some(reasons.join(", "))
+}
+
+/// What was spent before the first trial; `None` where nobody was asked.
+pub(crate) fn preflight(totals: &Totals) -> Option<String> {
+    totals.preflight.as_ref().map(|before| {
+        let Preflight { calls, tokens, cost_usd, unpriced_calls, estimated_calls } = before;
+        let cost = match (*unpriced_calls, marked(if *cost_usd > 0.0 { *estimated_calls } else { 0 }, usd(*cost_usd))) {
+            (0, cost) => cost,
+            (unpriced, _) if unpriced >= *calls => "cost unknown".to_owned(),
+            (_, cost) => format!("at least {cost}"),
+        };
+        let read = marked(*estimated_calls, count(tokens.input));
+        let written = marked(*estimated_calls, count(tokens.output));
+        let calls = plural(*calls, "call", "calls");
+        format!("the preflight, before the first trial, is a part of it: {calls}, {read} tokens in, {written} out, {cost}")
+    })
 }
 
 /// What lost workers left; `None` where they left nothing.

@@ -359,7 +359,7 @@ impl Page {
             let note = self.paint.yellow(&format!("cost is incomplete: {reasons}"));
             self.wrapped(2, 4, &note);
         }
-        for note in spending::estimated(totals).into_iter().chain(spending::unsettled(totals)) {
+        for note in spending::notes(totals) {
             self.wrapped(2, 4, &note);
         }
     }

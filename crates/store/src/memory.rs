@@ -161,7 +161,7 @@ impl Store for Memory {
             return if same { Ok(()) } else { Err(Error::Conflict(run.id.clone())) };
         }
         state.plans.entry(run.plan_digest.clone()).or_insert_with(|| Bytes::copy_from_slice(plan));
-        let (trials, lost, spend) = (BTreeMap::new(), BTreeMap::new(), Spend::default());
+        let (trials, lost, spend) = (BTreeMap::new(), BTreeMap::new(), run.preflight.clone());
         state.runs.insert(run.id.clone(), Run { row: run.clone(), trials, lost, spend, unsettled: Usd::default() });
         Ok(())
     }

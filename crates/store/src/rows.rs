@@ -23,6 +23,8 @@ pub struct RunRow {
     pub version: String,
     /// A provider's quota is used up, since the run began or was resumed.
     pub exhausted: bool,
+    /// What was spent before the run began, to ask whether its agents and models answer. The run's spend has it too.
+    pub preflight: Spend,
 }
 
 /// A range of trials lent to a session.

@@ -12,7 +12,7 @@ use crate::{Commit, Committed, Lease, Piece, Recovered, RunRow, StoredTrial};
 ///
 /// A run that was never created is [`Error::UnknownRun`] everywhere but in [`Store::run`].
 pub trait Store: Send + Sync + 'static {
-    /// Idempotent by id; [`Error::Conflict`] if the id exists with another plan.
+    /// Idempotent by id; [`Error::Conflict`] if the id exists with another plan. The run's preflight begins its spend.
     fn create_run(&self, run: &RunRow, plan: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
 
     fn run(&self, run: &RunId) -> impl Future<Output = Result<Option<RunRow>, Error>> + Send;

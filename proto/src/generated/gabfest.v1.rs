@@ -250,7 +250,7 @@ pub struct Goodbye {
     #[prost(bool, tag = "2")]
     pub rejoin: bool,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SubmitRequest {
     #[prost(string, tag = "1")]
     pub run: ::prost::alloc::string::String,
@@ -261,6 +261,9 @@ pub struct SubmitRequest {
     pub submitted_at: i64,
     #[prost(string, tag = "4")]
     pub version: ::prost::alloc::string::String,
+    /// What the client spent to ask whether agents and models answer.
+    #[prost(message, repeated, tag = "5")]
+    pub preflight: ::prost::alloc::vec::Vec<SpendEntry>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SubmitReply {

@@ -406,6 +406,7 @@ impl World {
             ended_at: None,
             version: String::new(),
             exhausted: false,
+            preflight: record::call::Spend::default(),
         };
         at_once(self.store.create_run(&row, b"{}"))
     }

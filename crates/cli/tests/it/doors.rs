@@ -216,6 +216,42 @@ fn a_long_run_asks_first_and_plays_nothing_where_nobody_is() {
 }
 
 #[test]
+fn what_is_asked_before_a_run_is_a_part_of_its_cost() {
+    let reply = r#"{"choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"model":"m","usage":{"prompt_tokens":30,"completion_tokens":7}}"#;
+    let shop = server(move |_, _| (200, JSON, reply.to_owned()));
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write(
+        "gabfest.yaml",
+        &format!(
+            "endpoints:\n  shop: {{ url: '{}/v1', price: {{ input_per_million: 10.0, output_per_million: 100.0 }} }}\nagents:\n  shop: {{ endpoint: shop }}\n",
+            shop.address
+        ),
+    );
+    // (flags, calls in all, calls before the first trial)
+    for (flags, calls, before) in [(&["--no-preflight"][..], 20, None), (&[], 21, Some(1))] {
+        let run = ["run", "ask.scenario.yaml", "--agent", "shop", "-n", "20", "--out", "out"];
+        let ended = place.run(&[&run, flags].concat());
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        let report = place.json("out/report.json");
+        let summary = &report["summary"];
+        assert_eq!(summary["llm_calls"]["agent"], calls, "{summary}");
+        assert_eq!(summary["tokens"]["agent"]["input"], 30 * calls, "{summary}");
+        let dollars = summary["cost"]["total_usd"].as_f64().expect("a number");
+        assert!((dollars - f64::from(calls) * 0.001).abs() < 1e-9, "{summary}");
+        assert_eq!(summary["cost"]["complete"], true, "{summary}");
+        assert_eq!(summary["preflight"]["calls"].as_u64(), before, "{summary}");
+        let line = "the preflight, before the first trial, is a part of it: 1 call, 30 tokens in, 7 out, $0.001";
+        let pages = ["out/report.md", "out/report.html"].map(|page| std::fs::read_to_string(place.path().join(page)));
+        for page in pages.map(|page| page.expect("a page")).iter().chain([&ended.stdout]) {
+            let words = page.split_whitespace().collect::<Vec<_>>().join(" ").replace('\\', "");
+            assert_eq!(words.contains(line), before.is_some(), "{page}");
+        }
+        std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    }
+}
+
+#[test]
 fn a_run_stops_where_the_first_trials_of_an_agent_all_fail_alike() {
     // It answers the preflight, and nothing after it.
     let answer = |asked: u64, _: &Value| match asked {

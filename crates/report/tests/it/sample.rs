@@ -415,6 +415,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 unknown_attempts: 1,
             },
             llm_calls: Role::ALL.map(by_role).into_iter().map(|(role, line)| (role, line.calls)).collect(),
+            preflight: None,
             models,
             attempts: Attempts { total: planned + 1, lost: 1, ..Attempts::default() },
             unsettled_usd: 0.0031,

@@ -1,11 +1,11 @@
 //! Runs and their plans.
 
 use bytes::Bytes;
-use record::summary::RunState;
+use record::{call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
 use sqlx::{SqliteExecutor, SqlitePool, query, query_as, query_scalar};
 
-use super::{json, writer::Writing};
+use super::{commit::add_spend, json, writer::Writing};
 use crate::{Error, RunRow};
 
 pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
@@ -23,9 +23,10 @@ pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) 
         .bind(plan)
         .execute(&mut writing.connection)
         .await?;
-    query(
-        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    let preflight = json(&run.preflight)?;
+    let key = query_scalar(
+        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, preflight)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) returning key",
     )
     .bind(run.id.as_str())
     .bind(&run.name)
@@ -36,14 +37,19 @@ pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) 
     .bind(run.started_at)
     .bind(run.ended_at)
     .bind(&run.version)
-    .execute(&mut writing.connection)
+    .bind(&preflight)
+    .fetch_one(&mut writing.connection)
     .await?;
+    if !run.preflight.is_empty() {
+        add_spend(&mut writing, key, &preflight).await?;
+    }
     writing.commit().await
 }
 
 pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunRow>, Error> {
     let columns: Option<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted from run where id = ?1",
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight
+         from run where id = ?1",
     )
     .bind(run.as_str())
     .fetch_optional(readers)
@@ -53,8 +59,8 @@ pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunR
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<RunRow>, Error> {
     let all: Vec<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted from run
-         order by started_at desc, id desc",
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight
+         from run order by started_at desc, id desc",
     )
     .fetch_all(readers)
     .await?;
@@ -111,10 +117,11 @@ pub(super) async fn key(executor: impl SqliteExecutor<'_>, run: &RunId) -> Resul
     key.ok_or_else(|| Error::UnknownRun(run.clone()))
 }
 
-type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String, bool);
+type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String, bool, String);
 
 fn row(columns: Columns) -> Result<RunRow, Error> {
-    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted) = columns;
+    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight) = columns;
+    let preflight: Spend = serde_json::from_str(&preflight).map_err(|error| Error::Failed(format!("a stored preflight: {error}")))?;
     Ok(RunRow {
         id: RunId::new(id),
         name,
@@ -126,6 +133,7 @@ fn row(columns: Columns) -> Result<RunRow, Error> {
         ended_at,
         version,
         exhausted,
+        preflight,
     })
 }
 

@@ -86,6 +86,7 @@ mod tests {
             ended_at: None,
             version: "0".into(),
             exhausted: false,
+            preflight: record::call::Spend::default(),
         };
         // As on a full disk, SQLite rolls this back by itself, behind the back of whoever began it.
         let mut writing = store.writer.begin().await.unwrap();

@@ -26,6 +26,7 @@ macro_rules! on_every_store {
 on_every_store! {
     runs:
         a_run_is_created_once
+        a_preflight_begins_the_spend
         runs_are_listed_newest_first
         a_run_changes_its_state
         what_is_unknown_is_said;

@@ -32,6 +32,7 @@ pub(crate) fn run(name: &str) -> RunRow {
         ended_at: None,
         version: "0.1.0".into(),
         exhausted: false,
+        preflight: Spend::default(),
     }
 }
 

@@ -117,6 +117,7 @@ impl House {
             plan: plan.to_json().into_bytes().into(),
             submitted_at: STARTED_AT,
             version: "0.1.0".to_owned(),
+            ..v1::SubmitRequest::default()
         };
         let planned = self.people.submit(request).await.unwrap().into_inner().planned;
         assert_eq!(planned, plan.planned());

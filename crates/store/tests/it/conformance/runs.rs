@@ -1,6 +1,10 @@
 //! Runs: created, listed, changed, unknown.
 
-use record::{Usd, summary::RunState};
+use record::{
+    Role, Usd,
+    call::{Spend, SpendLine},
+    summary::RunState,
+};
 use scenario::Digest;
 use store::{Error, RunRow, Store};
 
@@ -29,6 +33,22 @@ pub(super) async fn a_run_is_created_once<S: Stand>() {
     // Two runs of one plan share it.
     store.create_run(&run("again"), PLAN).await.unwrap();
     assert_eq!(store.runs().await.unwrap().len(), 2);
+}
+
+pub(super) async fn a_preflight_begins_the_spend<S: Stand>() {
+    let stand = S::new().await;
+    let store = stand.store();
+    let mut preflight = Spend::default();
+    let line = SpendLine { calls: 2, cost: Usd(5), unpriced_calls: 1, ..SpendLine::default() };
+    preflight.add_line(Role::Agent, "m", line);
+    let row = RunRow { preflight: preflight.clone(), ..run("run") };
+    for _ in 0..2 {
+        store.create_run(&row, PLAN).await.unwrap();
+        assert_eq!(store.run(&id("run")).await.unwrap(), Some(row.clone()));
+        assert_eq!(store.spend(&id("run")).await.unwrap(), preflight, "once, however often it is submitted");
+    }
+    store.create_run(&run("without"), PLAN).await.unwrap();
+    assert_eq!(store.spend(&id("without")).await.unwrap(), Spend::default());
 }
 
 pub(super) async fn runs_are_listed_newest_first<S: Stand>() {
