@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use agent::Agent;
-use record::{Role, call::Spend};
+use record::{Call, Role, call::Spend};
 
 use crate::{
     recorder::call_of,
+    redact,
     stage::{Broken, answered_calls},
 };
 
@@ -18,13 +19,11 @@ pub fn on_agent(
     elapsed: Duration,
     patience: Duration,
 ) -> Spend {
-    let calls = match said {
+    let mut calls = match said {
         Ok(reply) => answered_calls(agent.name(), reply, 0, Duration::ZERO),
         Err(error) => Broken::new(agent, error, elapsed, patience).calls(0, Duration::ZERO),
     };
-    let mut spend = Spend::default();
-    calls.iter().for_each(|call| spend.add_call(call));
-    spend
+    sum(&mut calls)
 }
 
 /// Of one question to a model.
@@ -35,7 +34,15 @@ pub fn on_model(
     answer: &Result<llm::Reply, llm::Failed>,
     elapsed: Duration,
 ) -> Spend {
+    sum(&mut [call_of(role, model, answer, 0, (Duration::ZERO, elapsed))])
+}
+
+/// A server may say a key where it names its model.
+fn sum(calls: &mut [Call]) -> Spend {
     let mut spend = Spend::default();
-    spend.add_call(&call_of(role, model, answer, 0, (Duration::ZERO, elapsed)));
+    for call in calls {
+        redact::call(call);
+        spend.add_call(call);
+    }
     spend
 }

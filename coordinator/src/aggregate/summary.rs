@@ -7,8 +7,8 @@ use record::{
     FailureKind, Role, Summary, Tally, Tokens,
     call::{Spend, SpendLine},
     summary::{
-        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Preflight, Run, RunState, RunVerdict, SCHEMA_VERSION,
-        Totals, Trials, Wall,
+        Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Preflight, Run, RunState, RunVerdict,
+        SCHEMA_VERSION, Totals, Trials, Wall,
     },
     tally::Counts,
 };

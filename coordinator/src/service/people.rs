@@ -61,7 +61,8 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         let id = run_id(&request.run).map_err(status)?;
         let plan = read_plan(&request.plan).map_err(status)?;
         let planned = plan.planned();
-        let preflight = proto::trial::spend_from_wire(request.preflight).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let preflight = proto::trial::spend_from_wire(request.preflight)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
         check_spend(&preflight).map_err(Status::invalid_argument)?;
         let started_at = if request.submitted_at > 0 { request.submitted_at } else { self.handle.now() };
         let row = RunRow {

@@ -1,5 +1,6 @@
 //! What `--dry-run` prints: the cases, and an estimate of calls, tokens, time and money.
 
+mod asked;
 mod duration;
 
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ use scenario::{
     estimate::{Estimate, Use, estimate},
 };
 
-use crate::settings::{MOCK, Settings};
+use crate::settings::Settings;
 
 /// Cases that are listed one by one.
 const LISTED: u64 = 40;
@@ -67,45 +68,22 @@ fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings,
 }
 
 fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
-    let agent = plan.agents.first().map_or(MOCK, String::as_str);
-    let written = settings.agents.get(agent);
-    let own_price = written.and_then(|agent| agent.price).map(llm::price::Price::from);
-    let agent = endpoint_of(agent, settings);
-    let user_sim = settings.roles.user_sim.as_deref().unwrap_or(MOCK);
-    let judge = settings.roles.judge.as_deref().unwrap_or(MOCK);
     let (mut low, mut high, mut unpriced) = (0.0, 0.0, Vec::new());
-    for (role, endpoint, typical, upper) in [
-        ("agent", agent, size.typical.agent, size.upper.agent),
-        ("user_sim", user_sim, size.typical.user_sim, size.upper.user_sim),
-        ("judge", judge, size.typical.judge, size.upper.judge),
-    ] {
-        let is_mock =
-            settings.endpoints.get(endpoint).map_or(endpoint == MOCK, |found| found.kind == llm::endpoint::Kind::Mock);
-        let own = own_price.filter(|_| role == "agent");
-        match own.or_else(|| settings.endpoints.get(endpoint).and_then(|endpoint| endpoint.price)) {
-            Some(price) => {
-                let cost = |used: Use| {
-                    let tokens = used.input_tokens as f64 * price.input_per_million
-                        + used.output_tokens as f64 * price.output_per_million;
-                    tokens / 1e6 + used.calls as f64 * price.per_call
-                };
-                low += cost(typical);
-                high += cost(upper);
-            }
-            None if is_mock => {}
-            None => unpriced.push(role),
-        }
+    for asked in asked::all(&plan.agents, settings, &size.upper) {
+        let Some(price) = asked.price else {
+            unpriced.push(asked.title());
+            continue;
+        };
+        let cost = |used: Use| {
+            let tokens = used.input_tokens as f64 * price.input_per_million
+                + used.output_tokens as f64 * price.output_per_million;
+            tokens / 1e6 + used.calls as f64 * price.per_call
+        };
+        low += cost(asked.part(&size.typical));
+        high += cost(asked.part(&size.upper));
     }
     let known = if high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
     if unpriced.is_empty() { known } else { format!("{known}, and what is not priced: {}", unpriced.join(", ")) }
-}
-
-/// The endpoint that an agent stands on; its own name where it has none.
-fn endpoint_of<'a>(agent: &'a str, settings: &'a Settings) -> &'a str {
-    match settings.agents.get(agent) {
-        Some(agent) if agent.endpoint.is_none() && agent.kind == agent::settings::Kind::Mock => MOCK,
-        written => written.and_then(|agent| agent.endpoint.as_deref()).unwrap_or(agent),
-    }
 }
 
 /// `1234567` as `1.2M`.

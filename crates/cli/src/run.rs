@@ -40,8 +40,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
         let asks = !args.selection.no_preflight && plan.planned() >= ping::LONG_TRIALS;
-        let preflight =
-            if asks { ping::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
+        let preflight = if asks { ping::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
         let run = clock::new_run_id();
         let folder = RunFolder::create(&run, args.output.out.as_deref())?;
         let submitted = (plan, preflight);

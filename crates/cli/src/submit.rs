@@ -36,12 +36,7 @@ pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
 }
 
 /// Submits a plan; the same id with the same plan is the same run.
-pub(crate) async fn hand_over(
-    client: &mut Client,
-    run: &RunId,
-    plan: &Plan,
-    preflight: Spend,
-) -> anyhow::Result<()> {
+pub(crate) async fn hand_over(client: &mut Client, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
     let request = v1::SubmitRequest {
         run: run.as_str().to_owned(),
         plan: plan.to_json().into(),

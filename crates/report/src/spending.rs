@@ -83,7 +83,9 @@ pub(crate) fn preflight(totals: &Totals) -> Option<String> {
         let read = marked(*estimated_calls, count(tokens.input));
         let written = marked(*estimated_calls, count(tokens.output));
         let calls = plural(*calls, "call", "calls");
-        format!("the preflight, before the first trial, is a part of it: {calls}, {read} tokens in, {written} out, {cost}")
+        format!(
+            "the preflight, before the first trial, is a part of it: {calls}, {read} tokens in, {written} out, {cost}"
+        )
     })
 }
 

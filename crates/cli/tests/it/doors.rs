@@ -312,3 +312,43 @@ fn the_estimate_knows_limits_and_what_was_measured() {
     assert!(measured.contains("measured: agent slow 0.3") && measured.contains("time   5 minutes"), "{measured}");
     assert!(!measured.contains("a guess"), "{measured}");
 }
+
+#[test]
+fn the_estimate_knows_the_limits_and_prices_of_all_agents() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    let endpoint = |more: &str| format!("{{ url: 'http://127.0.0.1:9/v1', {more} }}");
+    place.write(
+        "gabfest.yaml",
+        &format!(
+            "endpoints:\n  slow: {}\n  dear: {}\nagents:\n  slow: {{ endpoint: slow }}\n  other: {{ endpoint: slow }}\n  dear: {{ endpoint: dear }}\n",
+            endpoint("limits: { requests_per_minute: 6 }, price: { input_per_million: 0, output_per_million: 0 }"),
+            endpoint("price: { per_call: 3, input_per_million: 0, output_per_million: 0 }"),
+        ),
+    );
+    let dry = |agents: &[&str]| {
+        let agents: Vec<&str> = agents.iter().flat_map(|name| ["--agent", name]).collect();
+        let ended = place.run(&[&["run", "ask.scenario.yaml", "-n", "60", "--dry-run"], &agents[..]].concat());
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        ended.stdout
+    };
+    // 60 calls at 6 a minute, for each of the agents that stand on that endpoint.
+    for (agents, time, money) in [
+        (&["slow"][..], "time   10 minutes; the limit is `requests_per_minute: 6` of slow", "money  nothing\n"),
+        (&["other"], "time   10 minutes; the limit is `requests_per_minute: 6` of slow", "money  nothing\n"),
+        (&["slow", "other"], "time   20 minutes; the limit is `requests_per_minute: 6` of slow", "money  nothing\n"),
+        (
+            &["slow", "dear"],
+            "time   10 minutes; the limit is `requests_per_minute: 6` of slow",
+            "money  $180.00 to $180.00\n",
+        ),
+        (
+            &["dear", "slow"],
+            "time   10 minutes; the limit is `requests_per_minute: 6` of slow",
+            "money  $180.00 to $180.00\n",
+        ),
+    ] {
+        let text = dry(agents);
+        assert!(text.contains(time) && text.contains(money), "{agents:?}\n{text}");
+    }
+}

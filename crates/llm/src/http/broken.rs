@@ -68,16 +68,15 @@ fn known(cause: &(dyn Error + 'static), target: &Target<'_>) -> Option<Why> {
         return of_io(io, target);
     }
     if cause.to_string().starts_with("dns error") {
-        return Some(resources::lack_of_sockets().map_or_else(|| unresolved(target), |lack| lacking(lack, &cause.to_string())));
+        return Some(
+            resources::lack_of_sockets().map_or_else(|| unresolved(target), |lack| lacking(lack, &cause.to_string())),
+        );
     }
     None
 }
 
 fn unresolved(target: &Target<'_>) -> Why {
-    said(
-        format!("the name {} cannot be resolved", target.host),
-        "check the host in `url`, and the DNS of this machine",
-    )
+    said(format!("the name {} cannot be resolved", target.host), "check the host in `url`, and the DNS of this machine")
 }
 
 fn of_io(error: &io::Error, target: &Target<'_>) -> Option<Why> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use record::{call::Spend, trial::Replay};
+use record::trial::Replay;
 use sqlx::{query, query_as};
 
 use super::{bound, integer, json, pieces, runs, writer::Writing};

@@ -121,7 +121,8 @@ type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, Stri
 
 fn row(columns: Columns) -> Result<RunRow, Error> {
     let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight) = columns;
-    let preflight: Spend = serde_json::from_str(&preflight).map_err(|error| Error::Failed(format!("a stored preflight: {error}")))?;
+    let preflight: Spend =
+        serde_json::from_str(&preflight).map_err(|error| Error::Failed(format!("a stored preflight: {error}")))?;
     Ok(RunRow {
         id: RunId::new(id),
         name,
