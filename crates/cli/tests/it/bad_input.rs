@@ -327,3 +327,70 @@ fn a_key_that_was_written_by_mistake_is_not_said_again() {
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     assert!(ended.stderr.contains("a password in it") && !ended.stderr.contains("Tr0ub4dor"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_list_is_no_mapping() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    for (text, line) in [
+        ("gates: [0.95, 0.5]\n", 1),
+        ("slots: 2\ngates: []\n", 2),
+        ("roles: []\n", 1),
+        ("endpoints:\n  m: { url: 'http://h', limits: [] }\n", 2),
+        ("endpoints:\n  m: { url: 'http://h', price: [1, 2, 3] }\n", 2),
+        ("agents:\n  a: { http: { url: 'http://h' }, retries: [1] }\n", 2),
+        ("agents:\n  a: []\n", 2),
+        ("hooks: []\n", 1),
+    ] {
+        place.write("gabfest.yaml", text);
+        let ended = place.run(&["run", "a.scenario.yaml", "--dry-run"]);
+        assert_eq!(ended.code, 2, "{text}: {}{}", ended.stdout, ended.stderr);
+        for part in ["a list", "a mapping", &format!("gabfest.yaml:{line}:")] {
+            assert!(ended.stderr.contains(part), "{text}: {part:?} is missing in\n{}", ended.stderr);
+        }
+    }
+    // What is a list stays one.
+    place.write("gabfest.yaml", "personas: []\n");
+    assert_eq!(place.run(&["run", "a.scenario.yaml", "--dry-run"]).code, 0);
+}
+
+#[test]
+fn a_misspelt_key_of_ours_is_an_error() {
+    let place = Place::new();
+    for (ours, key, meant) in [
+        ("gabfest: {required_pas_rate: 1.0}", "required_pas_rate", "did you mean `required_pass_rate`?"),
+        ("gabfest: {tag: [a]}", "tag", "did you mean `tags`?"),
+    ] {
+        place.write("a.scenario.yaml", &format!("{GOOD}{ours}\n"));
+        for command in ["check", "run"] {
+            let ended = place.run(&[command, "a.scenario.yaml"]);
+            assert_eq!(ended.code, 2, "{ours}: {}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains(&format!("error: unknown key `{key}`")), "{ours}: {}", ended.stderr);
+            assert!(ended.stderr.contains(meant), "{ours}: {}", ended.stderr);
+        }
+    }
+    // A step's, too.
+    place.write("a.scenario.yaml", &GOOD.replace("evaluations:", "gabfest: {timeout: 5}\n    evaluations:"));
+    let ended = place.run(&["check", "a.scenario.yaml"]);
+    assert!(ended.code == 2 && ended.stderr.contains("error: unknown key `timeout`"), "{}", ended.stderr);
+    // The keys of ElizaOS stay warnings.
+    place.write("a.scenario.yaml", &format!("{GOOD}colour: red\n"));
+    let ended = place.run(&["check", "a.scenario.yaml"]);
+    assert!(ended.code == 0 && ended.stderr.contains("warning: unknown key `colour`"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_negative_price_is_refused_before_anything_is_estimated() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    let price = "price: { input_per_million: -1, output_per_million: 1 }";
+    place.write(
+        "gabfest.yaml",
+        &format!("endpoints:\n  m:\n    url: 'http://h'\n    {price}\nagents: {{ m: {{ endpoint: m }} }}\n"),
+    );
+    let ended = place.run(&["run", "a.scenario.yaml", "--agent", "m", "--dry-run"]);
+    assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
+    for part in ["gabfest.yaml:4:", "endpoints.m.price is not an amount of money"] {
+        assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
+    }
+}

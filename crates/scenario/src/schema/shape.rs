@@ -66,6 +66,12 @@ impl<'a> Shape<'a> {
         !self.choices.iter().all(constrains)
     }
 
+    /// Whether nothing but a mapping will do here.
+    #[must_use]
+    pub fn takes_only_mappings(&self) -> bool {
+        !self.choices.is_empty() && self.choices.iter().all(|choice| choice["type"] == "object")
+    }
+
     fn below(&self, segment: &Segment) -> Self {
         let mut shape = Self { root: self.root, choices: Vec::new() };
         for choice in &self.choices {

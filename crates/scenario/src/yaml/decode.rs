@@ -18,7 +18,8 @@ use crate::{
 const MAX_FAULTS: usize = 20;
 
 impl Part<'_> {
-    /// Decodes this part. Every fault is a finding at its own place; keys that the type does not know are warnings.
+    /// Decodes this part. Every fault is a finding at its own place; keys that the type does not know are warnings, and errors
+    /// below `gabfest`.
     pub fn decode<T: DeserializeOwned + JsonSchema + 'static>(&self, findings: &mut Findings) -> Option<T> {
         self.decode_without(&[], findings)
     }
@@ -29,7 +30,7 @@ impl Part<'_> {
         keys: &[&str],
         findings: &mut Findings,
     ) -> Option<T> {
-        self.decode_all(keys, |_, _| false, findings)
+        self.decode_all(keys, is_ours, findings)
     }
 
     /// The same, but an unknown key is an error where `refused` says so of the mapping that holds it and of the key.
@@ -58,6 +59,7 @@ impl Part<'_> {
             map.retain(|key, _| !keys.contains(&key.as_str()));
         }
         decoder.refuse_nulls(&mut value, findings);
+        decoder.refuse_lists(&mut value, findings);
         let mut unknown = BTreeSet::new();
         for _ in 0..MAX_FAULTS {
             match attempt::<T>(&value, &mut unknown) {
@@ -144,6 +146,22 @@ impl Decoder<'_> {
         }
     }
 
+    /// serde takes the elements of a list for the keys of a mapping, one after the other, and an empty list for a mapping
+    /// without keys: `gates: [0.95]` would be a gate that nobody wrote.
+    fn refuse_lists(&mut self, value: &mut Value, findings: &mut Findings) {
+        let mut lists = Vec::new();
+        find_lists(value, &Path::default(), &mut lists);
+        for path in lists {
+            if Shape::of(self.schema()).at(&path.0).takes_only_mappings() && path.find(value).is_some() {
+                findings.error(self.value_spot(&path), "found a list, expected a mapping");
+                if let Some(help) = self.help_for(&path, "") {
+                    findings.help(help);
+                }
+                self.remove(path, value);
+            }
+        }
+    }
+
     fn report_unknown(&mut self, unknown: &BTreeSet<Path>, findings: &mut Findings) {
         for path in unknown {
             let Some((Segment::Key(key), parents)) = path.0.split_last() else { continue };
@@ -201,6 +219,11 @@ impl Decoder<'_> {
     fn schema(&mut self) -> &Value {
         self.schema.get_or_insert_with(self.kept)
     }
+}
+
+/// Below the key `gabfest` of another tool's format all keys are ours, so that an unknown one is a slip of the pen.
+fn is_ours(parents: &[Segment], _: &str) -> bool {
+    parents.iter().any(|segment| matches!(segment, Segment::Key(key) if key == "gabfest"))
 }
 
 /// One pass of serde over the value; unknown keys are noted on the way.
@@ -262,6 +285,23 @@ fn find_nulls(value: &Value, path: &Path, nulls: &mut Vec<Path>) {
         Value::Object(map) => {
             for (key, item) in map {
                 find_nulls(item, &path.join(Segment::Key(key.clone())), nulls);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn find_lists(value: &Value, path: &Path, lists: &mut Vec<Path>) {
+    match value {
+        Value::Array(items) => {
+            lists.push(path.clone());
+            for (index, item) in items.iter().enumerate() {
+                find_lists(item, &path.join(Segment::Index(index)), lists);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                find_lists(item, &path.join(Segment::Key(key.clone())), lists);
             }
         }
         _ => {}

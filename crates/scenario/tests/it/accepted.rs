@@ -128,7 +128,6 @@ fn what_is_not_understood_is_a_warning_with_a_hint() {
             "        caseSensitive: true",
             "warning: unknown key `caseSensitive` | did you mean `case_sensitive`?",
         ),
-        ("  weight: 2.0", "  wieght: 2.0", "warning: unknown key `wieght` | did you mean `weight`?"),
         (
             "    input: What is 2 + 2?",
             "    input: What?\n    code: ls",

@@ -102,7 +102,8 @@ pub(super) struct Ours {
 
 pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<Ours> {
     let written = match part {
-        Some(part) => part.decode::<OursDocument>(findings),
+        // A misspelt requirement is one that does not exist.
+        Some(part) => part.decode_guarded::<OursDocument>(|_, _| true, findings),
         None => Some(OursDocument::default()),
     };
     let list = |key: &str| part.map_or_else(Vec::new, |part| part.items_of(key));
@@ -125,7 +126,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
 }
 
 fn read_seeding(part: &Part<'_>, findings: &mut Findings) -> Option<Seeding> {
-    let written = part.decode::<SeedingDocument>(findings)?;
+    let written = part.decode_guarded::<SeedingDocument>(|_, _| true, findings)?;
     let mut files = Vec::new();
     for file in part.items_of("files") {
         if let Value::String(path) = file.value() {

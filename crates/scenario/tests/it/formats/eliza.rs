@@ -80,6 +80,14 @@ const FILES: &[Row] = &[
         "name: Greeting\ndescription: A friendly word.\nrun: [{input: Hello, evaluation: []}]\njudgment: {strategy: all_pass}\n",
     ),
     refused(
+        "An unknown key below `gabfest` is an error: a requirement that is misspelt would be none.",
+        "name: Greeting\ndescription: A friendly word.\nrun: [{input: Hello, evaluations: [{type: empty}]}]\ngabfest: {required_pas_rate: 1.0}\njudgment: {strategy: all_pass}\n",
+    ),
+    refused(
+        "A list is no mapping.",
+        "name: Greeting\ndescription: A friendly word.\nrun: [{input: Hello, evaluations: [{type: empty}]}]\njudgment: [all_pass]\n",
+    ),
+    refused(
         "Everything that is wrong is told at once, with its line.",
         "name: Greeting\nrun:\n  - inptu: Hello\njudgment: {strategy: most_pass}\n",
     ),
