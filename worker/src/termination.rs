@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evaluate::{
     Bench,
-    question::{Material, Question, yes_or_no},
+    question::{Material, Question, how_sure},
 };
 use record::{Failure, FailureKind, Scope, Turn, turn::Speaker};
 use scenario::conversation::{Condition, Stop, StopJudge};
@@ -145,7 +145,7 @@ impl Evidence<'_> {
             temperature: None,
             scope: self.scope(),
         };
-        let answer = yes_or_no(&question, self.bench).await.map_err(|error| {
+        let answer = how_sure(&question, self.bench).await.map_err(|error| {
             Failure::new(error.kind(), format!("a termination condition cannot be decided, failed to {error}"))
         })?;
         let why = format!(

@@ -107,7 +107,10 @@ fn figures(progress: &v1::Progress, draining: bool) -> String {
     let seconds = progress.elapsed_millis as f64 / 1_000.0;
     let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
     let mut text = format!("{} passing, {} failing", progress.pass, progress.fail);
-    let other = progress.inconclusive + progress.error + progress.skipped + progress.cancelled;
+    if progress.error > 0 {
+        text.push_str(&format!(", {}", plural(progress.error, "error", "errors")));
+    }
+    let other = progress.inconclusive + progress.skipped + progress.cancelled;
     if other > 0 {
         text.push_str(&format!(", {other} without a verdict"));
     }
@@ -160,5 +163,12 @@ mod tests {
         assert_eq!((to_play(&progress, false), to_play(&progress, true)), (1_000, 105));
         let over = v1::Progress { running: 0, ..progress };
         assert!(!figures(&over, true).contains("left"), "{}", figures(&over, true));
+    }
+
+    #[test]
+    fn an_error_of_the_agent_is_not_without_a_verdict() {
+        let progress = v1::Progress { pass: 3, fail: 1, error: 2, skipped: 4, ..v1::Progress::default() };
+        let text = figures(&progress, false);
+        assert!(text.starts_with("3 passing, 1 failing, 2 errors, 4 without a verdict  "), "{text}");
     }
 }

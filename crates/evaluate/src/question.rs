@@ -89,18 +89,36 @@ impl Error {
 /// Asks a question whose answer is yes or no.
 ///
 /// # Errors
-/// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`.
+/// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`, or when it calls its own
+/// `yes` improbable.
 pub async fn yes_or_no(question: &Question<'_>, bench: &dyn Bench) -> Result<Answer, Error> {
-    ask(question, &YES_OR_NO, bench, |text| match reply::bare_word(text) {
-        Some(yes) => Ok(Answer { yes, confidence: if yes { 1.0 } else { 0.0 }, reasoning: String::new() }),
-        None => {
-            let fields = YES_OR_NO.read(text)?;
-            let yes = fields.get("judgment").and_then(Value::as_str) == Some("yes");
-            let confidence = number_of(&fields, "confidence")?;
-            Ok(Answer { yes, confidence, reasoning: reasoning_of(&fields) })
-        }
+    ask(question, &YES_OR_NO, bench, |text| match read_yes_or_no(text)? {
+        Answer { yes: true, confidence, .. } if confidence < 0.5 => Err(contradiction("yes", confidence)),
+        answer => Ok(answer),
     })
     .await
+}
+
+/// The same for who compares with a threshold: an unsure `yes` is below it.
+///
+/// # Errors
+/// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`.
+pub async fn how_sure(question: &Question<'_>, bench: &dyn Bench) -> Result<Answer, Error> {
+    ask(question, &YES_OR_NO, bench, read_yes_or_no).await
+}
+
+fn read_yes_or_no(text: &str) -> Result<Answer, String> {
+    if let Some(yes) = reply::bare_word(text) {
+        return Ok(Answer { yes, confidence: if yes { 1.0 } else { 0.0 }, reasoning: String::new() });
+    }
+    let fields = YES_OR_NO.read(text)?;
+    let yes = fields.get("judgment").and_then(Value::as_str) == Some("yes");
+    let confidence = number_of(&fields, "confidence")?;
+    Ok(Answer { yes, confidence, reasoning: reasoning_of(&fields) })
+}
+
+pub(crate) fn contradiction(judgment: &str, confidence: f64) -> String {
+    format!("`judgment` {judgment:?} and `confidence` {confidence} contradict each other")
 }
 
 /// Asks for a number from 0 to 1.

@@ -4,7 +4,7 @@ use crate::{
     Bench, Subject, compile,
     excerpt::{SHORT_BYTES, excerpt},
     outcome::Outcome,
-    question::{Answer, Material, Question, yes_or_no},
+    question::{Answer, Material, Question, how_sure, yes_or_no},
 };
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl SemanticCondition {
     }
 
     pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        match ask(&self.question, subject.said, subject, bench).await {
+        match ask(&self.question, subject.said, subject, bench, false).await {
             Ok(answer) => {
                 let verb = if answer.yes { "meets" } else { "does not meet" };
                 decide(answer.yes, format!("the text {verb} the condition"), &answer)
@@ -73,7 +73,7 @@ impl SemanticSimilar {
         if self.literal.contains(&subject.reply.trim().to_lowercase()) {
             return Outcome::pass("the text is the expected one, word for word").with_score(1.0);
         }
-        match ask(&self.question, subject.reply, subject, bench).await {
+        match ask(&self.question, subject.reply, subject, bench, self.threshold.is_some()).await {
             Ok(answer) => {
                 let holds = self.threshold.map_or(answer.yes, |threshold| answer.holds(threshold));
                 let verb = if answer.yes { "means" } else { "does not mean" };
@@ -88,11 +88,19 @@ impl SemanticSimilar {
     }
 }
 
-async fn ask(question: &str, text: &str, subject: &Subject<'_>, bench: &dyn Bench) -> Result<Answer, Outcome> {
+/// `by_threshold`: an unsure yes is below the threshold, and not a contradiction.
+async fn ask(
+    question: &str,
+    text: &str,
+    subject: &Subject<'_>,
+    bench: &dyn Bench,
+    by_threshold: bool,
+) -> Result<Answer, Outcome> {
     let material = Material::of_texts(&[("text", text)]);
     let question =
         Question { text: question, material: &material, model_type: None, temperature: None, scope: subject.scope };
-    yes_or_no(&question, bench).await.map_err(Outcome::from)
+    let answer = if by_threshold { how_sure(&question, bench).await } else { yes_or_no(&question, bench).await };
+    answer.map_err(Outcome::from)
 }
 
 fn decide(holds: bool, what: String, answer: &Answer) -> Outcome {

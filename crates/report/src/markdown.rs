@@ -68,9 +68,16 @@ fn heading(page: &mut String, summary: &Summary) {
         percent(totals.completed_rate),
         figures::plural(totals.flaky_cases, "flaky case", "flaky cases"),
     ));
+    if trials.agent_errors > 0 {
+        let errors = figures::plural(trials.agent_errors, "error", "errors");
+        page.push_str(&format!(
+            "Counted as failures, beside {} that failed: {errors} of the agent.\n",
+            count(trials.fail)
+        ));
+    }
     let rest: Vec<String> = [
         (trials.inconclusive, "inconclusive"),
-        (trials.error, "error"),
+        (trials.error.saturating_sub(trials.agent_errors), "error"),
         (trials.skipped, "skipped"),
         (trials.cancelled, "cancelled"),
         (trials.not_started, "not started"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     compile,
-    question::{CONFIDENCE, Form, number_of, reasoning_of},
+    question::{self, CONFIDENCE, Form, number_of, reasoning_of},
 };
 
 /// A reply that fits the form and says what the check needs.
@@ -115,15 +115,23 @@ impl Sheet {
         let (yes, no) = (self.says("yes"), self.says("no"));
         match (expected, self.confidence) {
             (Expected::Yes | Expected::No, _) if !yes && !no => Err("`judgment` is neither yes nor no".to_owned()),
+            // A sure "no" is easily written as a high confidence, and the word decides; a "yes" that is improbable is none.
+            (Expected::Yes | Expected::No, Some(confidence)) if yes && confidence < 0.5 => {
+                Err(self.contradicts(confidence))
+            }
             (Expected::Says(_), _) if self.judgment.is_empty() => Err("there is no `judgment`".to_owned()),
             (Expected::Yes | Expected::No | Expected::Says(_), _) => Ok(()),
             (_, None) => Err("there is no `confidence`".to_owned()),
             // A sure "no" is easily written as a high confidence; taken at its word it would pass `0.8+`.
             (_, Some(confidence)) if (yes && confidence < 0.5) || (no && confidence > 0.5) => {
-                Err(format!("`judgment` {:?} and `confidence` {confidence} contradict each other", self.judgment))
+                Err(self.contradicts(confidence))
             }
             _ => Ok(()),
         }
+    }
+
+    fn contradicts(&self, confidence: f64) -> String {
+        question::contradiction(&self.judgment, confidence)
     }
 }
 

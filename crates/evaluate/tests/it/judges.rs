@@ -26,8 +26,10 @@ async fn expected_grammar() {
     let rows = [
         (Yes, yes_no("yes", 0.9), PASS),
         (Yes, yes_no("no", 0.1), FAIL),
-        // Only the judgment decides a yes or no.
-        (Yes, yes_no("yes", 0.1), PASS),
+        // The judgment decides a yes or no, unless the judge calls its own yes improbable.
+        (Yes, yes_no("yes", 0.5), PASS),
+        (Yes, yes_no("yes", 0.1), MALFORMED),
+        (No, yes_no("no", 0.95), PASS),
         (No, yes_no("no", 0.1), PASS),
         (No, yes_no("yes", 0.9), FAIL),
         (AtLeast(0.8), yes_no("yes", 0.8), PASS),
@@ -250,6 +252,10 @@ async fn own_schemas() {
         (&strict, Expected::AtLeast(0.5), r#"{"judgment":"yes","topic":"refund"}"#, MALFORMED),
         (&strict, Expected::AtLeast(0.5), r#"{"judgment":"yes","topic":"refund","confidence":0.5}"#, PASS),
         (&loose, Expected::Yes, r#"{"judgment":true}"#, PASS),
+        (&loose, Expected::Yes, r#"{"judgment":"yes","confidence":0.5}"#, PASS),
+        (&loose, Expected::Yes, r#"{"judgment":"yes","confidence":0.05}"#, MALFORMED),
+        (&loose, Expected::No, r#"{"judgment":"yes","confidence":0.05}"#, MALFORMED),
+        (&loose, Expected::No, r#"{"judgment":"no","confidence":0.95}"#, PASS),
         (&loose, Expected::No, r#"{"judgment":"NO"}"#, PASS),
         (&loose, Expected::Yes, r#"{"judgment":"perhaps"}"#, MALFORMED),
         (&loose, Expected::Yes, r#"{"judgment":1}"#, MALFORMED),
@@ -276,6 +282,8 @@ async fn simple_questions() {
         ("No.".to_owned(), Some((false, 0.0))),
         (yes_no("yes", 0.6), Some((true, 0.6))),
         (yes_no("no", 0.4), Some((false, 0.4))),
+        (yes_no("no", 0.9), Some((false, 0.9))),
+        (yes_no("yes", 0.05), None),
         ("yesterday".to_owned(), None),
         ("not yes".to_owned(), None),
         ("0.85".to_owned(), None),

@@ -59,7 +59,7 @@ impl Examined {
         true
     }
 
-    /// In the plan's order.
+    /// In the plan's order. A case of which nothing was examined has no section.
     pub(crate) fn sections(&self, summary: &Summary) -> Vec<Section<'_>> {
         self.cases
             .iter()
@@ -67,6 +67,7 @@ impl Examined {
                 case: cases::find(summary, *number).map_or_else(|| format!("case {number}"), cases::name),
                 rows: Requirement::ALL.iter().filter_map(|one| Some((*one, tested.get(one)?))).collect(),
             })
+            .filter(|section| !section.rows.is_empty())
             .collect()
     }
 }

@@ -177,7 +177,7 @@ metrics! { COORDINATOR:
     CASES_FAILING = Kind::Gauge, "gabfest.cases.failing", "{case}", [SUITE, SCENARIO],
         "Cases that the report calls FAIL";
     CASES_FLAKY = Kind::Gauge, "gabfest.cases.flaky", "{case}", [SUITE, SCENARIO],
-        "Cases that passed at least once and failed at least once";
+        "Cases that passed at least once, and failed or ended in an error of the agent at least once";
     RUN_DURATION = Kind::Gauge, "gabfest.run.duration", "s", [SUITE],
         "From the run's start to its end";
     RUN_COST = Kind::Gauge, "gabfest.run.cost.usd", "{USD}", [SUITE],
