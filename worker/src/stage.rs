@@ -436,7 +436,7 @@ impl Drop for Stage {
         if let Some(Asking { agent, started_micros, held, asked }) = self.asking.take() {
             let took = Took::given_up(held, asked.elapsed());
             let call = failed_call(Role::Agent, agent.name(), started_micros, took, &GIVEN_UP, ErrorKind::Other);
-            self.log.push(Call { model: agent.model().to_owned(), ..call });
+            self.log.push(Call { model: model_of(&*agent), ..call });
         }
         self.settle_trial();
         self.emit_all();
@@ -490,6 +490,12 @@ fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited:
         error_kind: None,
         of_trial: false,
     }
+}
+
+/// Of a call without an answer: as the settings name the model, else the agent's own name, as in calls with one.
+fn model_of(agent: &dyn Agent) -> String {
+    let name = if agent.model().is_empty() { agent.name() } else { agent.model() };
+    name.to_owned()
 }
 
 /// What whoever is asked on behalf of a span is told.
@@ -558,7 +564,7 @@ impl<'a> Broken<'a> {
                 }
             }
             Spent::Nothing | Spent::Unknown => calls.push(Call {
-                model: self.agent.model().to_owned(),
+                model: model_of(self.agent),
                 cost: matches!(error.spent, Spent::Nothing).then_some(Usd(0)),
                 ..failed
             }),

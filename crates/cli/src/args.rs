@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::settings::SLOTS;
+
 /// Plays simulated multi-turn conversations against a chat agent, and reports how often it succeeds, how flaky and how
 /// fast it is, and what it cost.
 #[derive(Debug, Parser)]
@@ -134,7 +136,8 @@ pub(crate) struct Selection {
     /// Treat warnings about files as errors
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Do not ask agents and models once before a run of 20 trials or more, and play on where an agent never answers
+    /// Do not ask agents and models once before a run of 20 trials or more (`run` alone asks them), and play on where an
+    /// agent never answers
     #[arg(long)]
     pub(crate) no_preflight: bool,
     /// Print what would be played, with an estimate of calls, tokens, time and cost; play nothing
@@ -160,7 +163,7 @@ pub(crate) struct Config {
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Capacity {
     /// Trials played at the same time [default: `slots` in the settings file, else 32]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(*SLOTS.start())..=i64::from(*SLOTS.end())))]
     pub(crate) slots: Option<u32>,
     /// Allow scenarios to run programs; agents that are programs need `host`
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sandbox")]
@@ -507,14 +510,8 @@ pub(crate) struct Cancel {
 pub(crate) struct Runs {
     /// The folder that holds the runs (gabfest-runs); stronger than a coordinator
     pub(crate) dir: Option<PathBuf>,
-    /// List the runs of this coordinator instead (http://127.0.0.1:7400 where no URL follows)
-    #[arg(
-        long,
-        value_name = "URL",
-        num_args = 0..=1,
-        default_missing_value = "http://127.0.0.1:7400",
-        env = "GABFEST_COORDINATOR"
-    )]
+    /// List the runs of this coordinator instead (where no URL follows: GABFEST_COORDINATOR, else http://127.0.0.1:7400)
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: Option<String>,
 }
 

@@ -20,11 +20,19 @@ const NONE: &str = "–";
 
 pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
     let rows = match (args.dir, args.coordinator) {
-        (None, Some(address)) => of_coordinator(&address).await?,
+        (None, Some(address)) => of_coordinator(&or_usual(address)).await?,
         (dir, _) => in_folder(dir.as_deref().unwrap_or(Path::new(RUNS)))?,
     };
     stdout::write(&table(&rows))?;
     Ok(Exit::Held)
+}
+
+/// The flag without a URL means the coordinator that the other commands talk to.
+fn or_usual(address: String) -> String {
+    if address.is_empty() {
+        return std::env::var("GABFEST_COORDINATOR").unwrap_or_else(|_| "http://127.0.0.1:7400".to_owned());
+    }
+    address
 }
 
 async fn of_coordinator(address: &str) -> anyhow::Result<Vec<Vec<String>>> {

@@ -17,6 +17,8 @@ const USUAL: &str = "gabfest.yaml";
 
 /// The name of the endpoint and the agent that are always there.
 pub(crate) const MOCK: &str = "mock";
+/// Trials that one machine may play at the same time.
+pub(crate) const SLOTS: std::ops::RangeInclusive<u32> = 1..=100_000;
 
 const MOST_PASS_K: u32 = statistics::repeats::MOST_REPEATS as u32;
 
@@ -48,7 +50,8 @@ pub(crate) struct Settings {
     pub(crate) pass_k: Option<u32>,
     /// Files and folders with personas, besides those of the scenarios that are played; relative to this file.
     pub(crate) personas: Vec<PathBuf>,
-    /// Trials played at the same time by this machine.
+    /// Trials played at the same time by this machine (32).
+    #[schemars(range(min = 1, max = 100_000))]
     pub(crate) slots: Option<u32>,
     pub(crate) tool_server: ToolServer,
 }
@@ -154,6 +157,12 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
     };
     let mut findings = scenario::yaml::Findings::new(path);
     let settings: Option<Settings> = document.root().decode_guarded(is_protection, &mut findings);
+    if let Some(slots) = settings.as_ref().and_then(|settings| settings.slots)
+        && !SLOTS.contains(&slots)
+    {
+        let message = format!("slots is {slots}, and must be from {} to {}", SLOTS.start(), SLOTS.end());
+        findings.error(document.root().key_spot("slots"), message);
+    }
     for (name, agent) in settings.iter().flat_map(|settings| &settings.agents) {
         if let (Some((key, reason)), Some(written)) =
             (agent.fault(), document.root().get("agents").and_then(|agents| agents.get(name)))
@@ -191,14 +200,30 @@ fn is_protection(parents: &[Segment], key: &str) -> bool {
 
 /// Reads the file and sets its variables for this process too, where they are not set, since keys are named by them.
 fn environment(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
-    let failed = |error| usage(anyhow!("failed to read the environment file {}: {error}", path.display()));
-    dotenvy::from_path(path).map_err(failed)?;
+    // Read before anything is set, so that a broken line leaves no half of the file behind.
+    let failed = |error| usage(unreadable(path, &error));
     let variables: Vec<(String, String)> =
         dotenvy::from_path_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    dotenvy::from_path(path).map_err(failed)?;
     for (_, value) in &variables {
         telemetry::register(value);
     }
     Ok(variables)
+}
+
+/// The library's own message quotes the line, which may hold a key.
+fn unreadable(path: &Path, error: &dotenvy::Error) -> anyhow::Error {
+    let place = path.display();
+    let dotenvy::Error::LineParse(text, _) = error else {
+        return anyhow!("failed to read the environment file {place}: {error}");
+    };
+    let beginning = text.lines().next().unwrap_or_default();
+    let file = std::fs::read_to_string(path).unwrap_or_default();
+    let number = file.lines().position(|line| line.contains(beginning)).map_or(0, |index| index + 1);
+    anyhow!(
+        "failed to read the environment file {place}: line {number} is not NAME=VALUE\n\
+         hint: put a value with spaces in quotes; a line that begins with # is a comment"
+    )
 }
 
 impl Settings {

@@ -195,6 +195,33 @@ fn usage_errors_exit_with_2_and_a_hint() {
 }
 
 #[test]
+fn a_broken_line_of_an_env_file_is_named_and_not_printed() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    for (text, line) in [("A=1\nK: plain-SECRET123\n", "line 2"), ("OK=1\n\nK=plain SECRET123\n", "line 3")] {
+        place.write("keys.env", text);
+        let ended = place.run(&["run", "a.scenario.yaml", "--env-file", "keys.env"]);
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        assert!(ended.stderr.contains(line) && ended.stderr.contains("\nhint: "), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("SECRET123"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_machine_without_a_slot_is_refused() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    for slots in ["0", "100000000"] {
+        place.write("gabfest.yaml", &format!("roles: {{ agent: mock }}\nslots: {slots}\n"));
+        for args in [vec!["run", "a.scenario.yaml"], vec!["check", "a.scenario.yaml"], vec!["worker"]] {
+            let ended = place.run(&args);
+            assert_eq!(ended.code, 2, "{args:?}: {}", ended.stderr);
+            assert!(ended.stderr.contains("gabfest.yaml:2"), "{args:?}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
 fn a_full_disk_stops_the_run_with_a_clear_error_and_loses_nothing() {
     let place = Place::new();
     let disk = place.path().join("disk");
