@@ -25,10 +25,14 @@ pub struct Timing {
     pub beat: Duration,
     /// How long a session lives without a beat.
     pub session_ttl: Duration,
+    /// How old the stored time of a session's last beat may be: so much earlier it is over after a restart.
+    pub stored_beat: Duration,
     /// How long a session lives without a stream. A worker starts no call after 1 s without one.
     pub closed_stream: Duration,
     /// How long a trial stays lent that no beat lists.
     pub unlisted: Duration,
+    /// The same, once its worker has come back to a coordinator that was started again.
+    pub relisted: Duration,
     /// When a worker that got nothing asks again.
     pub claim_retry: Duration,
     /// How often the coordinator looks for sessions that are over.
@@ -40,8 +44,10 @@ impl Default for Timing {
         Self {
             beat: Duration::from_secs(2),
             session_ttl: Duration::from_secs(30),
+            stored_beat: Duration::from_secs(5),
             closed_stream: Duration::from_secs(3),
             unlisted: Duration::from_secs(30),
+            relisted: Duration::from_secs(6),
             claim_retry: Duration::from_millis(200),
             tick: Duration::from_millis(500),
         }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use record::summary::RunState;
+use record::{Usd, summary::RunState};
 use scenario::RunId;
 use store::{Commit, EndedTrial, Store};
 use tokio::{
@@ -30,6 +30,7 @@ use self::{
 use crate::{
     Clock, Config, Observers, aggregate,
     scheduler::{Event, Held, Scheduler},
+    token::Token,
 };
 
 mod act;
@@ -51,6 +52,10 @@ const LAST_NUMBERS: Duration = Duration::from_secs(2);
 pub enum Error {
     #[error("session {0} is over")]
     SessionOver(u64),
+    #[error("session {0} belongs to another worker")]
+    NotYours(u64),
+    #[error("the system gives no random bytes: {0}")]
+    Random(#[from] getrandom::Error),
     #[error("run {run} is {state:?}, so it cannot be resumed")]
     NotResumable { run: RunId, state: RunState },
     /// What was sent cannot be used.
@@ -145,8 +150,8 @@ impl<S: Store> Dispatcher<S> {
             Command::Join { worker, reply } => {
                 let _ = reply.send(self.join(&worker).await);
             }
-            Command::Open { session, worker, orders, wanted, reply } => {
-                let _ = reply.send(self.open(session, worker, orders, wanted).await);
+            Command::Open { session, token, worker, orders, wanted, reply } => {
+                let _ = reply.send(self.open(session, &token, worker, orders, wanted).await);
             }
             Command::Hear { session, stream, message } => self.listen(session, stream, message).await,
             Command::Close { session, stream } => {
@@ -178,20 +183,27 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
-    async fn join(&mut self, worker: &str) -> Result<u64, Error> {
-        let session = self.store.open_session(worker, self.clock.now()).await?;
+    async fn join(&mut self, worker: &str) -> Result<(u64, Token), Error> {
+        let token = Token::random()?;
+        let session = self.store.open_session(worker, &token.digest(), self.clock.now()).await?;
         self.hear(Event::Joined { session }).await;
         tracing::info!(session, worker, "worker joined");
-        Ok(session)
+        Ok((session, token))
     }
 
     async fn open(
         &mut self,
         session: u64,
+        token: &Token,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
+        let owner = self.store.token(session).await?.ok_or(Error::SessionOver(session))?;
+        if owner != token.digest() {
+            tracing::warn!(session, worker = worker.name, "a stream is refused: the session is another worker's");
+            return Err(Error::NotYours(session));
+        }
         let acknowledged = self.store.watermark(session).await?.ok_or(Error::SessionOver(session))?;
         if !self.scheduler.knows(session) {
             // From before a restart, and not given up by the store.
@@ -209,19 +221,21 @@ impl<S: Store> Dispatcher<S> {
 
     async fn listen(&mut self, session: u64, stream: u64, message: Message) {
         // What an older stream still had to say is said again on the newer one.
-        let Some(link) = self.links.get(session, stream) else { return };
+        if self.links.get(session, stream).is_none() {
+            return;
+        }
         match message {
             Message::Beat { held, unsettled } => {
                 self.roster.heard(session, Instant::now());
-                if link.unsettled != Some(unsettled) {
-                    link.unsettled = Some(unsettled);
-                    if let Err(error) = self.store.beat(session, unsettled).await {
-                        return self.store_failed_for(session, error).await;
-                    }
+                if let Err(error) = self.keep_beat(session, stream, unsettled).await {
+                    return self.store_failed_for(session, error).await;
                 }
                 self.hear(Event::Beat { session, held }).await;
             }
-            Message::Claim { number, want } => self.hear(Event::Claimed { session, number, want }).await,
+            Message::Claim { number, want, idle } => {
+                self.hear(Event::Claimed { session, number, want, idle }).await;
+            }
+            Message::Begun { trials } => self.hear(Event::Begun { session, trials }).await,
             Message::Release { trials, begun } => self.hear(Event::Released { session, trials, begun }).await,
             Message::Leave => {
                 self.hear(Event::Left { session }).await;
@@ -242,12 +256,26 @@ impl<S: Store> Dispatcher<S> {
                     return;
                 }
                 commit.replays = self.runs.get(&commit.run).map_or(0, |run| run.plan.replays);
+                commit.begun = self.links.take_begun(session, stream);
                 if let Err(error) = self.commit(session, stream, &commit).await {
                     self.store_failed_for(session, error).await;
                 }
                 drop(room);
             }
         }
+    }
+
+    /// Stores that the session lives, unless that was done a moment ago and nothing has changed.
+    async fn keep_beat(&mut self, session: u64, stream: u64, unsettled: Usd) -> Result<(), store::Error> {
+        let (now, at) = (Instant::now(), self.clock.now());
+        let Some(link) = self.links.get(session, stream) else { return Ok(()) };
+        let recent = link.stored_at.is_some_and(|stored| now.duration_since(stored) < self.config.timing.stored_beat);
+        if recent && link.unsettled == Some(unsettled) && link.begun.is_empty() {
+            return Ok(());
+        }
+        (link.unsettled, link.stored_at) = (Some(unsettled), Some(now));
+        let begun = std::mem::take(&mut link.begun);
+        self.store.beat(session, unsettled, &begun, at).await
     }
 
     /// Tells workers which part of their limits they may use from now on, where that has changed.
@@ -281,9 +309,9 @@ impl<S: Store> Dispatcher<S> {
 
     async fn commit(&mut self, session: u64, stream: u64, commit: &Commit) -> Result<(), store::Error> {
         if let Some(run) = self.runs.get(&commit.run)
-            && let Some(EndedTrial { trial, .. }) = commit.ended.iter().find(|ended| !run.can_have(&ended.trial))
+            && let Some((trial, reason)) =
+                commit.ended.iter().find_map(|ended| run.refuses(&ended.trial).map(|why| (&ended.trial, why)))
         {
-            let reason = format!("run {} has no trial {}", commit.run, trial.number);
             let trials = trial.number..trial.number.saturating_add(1);
             let trials = vec![Held { run: commit.run.clone(), trials, epoch: trial.epoch }];
             self.refuse(session, stream, commit.sequence, Refusal { reason, trials });
@@ -298,6 +326,7 @@ impl<S: Store> Dispatcher<S> {
         }
         if let Some(link) = self.links.get(session, stream) {
             link.acknowledged = link.acknowledged.max(commit.sequence);
+            link.stored_at = Some(Instant::now());
         }
         let (mut exhausted, mut hopeless) = (false, None);
         if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {

@@ -16,6 +16,7 @@ use crate::{
         active::{Fleet, progress},
         command::{Capacity, Command, Message, Order, Reply, Resumed, WorkerShown},
     },
+    token::Token,
 };
 
 /// Bytes of batches that may wait for the store over all streams; then streams are not read.
@@ -96,18 +97,19 @@ impl<S: Store> Handle<S> {
         Ok(())
     }
 
-    pub(crate) async fn join(&self, worker: String) -> Result<u64, Error> {
+    pub(crate) async fn join(&self, worker: String) -> Result<(u64, Token), Error> {
         self.ask(|reply| Command::Join { worker, reply }).await
     }
 
     pub(crate) async fn open_stream(
         &self,
         session: u64,
+        token: Token,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
-        self.ask(|reply| Command::Open { session, worker, orders, wanted, reply }).await
+        self.ask(|reply| Command::Open { session, token, worker, orders, wanted, reply }).await
     }
 
     pub(crate) async fn hear(&self, session: u64, stream: u64, message: Message) -> Result<(), Error> {

@@ -14,6 +14,7 @@ mod observers;
 mod progress;
 pub mod scheduler;
 pub mod service;
+mod token;
 
 pub use clock::Clock;
 pub use config::{Config, Reclaim, Timing};

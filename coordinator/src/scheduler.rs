@@ -15,8 +15,10 @@ use scenario::RunId;
 use store::{Lease, Recovered};
 
 use self::{
-    run::{Fate, Run},
-    session::{Session, Stream},
+    run::Run,
+    session::{Lent, Session, Stream},
+    suspects::Circumstances,
+    unrest::{Loss, Unrest},
 };
 use crate::Timing;
 
@@ -24,6 +26,9 @@ mod event;
 mod ranges;
 mod run;
 mod session;
+mod shown;
+mod suspects;
+mod unrest;
 
 pub use event::{Action, Event, Held};
 pub(crate) use session::lease_id;
@@ -38,8 +43,10 @@ pub struct Scheduler {
     sessions: BTreeMap<u64, Session>,
     /// The run that was served last; the next claim is the next run's.
     served: Option<RunId>,
-    /// A session that gets nothing new until it is empty, because a trial waits that must be played alone.
+    /// A session that gets nothing new until it is empty, because suspects wait that must be by themselves.
     clearing: Option<u64>,
+    /// From the first event on.
+    unrest: Option<Unrest>,
     last_tick: Option<Duration>,
     actions: Vec<Action>,
 }
@@ -53,6 +60,7 @@ impl Scheduler {
             sessions: BTreeMap::new(),
             served: None,
             clearing: None,
+            unrest: None,
             last_tick: None,
             actions: Vec::new(),
         }
@@ -60,9 +68,10 @@ impl Scheduler {
 
     /// `now` is monotonic, since any fixed moment. Events about unknown runs and sessions change nothing.
     pub fn on(&mut self, event: Event, now: Duration) -> Vec<Action> {
+        self.unrest.get_or_insert_with(|| Unrest::since(now));
         match event {
-            Event::RunStarted { run, planned, agents, recovered } => {
-                self.start_run(run, Run::new(planned, agents, &recovered), &recovered, now);
+            Event::RunStarted { run, planned, agents, recovered, silent } => {
+                self.start_run(run, Run::new(planned, agents, &recovered), &recovered, &silent, now);
             }
             Event::RunStopped { run, drain: true } => self.drain_run(&run),
             Event::RunStopped { run, drain: false } => self.cancel_run(&run),
@@ -76,100 +85,39 @@ impl Scheduler {
                     session.stream = Stream::Closed { at: now };
                 }
             }
-            Event::Beat { session, held } => self.beat(session, &held, now),
-            Event::Claimed { session, number, want } => self.claim(session, number, want, now),
-            Event::Released { session, trials, begun } => self.release(session, &trials, begun),
+            Event::Beat { session, held } => self.beat(session, held.as_deref(), now),
+            Event::Claimed { session, number, want, idle } => self.claim(session, number, (want, idle), now),
+            Event::Begun { session, trials } => self.begin(session, &trials),
+            Event::Released { session, trials, begun } => self.release(session, &trials, begun, now),
             Event::Ended { session, run, trials } => self.ended(session, &run, &trials, Run::end),
             Event::Again { session, run, trials } => self.ended(session, &run, &trials, Run::end_for_now),
-            Event::Left { session } => self.leave(session),
+            Event::Left { session } => self.leave(session, now),
             Event::Tick => self.tick(now),
         }
         std::mem::take(&mut self.actions)
     }
 
-    #[must_use]
-    pub fn knows(&self, session: u64) -> bool {
-        self.sessions.contains_key(&session)
-    }
-
-    /// Sessions with an open stream.
-    #[must_use]
-    pub fn connected(&self) -> usize {
-        self.sessions.values().filter(|session| session.stream == Stream::Open).count()
-    }
-
-    /// Trials that the session holds.
-    #[must_use]
-    pub fn held(&self, session: u64) -> u64 {
-        self.sessions.get(&session).map_or(0, Session::count)
-    }
-
-    /// The same, by run.
-    #[must_use]
-    pub fn held_by_run(&self, session: u64) -> Vec<(RunId, u64)> {
-        self.sessions.get(&session).map(Session::by_run).unwrap_or_default()
-    }
-
-    #[must_use]
-    pub fn is_connected(&self, session: u64) -> bool {
-        self.sessions.get(&session).is_some_and(|session| session.stream == Stream::Open)
-    }
-
-    /// Whether the session holds trials, or may be lent some of a run that goes on; anybody, between runs.
-    #[must_use]
-    pub fn plays(&self, session: u64) -> bool {
-        self.sessions.get(&session).is_some_and(|session| {
-            !session.is_empty() || self.runs.is_empty() || self.runs.values().any(|run| session.can_play(run))
-        })
-    }
-
-    /// Trials of the run that are lent.
-    #[must_use]
-    pub fn lent(&self, run: &RunId) -> u64 {
-        self.runs.get(run).map_or(0, |run| run.lent)
-    }
-
-    /// Attempts of the run that were lost so far.
-    #[must_use]
-    pub fn lost_attempts(&self, run: &RunId) -> u64 {
-        self.runs.get(run).map_or(0, |run| run.lost_attempts)
-    }
-
-    /// Why nobody plays what waits of the run although workers are connected, in words.
-    #[must_use]
-    pub fn waiting_for(&self, run: &RunId) -> Option<String> {
-        let run = self.runs.get(run).filter(|run| run.waiting() > 0 || run.waits_solo())?;
-        let mut connected = self.sessions.values().filter(|session| session.stream == Stream::Open).peekable();
-        connected.peek()?;
-        let mut strangers: BTreeSet<&str> = run.agents.iter().map(String::as_str).collect();
-        for session in connected {
-            if session.can_play(run) {
-                return None;
-            }
-            strangers.retain(|agent| !session.agents.contains(*agent));
-        }
-        let named = |agents: Vec<&str>| match agents.as_slice() {
-            [one] => format!("the agent `{one}`"),
-            several => format!("the agents `{}`", several.join("`, `")),
-        };
-        Some(if strangers.is_empty() {
-            format!("no connected worker knows all of {}", named(run.agents.iter().map(String::as_str).collect()))
-        } else {
-            format!("no connected worker knows {}", named(strangers.into_iter().collect()))
-        })
-    }
-
-    fn start_run(&mut self, id: RunId, mut run: Run, recovered: &Recovered, now: Duration) {
+    fn start_run(
+        &mut self,
+        id: RunId,
+        mut run: Run,
+        recovered: &Recovered,
+        silent: &BTreeMap<u64, Duration>,
+        now: Duration,
+    ) {
         if let Some(run) = self.runs.get_mut(&id) {
             // It was being drained, and somebody changed their mind.
             run.draining = false;
             return;
         }
+        let list_by = now + self.timing.unlisted;
         for lease in &recovered.leases {
-            let deadline = now + self.timing.session_ttl;
+            // Its time has gone on while nobody was there to hear it.
+            let silent = silent.get(&lease.session).copied().unwrap_or_default();
+            let deadline = now + self.timing.session_ttl.saturating_sub(silent);
             let session = self.sessions.entry(lease.session).or_insert_with(|| Session::new(deadline));
             for trial in run.adopt(lease) {
-                session.hold(lease, trial, now);
+                session.hold(lease, trial, list_by);
             }
             session.remember(lease);
         }
@@ -204,6 +152,10 @@ impl Scheduler {
 
     fn connect(&mut self, number: u64, agents: BTreeSet<String>, now: Duration) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
+        if session.stream == Stream::Awaited {
+            // Else what a lost grant left would stay with it for ever where coordinators restart again and again.
+            session.must_list_by(now + self.timing.relisted);
+        }
         session.stream = Stream::Open;
         session.agents = agents;
         session.deadline = now + self.timing.session_ttl;
@@ -213,23 +165,28 @@ impl Scheduler {
         }
     }
 
-    fn beat(&mut self, number: u64, listed: &[Held], now: Duration) {
+    fn beat(&mut self, number: u64, listed: Option<&[Held]>, now: Duration) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
         session.deadline = now + self.timing.session_ttl;
         self.actions.push(Action::Renew { session: number });
-        let strangers: Vec<Held> = listed.iter().flat_map(|held| session.see(held, now)).collect();
+        let Some(listed) = listed else { return };
+        let list_by = now + self.timing.unlisted;
+        let strangers: Vec<Held> = listed.iter().flat_map(|held| session.see(held, list_by)).collect();
         if !strangers.is_empty() {
             self.actions.push(Action::Fence { session: number, trials: strangers });
         }
         // A grant that was lost on its way leaves trials with a session that does not know of them, and whose
         // beats would renew them for ever.
-        let unlisted = session.take_unseen(number, self.timing.unlisted, now);
-        self.give_back(number, unlisted, false);
+        let unlisted = session.take_unlisted(number, now);
+        self.give_back(number, unlisted, false, now);
     }
 
-    fn claim(&mut self, number: u64, claim: u64, want: u32, now: Duration) {
-        let Some(session) = self.sessions.get(&number) else { return };
+    /// `wanted`: how many trials, and how many of them begin at once.
+    fn claim(&mut self, number: u64, claim: u64, wanted: (u32, u32), now: Duration) {
+        let list_by = now + self.timing.unlisted;
+        let Some(session) = self.sessions.get_mut(&number) else { return };
         if claim == session.last_claim {
+            session.send_again(list_by);
             let leases = session.last_grant.clone();
             self.actions.push(Action::Grant { session: number, claim, leases, new: false });
             return;
@@ -237,22 +194,21 @@ impl Scheduler {
         if claim < session.last_claim || claim > u64::from(u32::MAX) {
             return;
         }
+        let (want, mut idle) = (u64::from(wanted.0).min(MOST_WANTED), u64::from(wanted.1));
         let leases: Vec<Lease> = self
-            .lend(number, u64::from(want).min(MOST_WANTED))
+            .lend(number, want, now)
             .into_iter()
             .zip(0_u64..)
-            .map(|((run, trials, epoch), index)| Lease {
-                id: session::lease_id(number, claim, index),
-                run,
-                trials,
-                epoch,
-                session: number,
+            .map(|((run, trials, epoch), index)| {
+                let begun = trials.end.min(trials.start.saturating_add(idle));
+                idle -= begun - trials.start;
+                Lease { id: session::lease_id(number, claim, index), run, trials, epoch, session: number, begun }
             })
             .collect();
         if let Some(session) = self.sessions.get_mut(&number) {
             for lease in &leases {
                 for trial in lease.trials.clone() {
-                    session.hold(lease, trial, now);
+                    session.hold(lease, trial, list_by);
                 }
             }
             session.last_claim = claim;
@@ -261,29 +217,41 @@ impl Scheduler {
         self.actions.push(Action::Grant { session: number, claim, leases, new: true });
     }
 
-    /// What a claim gets: a trial that must be played alone if the session is empty, else a fair share.
-    fn lend(&mut self, number: u64, want: u64) -> Vec<(RunId, Range<u64>, u32)> {
+    /// What a claim gets: a fair share of what is healthy. A run without that lends a group of its suspects to a session
+    /// that holds nothing else.
+    fn lend(&mut self, number: u64, want: u64, now: Duration) -> Vec<(RunId, Range<u64>, u32)> {
         let Some(session) = self.sessions.get(&number) else { return Vec::new() };
-        if want == 0 || self.plays_solo(session) {
+        if want == 0 || self.plays_suspects(session) {
             return Vec::new();
         }
-        if self.runs.values().any(|run| run.waits_solo() && session.can_play(run)) {
-            if session.is_empty() {
-                self.clearing = None;
-                let playable = self.runs.iter_mut().filter(|(_, run)| session.can_play(run));
-                let mut lent = playable.filter_map(|(id, run)| Some((id, run.take_solo()?)));
-                return lent
-                    .next()
-                    .map(|(id, (trial, epoch))| (id.clone(), trial..trial + 1, epoch))
-                    .into_iter()
-                    .collect();
-            }
-            if *self.clearing.get_or_insert(number) == number {
-                return Vec::new();
-            }
-        } else if self.clearing == Some(number) {
-            self.clearing = None;
+        let calm = self.is_calm(now);
+        let has_work = |run: &&Run| session.can_play(run) && (run.waiting() > 0 || run.has_suspects(now, calm));
+        let next = self.in_turn().into_iter().find(|id| self.runs.get(id).filter(has_work).is_some());
+        let suspicious = next.filter(|id| self.runs.get(id).is_some_and(|run| run.has_suspects(now, calm)));
+        match suspicious {
+            Some(id) if session.is_empty() => return self.lend_suspects(number, id, want, now),
+            Some(_) if *self.clearing.get_or_insert(number) == number => return Vec::new(),
+            Some(_) => {}
+            None => self.forget(number),
         }
+        self.lend_healthy(number, want)
+    }
+
+    fn lend_suspects(&mut self, number: u64, id: RunId, want: u64, now: Duration) -> Vec<(RunId, Range<u64>, u32)> {
+        self.forget(number);
+        let calm = self.is_calm(now);
+        let (Some(run), Some(session)) = (self.runs.get_mut(&id), self.sessions.get_mut(&number)) else {
+            return Vec::new();
+        };
+        let (taken, lost_with) = run.take_suspects(want, session::MOST_LEASES, now, calm);
+        let single = taken.iter().map(|(trials, _)| trials.end - trials.start).sum::<u64>() == 1;
+        session.suspects = Some(Lent { at: now, lost_with, single });
+        self.served = Some(id.clone());
+        taken.into_iter().map(|(trials, epoch)| (id.clone(), trials, epoch)).collect()
+    }
+
+    fn lend_healthy(&mut self, number: u64, want: u64) -> Vec<(RunId, Range<u64>, u32)> {
+        let Some(session) = self.sessions.get(&number) else { return Vec::new() };
         let mut left = self.share(session, want);
         let mut lent = Vec::new();
         for id in self.in_turn() {
@@ -298,6 +266,11 @@ impl Scheduler {
             }
         }
         lent
+    }
+
+    /// Whether no worker was lost for a while, as far as is known.
+    fn is_calm(&self, now: Duration) -> bool {
+        self.unrest.as_ref().is_some_and(|unrest| unrest.is_calm(now))
     }
 
     /// Near the end of what there is, sessions share it instead of the first one taking all.
@@ -318,28 +291,37 @@ impl Scheduler {
         after.chain(before).map(|(id, _)| id.clone()).collect()
     }
 
-    fn release(&mut self, number: u64, trials: &[Held], begun: bool) {
+    fn begin(&mut self, number: u64, trials: &[Held]) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
-        let held = trials.iter().flat_map(|given| session.take(number, given)).collect();
-        self.give_back(number, held, begun);
+        let leases: Vec<Lease> = trials.iter().flat_map(|said| session.begin(number, said)).collect();
+        if !leases.is_empty() {
+            self.actions.push(Action::Begin { session: number, leases });
+        }
     }
 
-    fn leave(&mut self, number: u64) {
+    fn release(&mut self, number: u64, trials: &[Held], begun: bool, now: Duration) {
+        let Some(session) = self.sessions.get_mut(&number) else { return };
+        let held = trials.iter().flat_map(|given| session.take(number, given)).collect();
+        self.give_back(number, held, begun, now);
+    }
+
+    fn leave(&mut self, number: u64, now: Duration) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
         let held = session.take_all(number);
-        self.give_back(number, held, false);
+        self.give_back(number, held, false, now);
         self.forget(number);
-        self.actions.push(Action::EndSession { session: number, reason: "left", solo: false });
+        self.actions.push(Action::EndSession { session: number, reason: "left", proof: false, begun: Vec::new() });
     }
 
     /// Trials that a session does not play. Where they were not begun, their attempts do not count as lost.
-    fn give_back(&mut self, number: u64, leases: Vec<Lease>, begun: bool) {
+    fn give_back(&mut self, number: u64, leases: Vec<Lease>, begun: bool, now: Duration) {
         if leases.is_empty() {
             return;
         }
         for lease in &leases {
             if let Some(run) = self.runs.get_mut(&lease.run) {
-                lease.trials.clone().for_each(|trial| if begun { run.give_up(trial) } else { run.give_back(trial) });
+                let trials: Vec<u64> = lease.trials.clone().collect();
+                if begun { run.give_up(&trials, now) } else { run.give_back(&trials, now) }
             }
         }
         let runs: Vec<RunId> = leases.iter().map(|lease| lease.run.clone()).collect();
@@ -364,6 +346,7 @@ impl Scheduler {
         let slept = self.last_tick.map_or(Duration::ZERO, |last| now.saturating_sub(last));
         if slept > self.timing.tick * 4 {
             self.sessions.values_mut().for_each(|session| session.postpone(slept));
+            self.unrest.get_or_insert_with(|| Unrest::since(now)).overslept(now);
         }
         self.last_tick = Some(now);
         let closed = self.timing.closed_stream;
@@ -372,32 +355,45 @@ impl Scheduler {
             .iter()
             .filter_map(|(number, session)| session.over(now, closed).map(|reason| (*number, reason)))
             .collect();
-        for (number, reason) in over {
-            self.lose(number, reason);
+        let unrest = self.unrest.get_or_insert_with(|| Unrest::since(now));
+        let losses: Vec<Loss> = over.iter().map(|_| unrest.add(now)).collect();
+        for ((number, reason), loss) in over.into_iter().zip(losses) {
+            self.lose(number, reason, loss, now);
         }
     }
 
-    fn lose(&mut self, number: u64, reason: &'static str) {
+    fn lose(&mut self, number: u64, reason: &'static str, loss: Loss, now: Duration) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
-        // Only a trial that was lent to be alone can be suspected of having brought its worker down: one that is
-        // alone because there is no other meets every worker that is lost for reasons of its own.
-        let solo = self.plays_solo(&session);
+        let begun = session.begun(number);
+        let how = self.circumstances(&session, &begun, loss);
         self.forget(number);
-        self.actions.push(Action::EndSession { session: number, reason, solo });
-        for lease in session.take_all(number) {
-            let Some(run) = self.runs.get_mut(&lease.run) else { continue };
-            for trial in lease.trials.clone() {
-                if run.lose(trial, solo) == Fate::Poisoned {
-                    let epoch = run.epoch(trial);
-                    self.actions.push(Action::Poison { run: lease.run.clone(), trial, epoch });
-                }
+        self.actions.push(Action::EndSession { session: number, reason, proof: how.proof, begun });
+        for (id, lost) in session.lose_all() {
+            let Some(run) = self.runs.get_mut(&id) else { continue };
+            for trial in run.lose(&lost, &how, now) {
+                let epoch = run.epoch(trial);
+                self.actions.push(Action::Poison { run: id.clone(), trial, epoch });
             }
-            self.finish_if_over(&lease.run);
+            self.finish_if_over(&id);
         }
     }
 
-    fn plays_solo(&self, session: &Session) -> bool {
-        session.only_trial().is_some_and(|(run, trial)| self.runs.get(run).is_some_and(|run| run.must_play_solo(trial)))
+    /// Only what had its worker for itself while all others lived can be what brought it down.
+    fn circumstances(&self, session: &Session, begun: &[Lease], loss: Loss) -> Circumstances {
+        let lent = session.suspects.as_ref().filter(|_| self.plays_suspects(session));
+        let (Some(lent), Some(unrest)) = (lent, &self.unrest) else {
+            return Circumstances { lost_with: vec![loss], ..Circumstances::default() };
+        };
+        let mut lost_with = lent.lost_with.clone();
+        lost_with.push(loss);
+        let one_had_begun = begun.iter().map(Lease::begun_trials).sum::<u64>() == 1;
+        let proof = lent.single && one_had_begun && unrest.is_calm_but_for(lent.at, &[loss]);
+        Circumstances { alone: lent.single, halves: unrest.only(lent.at, &lost_with), lost_with, proof }
+    }
+
+    /// A session that holds a suspect holds nothing else.
+    fn plays_suspects(&self, session: &Session) -> bool {
+        session.any_trial().is_some_and(|(run, trial)| self.runs.get(run).is_some_and(|run| run.is_suspect(trial)))
     }
 
     fn forget(&mut self, number: u64) {

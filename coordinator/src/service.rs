@@ -9,6 +9,7 @@ use tonic::{Status, transport::server::Router};
 use self::{people::People, workers::Workers};
 use crate::{Error, Handle, aggregate};
 
+mod parts;
 mod people;
 mod transcripts;
 mod workers;
@@ -54,9 +55,9 @@ pub async fn router<S: Store>(handle: Handle<S>) -> Result<Router, tonic_reflect
 fn status(error: Error) -> Status {
     let text = error.to_string();
     match error {
-        Error::SessionOver(_) | Error::NotResumable { .. } => Status::failed_precondition(text),
+        Error::SessionOver(_) | Error::NotYours(_) | Error::NotResumable { .. } => Status::failed_precondition(text),
         Error::Refused(_) => Status::invalid_argument(text),
-        Error::Stopped => Status::unavailable(text),
+        Error::Stopped | Error::Random(_) => Status::unavailable(text),
         Error::Read(aggregate::Error::UnknownRun(_) | aggregate::Error::PlanMissing(_)) => Status::not_found(text),
         Error::Read(aggregate::Error::Plan { .. }) => Status::data_loss(text),
         Error::Read(aggregate::Error::Store(error)) => match error {

@@ -33,6 +33,19 @@ pub const PROTOCOL: u32 = 3;
 pub fn size_of_batch(batch: &v1::Batch) -> usize {
     prost::Message::encoded_len(batch)
 }
+#[must_use]
+pub fn batch_to_bytes(batch: &v1::Batch) -> bytes::Bytes {
+    prost::Message::encode_to_vec(batch).into()
+}
+
+/// # Errors
+/// These bytes are no batch: in words.
+pub fn batch_from_bytes(bytes: bytes::Bytes) -> Result<v1::Batch, String> {
+    prost::Message::decode(bytes).map_err(|error: prost::DecodeError| error.to_string())
+}
+
+/// A batch whose encoding is larger travels in parts of this size, so that a beat can go between them.
+pub const PART_BYTES: usize = 4 << 10;
 
 /// Plans travel whole, so they bound the size of a message.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;

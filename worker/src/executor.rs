@@ -41,6 +41,8 @@ pub(crate) struct Executor {
     granted_at: Option<Instant>,
     waiting: VecDeque<Ticket>,
     running: BTreeMap<Attempt, AbortHandle>,
+    /// Those of them that the coordinator was not told of.
+    begun: BTreeSet<Attempt>,
     tasks: JoinSet<()>,
     /// Being given up, since what was recorded of them is refused, and why.
     unrecorded: BTreeMap<Attempt, String>,
@@ -60,6 +62,7 @@ impl Executor {
             granted_at: None,
             waiting: VecDeque::new(),
             running: BTreeMap::new(),
+            begun: BTreeSet::new(),
             tasks: JoinSet::new(),
             unrecorded: BTreeMap::new(),
             by_task: BTreeMap::new(),
@@ -164,6 +167,7 @@ impl Executor {
                 self.gate.clone(),
             ));
             self.by_task.insert(handle.id(), ticket);
+            self.begun.insert(attempt.clone());
             self.running.insert(attempt, handle);
         }
         self.show_slots();
@@ -221,6 +225,23 @@ impl Executor {
         ranges(all)
     }
 
+    /// Slots in which nothing is played: so many of the next trials begin at once.
+    pub(crate) fn idle(&self) -> u32 {
+        let taken = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
+        self.slots.saturating_sub(taken)
+    }
+
+    /// What has begun since this was asked last.
+    pub(crate) fn take_begun(&mut self) -> Vec<v1::Held> {
+        ranges(std::mem::take(&mut self.begun).iter().collect())
+    }
+
+    /// All that has begun and is still held.
+    pub(crate) fn all_begun(&mut self, unacknowledged: &[Attempt]) -> Vec<v1::Held> {
+        self.begun.clear();
+        ranges(self.running.keys().chain(unacknowledged).collect())
+    }
+
     /// Gives back what waits; what is being played goes on.
     pub(crate) fn give_back_unstarted(&mut self) -> Vec<v1::Held> {
         let waiting = std::mem::take(&mut self.waiting);
@@ -268,13 +289,13 @@ impl Executor {
         self.outbox.forget(is_fenced);
     }
 
-    /// Stops playing a run. What is given back was not ended.
-    pub(crate) fn stop_run(&mut self, run: &str, drain: bool) -> Vec<v1::Held> {
-        let mut given_back = BTreeSet::new();
+    /// Stops playing a run. Returns what had not begun, and what had and was not ended.
+    pub(crate) fn stop_run(&mut self, run: &str, drain: bool) -> (Vec<v1::Held>, Vec<v1::Held>) {
+        let (mut waited, mut given_up) = (BTreeSet::new(), BTreeSet::new());
         self.waiting.retain(|ticket| {
             let keep = ticket.attempt.run.as_str() != run;
             if !keep {
-                given_back.insert(ticket.attempt.clone());
+                waited.insert(ticket.attempt.clone());
             }
             keep
         });
@@ -283,19 +304,20 @@ impl Executor {
                 let keep = attempt.run.as_str() != run;
                 if !keep {
                     handle.abort();
-                    given_back.insert(attempt.clone());
+                    given_up.insert(attempt.clone());
                 }
                 keep
             });
             self.outbox.forget(|attempt| attempt.run.as_str() == run);
         }
-        ranges(given_back.iter().collect())
+        (ranges(waited.iter().collect()), ranges(given_up.iter().collect()))
     }
 
     pub(crate) fn abandon_all(&mut self) {
         self.waiting.clear();
         self.tasks.abort_all();
         self.running.clear();
+        self.begun.clear();
         self.show_slots();
     }
 }

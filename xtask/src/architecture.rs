@@ -81,7 +81,7 @@ mod tests {
         ("prometheus", &["gabfest-telemetry"]),
         ("axum", &["gabfest-llm", "gabfest-telemetry", "gabfest-worker"]),
         ("rmcp", &["gabfest-worker"]),
-        ("getrandom", &["gabfest-worker"]),
+        ("getrandom", &["gabfest-coordinator", "gabfest-worker"]),
         ("candle-core", &["gabfest-embed"]),
         ("tokenizers", &["gabfest-embed"]),
         ("zip", &["gabfest-embed"]),

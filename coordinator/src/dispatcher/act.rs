@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use record::{Failure, FailureKind, Trial, Verdict, call::Spend, summary::RunState};
-use scenario::RunId;
+use scenario::{Digest, RunId};
 use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
 use telemetry::trace::Played;
 use tokio::time::Instant;
@@ -84,9 +84,10 @@ impl<S: Store> Dispatcher<S> {
                     self.observers.metrics.lost(trials_of(&leases));
                 }
             }
-            Action::EndSession { session, reason, solo } => {
-                let lost = self.store.end_session(session, reason, solo, at).await?;
-                self.observers.metrics.lost(trials_of(&lost));
+            Action::Begin { session, leases } => self.links.begin(session, leases),
+            Action::EndSession { session, reason, proof, begun } => {
+                let lost = self.store.end_session(session, reason, proof, &begun, at).await?;
+                self.observers.metrics.lost(begun_of(&lost));
                 self.shares.over(session);
                 match (self.roster.over(session), trials_of(&lost)) {
                     (worker, trials @ 1..) => {
@@ -141,19 +142,22 @@ impl<S: Store> Dispatcher<S> {
     async fn poison(&mut self, run: RunId, number: u64, epoch: u32, at: i64) -> Result<Option<Event>, store::Error> {
         let Some(planned) = self.runs.get(&run).and_then(|run| run.plan.trial(number)) else { return Ok(None) };
         tracing::warn!(%run, trial = number, "trial is poisoned");
+        // No secret has such a digest, so nobody else can open a stream for it.
+        let nobodys = Digest::new("");
         let (session, sequence) = match self.own {
             Some((session, sequence)) => (session, sequence + 1),
-            None => (self.store.open_session("coordinator", at).await?, 1),
+            None => (self.store.open_session("coordinator", &nobodys, at).await?, 1),
         };
         let trials = number..number + 1;
-        let lease = Lease { id: lease_id(session, sequence, 0), run: run.clone(), trials, epoch, session };
+        let lease =
+            Lease { id: lease_id(session, sequence, 0), run: run.clone(), trials, epoch, session, begun: number };
         self.store.grant(&[lease], at).await?;
-        let message = "every worker that played this trial alone was lost";
+        let message = "workers that played this trial alone were lost again and again, while no other worker was";
         let failure = Failure::new(FailureKind::Poisoned, message);
         let trial = Trial::unplayed(&planned, epoch, Verdict::Error, failure);
         let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
         let ended = vec![EndedTrial { trial, pieces: Vec::new() }];
-        let commit = Commit { session, sequence, run: run.clone(), segment, ended, replays: 0 };
+        let commit = Commit { session, sequence, run: run.clone(), segment, ended, replays: 0, begun: Vec::new() };
         let asked = Instant::now();
         let committed = self.store.commit(&commit, at).await?;
         self.observers.metrics.committed(asked.elapsed());
@@ -182,6 +186,11 @@ fn failed(error: aggregate::Error) -> store::Error {
         aggregate::Error::Store(error) => error,
         other => store::Error::Failed(other.to_string()),
     }
+}
+
+/// Those that had begun.
+pub(super) fn begun_of(leases: &[Lease]) -> u64 {
+    leases.iter().map(Lease::begun_trials).sum()
 }
 
 pub(super) fn trials_of(leases: &[Lease]) -> u64 {

@@ -45,9 +45,16 @@ impl Active {
         self.plan.agents.iter().cloned().collect()
     }
 
-    /// Whether the plan has such a trial.
-    pub(super) fn can_have(&self, trial: &Trial) -> bool {
-        trial.number < self.row.planned && trial.case < self.cases
+    /// Why the plan has no such trial, if it has none.
+    pub(super) fn refuses(&self, trial: &Trial) -> Option<String> {
+        let (run, number) = (&self.row.id, trial.number);
+        let planned = Some(number).filter(|number| *number < self.row.planned && trial.case < self.cases);
+        let Some(planned) = planned.and_then(|number| self.plan.trial(number)) else {
+            return Some(format!("run {run} has no trial {number}"));
+        };
+        let names = (&planned.id, &planned.case_id, planned.case, planned.repeat, planned.seed);
+        let said = (&trial.trial_id, &trial.case_id, trial.case, trial.repeat, trial.seed);
+        (names != said).then(|| format!("trial {number} of run {run} has another id, case, repeat or seed"))
     }
 
     /// The store has the trial.

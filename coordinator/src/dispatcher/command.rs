@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio_util::sync::DropGuard;
 
 use super::{Error, shares::Share};
-use crate::{Progress, scheduler::Held};
+use crate::{Progress, scheduler::Held, token::Token};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
@@ -18,11 +18,12 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 pub(crate) enum Command {
     Join {
         worker: String,
-        reply: Reply<u64>,
+        reply: Reply<(u64, Token)>,
     },
     /// A stream for a session; the reply numbers it.
     Open {
         session: u64,
+        token: Token,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
         /// Dropped when the stream is not wanted any more.
@@ -86,12 +87,17 @@ pub(crate) struct Capacity {
 #[derive(Debug)]
 pub(crate) enum Message {
     Beat {
-        held: Vec<Held>,
+        /// Nothing, if it does not say.
+        held: Option<Vec<Held>>,
         unsettled: Usd,
     },
     Claim {
         number: u64,
         want: u32,
+        idle: u32,
+    },
+    Begun {
+        trials: Vec<Held>,
     },
     /// `room` is given back when the batch was stored: so much may wait.
     Batch {
@@ -134,6 +140,7 @@ pub(crate) enum Order {
     Refused { sequence: u64, refusal: Refusal },
     Fenced { trials: Vec<Held> },
     Renewed { ttl: Duration },
+    Received { bytes: u64 },
     Stop { run: RunId, drain: bool },
     Share(Share),
     Goodbye { reason: String },

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::Usd;
-use tokio::sync::mpsc;
+use store::Lease;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::DropGuard;
 
 use super::command::Order;
@@ -25,6 +26,10 @@ pub(super) struct Link {
     refused: Option<u64>,
     /// As last stored over this stream; what was stored before it is not known here.
     pub(super) unsettled: Option<Usd>,
+    /// When it was last stored that the session lives.
+    pub(super) stored_at: Option<Instant>,
+    /// What has begun and is not stored as such.
+    pub(super) begun: Vec<Lease>,
     /// Trials that it plays at the same time.
     slots: u32,
 }
@@ -68,7 +73,17 @@ impl Links {
     ) -> u64 {
         self.streams += 1;
         let stream = self.streams;
-        let link = Link { stream, orders, _wanted: wanted, acknowledged, refused: None, unsettled: None, slots };
+        let link = Link {
+            stream,
+            orders,
+            _wanted: wanted,
+            acknowledged,
+            refused: None,
+            unsettled: None,
+            stored_at: None,
+            begun: Vec::new(),
+            slots,
+        };
         self.links.insert(session, link);
         stream
     }
@@ -76,6 +91,17 @@ impl Links {
     /// The session's link, if this stream is its newest.
     pub(super) fn get(&mut self, session: u64, stream: u64) -> Option<&mut Link> {
         self.links.get_mut(&session).filter(|link| link.stream == stream)
+    }
+
+    /// What has begun is stored with what the session says next.
+    pub(super) fn begin(&mut self, session: u64, leases: Vec<Lease>) {
+        if let Some(link) = self.links.get_mut(&session) {
+            link.begun.extend(leases);
+        }
+    }
+
+    pub(super) fn take_begun(&mut self, session: u64, stream: u64) -> Vec<Lease> {
+        self.get(session, stream).map(|link| std::mem::take(&mut link.begun)).unwrap_or_default()
     }
 
     /// Whether the session is without a stream now.

@@ -1,6 +1,10 @@
 //! Runs begin, go on and end.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use record::summary::RunState;
 use scenario::{Plan, RunId};
@@ -8,7 +12,7 @@ use store::{Recovered, RunRow, Store};
 
 use super::{
     Dispatcher, ENDED_KEPT, Error,
-    act::trials_of,
+    act::begun_of,
     active::Active,
     command::{Resumed, Snapshot},
 };
@@ -64,7 +68,8 @@ impl<S: Store> Dispatcher<S> {
             let Some(active) = self.runs.get_mut(run) else { return Err(Error::Stopped) };
             active.row.exhausted = false;
             let (planned, agents, recovered) = (row.planned, active.agents(), Recovered::default());
-            self.hear(Event::RunStarted { run: run.clone(), planned, agents, recovered }).await;
+            let silent = BTreeMap::new();
+            self.hear(Event::RunStarted { run: run.clone(), planned, agents, recovered, silent }).await;
         } else {
             let numbers = aggregate::to_play_again(&*self.store, run, failed).await?;
             if row.state == RunState::Finished && numbers.is_empty() {
@@ -134,7 +139,9 @@ impl<S: Store> Dispatcher<S> {
         self.ended.retain(|ended| *ended != id);
         self.runs.insert(id.clone(), active);
         let exhausted = self.runs.get(&id).is_some_and(|run| run.row.exhausted);
-        self.hear(Event::RunStarted { run: id.clone(), planned, agents, recovered }).await;
+        let silence = |(session, seen): &(u64, i64)| (*session, millis_between(*seen, now));
+        let silent = recovered.seen.iter().map(silence).collect();
+        self.hear(Event::RunStarted { run: id.clone(), planned, agents, recovered, silent }).await;
         tracing::info!(run = %id, planned, "run started");
         if exhausted {
             // The last process stored that a quota is used up, and had no time to stop the run.
@@ -156,9 +163,14 @@ impl<S: Store> Dispatcher<S> {
         }
         for session in unknown {
             // Whoever ended the process was no trial, so none is suspected.
-            let lost = self.store.end_session(session, "coordinator restarted", false, self.clock.now()).await?;
-            self.observers.metrics.lost(trials_of(&lost));
+            let lost = self.store.end_session(session, "coordinator restarted", false, &[], self.clock.now()).await?;
+            self.observers.metrics.lost(begun_of(&lost));
         }
         self.store.recover(run).await
     }
+}
+
+/// Nothing, where the clock was set back meanwhile.
+fn millis_between(earlier: i64, later: i64) -> Duration {
+    Duration::from_millis(u64::try_from(later.saturating_sub(earlier)).unwrap_or(0))
 }

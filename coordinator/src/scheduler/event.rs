@@ -1,6 +1,10 @@
 //! What the scheduler hears and what it orders.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    time::Duration,
+};
 
 use record::summary::RunState;
 use scenario::RunId;
@@ -15,6 +19,8 @@ pub enum Event {
         /// Of its plan: a worker must know them all.
         agents: BTreeSet<String>,
         recovered: Recovered,
+        /// How long sessions of its leases have been silent.
+        silent: BTreeMap<u64, Duration>,
     },
     /// With `drain` trials that are lent may end first.
     RunStopped {
@@ -32,16 +38,23 @@ pub enum Event {
     Disconnected {
         session: u64,
     },
-    /// The worker lives, and believes that it holds these.
+    /// The worker lives, and believes that it holds these, if it says so.
     Beat {
         session: u64,
-        held: Vec<Held>,
+        held: Option<Vec<Held>>,
     },
     /// Counts up by one from claim to claim; the same number gets the same grant.
     Claimed {
         session: u64,
         number: u64,
         want: u32,
+        /// Slots that are free: so many of the granted trials begin at once.
+        idle: u32,
+    },
+    /// The worker has begun these of the trials that it holds.
+    Begun {
+        session: u64,
+        trials: Vec<Held>,
     },
     /// The worker gives these back. Where they were begun, their next attempts have another epoch.
     Released {
@@ -82,9 +95,11 @@ pub enum Action {
     Grant { session: u64, claim: u64, leases: Vec<Lease>, new: bool },
     /// To be stored: these are not lent any more. Where they were `begun`, their attempts are lost.
     Release { session: u64, leases: Vec<Lease>, begun: bool },
-    /// To be stored: the session is over and what it holds is lost. `solo`: that is a trial that was lent to be
-    /// played alone.
-    EndSession { session: u64, reason: &'static str, solo: bool },
+    /// To be stored with what the session says next: these have begun.
+    Begin { session: u64, leases: Vec<Lease> },
+    /// To be stored: the session is over and what it holds is lost, of which these had begun. `proof`: it held one
+    /// trial, and nothing else can have brought its worker down.
+    EndSession { session: u64, reason: &'static str, proof: bool, begun: Vec<Lease> },
     /// To be stored: the trial ends as an ERROR, with this epoch.
     Poison { run: RunId, trial: u64, epoch: u32 },
     /// To be stored: nothing of the run is lent any more.

@@ -3,23 +3,24 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
+    time::Duration,
 };
 
 use record::summary::RunState;
 use store::{Lease, Recovered};
 
-use super::ranges::Ranges;
+use super::{
+    ranges::Ranges,
+    suspects::{Circumstances, Suspects},
+    unrest::Loss,
+};
 
-/// From this many lost attempts on, a trial is played alone on a worker.
-const LOSSES_BEFORE_SOLO: u32 = 2;
-/// A trial that was lent to be played alone and lost this often is not played again.
-const SOLO_LOSSES_OF_POISON: u32 = 3;
-
-/// What becomes of a trial whose attempt was lost.
+/// A trial that its worker did not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    Again,
-    Poisoned,
+pub(super) struct Unended {
+    pub(super) trial: u64,
+    /// As far as its worker said.
+    pub(super) begun: bool,
 }
 
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub(super) struct Run {
     done: u64,
     /// Lent, or poisoned and not stored as ended yet.
     pub(super) lent: u64,
+    /// Those that had begun.
     pub(super) lost_attempts: u64,
     /// Nothing more is lent; the run is over when nothing is lent any more.
     pub(super) draining: bool,
@@ -37,20 +39,19 @@ pub(super) struct Run {
     fresh: Ranges,
     /// Given back or lost: they go first, since the run waits for them longest.
     returned: Ranges,
-    /// Ended for now, to be played again: last, so that what broke them has time to pass.
+    /// Ended for now, to be played again: after those, so that what broke them has time to pass.
     again: Ranges,
-    /// Lost so often that they are played alone.
-    solo: Ranges,
-    /// Attempts that were begun, by trials that are not done and have some.
+    /// Lost so often that they are played last, and by themselves.
+    suspects: Suspects,
+    /// The latest epoch, of trials that are not done and were lent for good.
     attempts: BTreeMap<u64, u32>,
-    /// Lost attempts, by trials that are not done and have some.
-    losses: BTreeMap<u64, u32>,
-    solo_losses: BTreeMap<u64, u32>,
     poisoned: BTreeSet<u64>,
 }
 
 impl Run {
     pub(super) fn new(planned: u64, agents: BTreeSet<String>, recovered: &Recovered) -> Self {
+        let is_done = |trial: u64| recovered.done.iter().any(|done| done.contains(&trial));
+        let losses = recovered.losses.iter().filter(|losses| !is_done(losses.number)).copied();
         let mut run = Self {
             agents,
             planned,
@@ -61,10 +62,8 @@ impl Run {
             fresh: Ranges::of(0..planned),
             returned: Ranges::default(),
             again: Ranges::default(),
-            solo: Ranges::default(),
+            suspects: Suspects::recovered(losses),
             attempts: recovered.attempts.iter().copied().collect(),
-            losses: recovered.losses.iter().copied().collect(),
-            solo_losses: recovered.solo_losses.iter().copied().collect(),
             poisoned: BTreeSet::new(),
         };
         for done in &recovered.done {
@@ -72,13 +71,13 @@ impl Run {
             run.attempts.retain(|trial, _| !done.contains(trial));
         }
         run.done = planned - run.fresh.count();
-        for trial in run.attempts.keys().copied().collect::<Vec<_>>() {
+        for trial in run.attempts.keys().copied() {
             run.fresh.remove(trial..trial + 1);
-            if run.is_poisonous(trial) {
+            if run.suspects.is_poisonous(trial) {
                 run.poisoned.insert(trial);
                 run.lent += 1;
-            } else {
-                run.queue(trial);
+            } else if !run.suspects.is_suspect(trial) {
+                run.returned.insert(trial..trial + 1);
             }
         }
         run
@@ -91,26 +90,27 @@ impl Run {
 
     /// Takes over a lease that was live before a restart and returns those of its trials that wait.
     pub(super) fn adopt(&mut self, lease: &Lease) -> Vec<u64> {
+        let attempts = &self.attempts;
+        // One that ended and is played again waits for another epoch.
+        let is_same = |trial: &u64| attempts.get(trial).copied().unwrap_or(0) + 1 == lease.epoch;
         let mut adopted = Vec::new();
-        for queue in [&self.fresh, &self.returned, &self.solo] {
+        for queue in [&mut self.fresh, &mut self.returned].into_iter().chain(self.suspects.queues()) {
             let mut wanted = queue.clone();
             wanted.remove(0..lease.trials.start);
             wanted.remove(lease.trials.end..u64::MAX);
             while let Some(range) = wanted.take_first(u64::MAX) {
-                // One that ended and is played again waits for another epoch.
-                adopted.extend(range.filter(|trial| self.epoch(*trial) == lease.epoch));
+                for trial in range.filter(is_same) {
+                    queue.remove(trial..trial + 1);
+                    adopted.push(trial);
+                }
             }
         }
-        for trial in &adopted {
-            for queue in [&mut self.fresh, &mut self.returned, &mut self.solo] {
-                queue.remove(*trial..*trial + 1);
-            }
-        }
+        self.suspects.forget_empty();
         self.lent += adopted.len() as u64;
         adopted
     }
 
-    /// Trials that wait and need not be played alone.
+    /// Trials that wait and are no suspects.
     pub(super) fn waiting(&self) -> u64 {
         if self.draining { 0 } else { self.returned.count() + self.fresh.count() + self.again.count() }
     }
@@ -120,21 +120,33 @@ impl Run {
         self.attempts.get(&trial).copied().unwrap_or(0) + 1
     }
 
-    pub(super) fn must_play_solo(&self, trial: u64) -> bool {
-        self.losses.get(&trial).is_some_and(|losses| *losses >= LOSSES_BEFORE_SOLO)
+    pub(super) fn is_suspect(&self, trial: u64) -> bool {
+        self.suspects.is_suspect(trial)
     }
 
-    pub(super) fn waits_solo(&self) -> bool {
-        !self.draining && self.solo.count() > 0
+    /// Whether suspects wait, and nothing that is healthy: it goes first.
+    pub(super) fn has_suspects(&self, now: Duration, calm: bool) -> bool {
+        !self.draining && self.waiting() == 0 && self.suspects.are_ready(now, calm)
     }
 
-    pub(super) fn take_solo(&mut self) -> Option<(u64, u32)> {
-        if self.draining {
-            return None;
-        }
-        let trial = self.solo.take_first(1)?.start;
-        self.lent += 1;
-        Some((trial, self.epoch(trial)))
+    /// Whether anything is to be lent, now or after a rest.
+    pub(super) fn has_work(&self) -> bool {
+        self.waiting() > 0 || (!self.draining && self.suspects.count() > 0)
+    }
+
+    /// At most `most` trials of one group of suspects, in at most `pieces` ranges of equal epochs, and the losses of it.
+    pub(super) fn take_suspects(
+        &mut self,
+        most: u64,
+        pieces: usize,
+        now: Duration,
+        calm: bool,
+    ) -> (Vec<(Range<u64>, u32)>, Vec<Loss>) {
+        let attempts = &self.attempts;
+        let (taken, lost_with) = self.suspects.take(most, pieces, now, calm, |range| of_one_epoch(attempts, range).0);
+        let taken: Vec<_> = taken.into_iter().map(|range| of_one_epoch(attempts, &range)).collect();
+        self.lent += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
+        (taken, lost_with)
     }
 
     /// Takes at most `most` trials in at most `pieces` ranges of equal epochs.
@@ -143,13 +155,13 @@ impl Run {
         let mut left = if self.draining { 0 } else { most };
         while left > 0 && taken.len() < pieces {
             let (piece, epoch) = if let Some(range) = self.returned.take_first(left) {
-                let (piece, epoch) = self.of_one_epoch(&range);
+                let (piece, epoch) = of_one_epoch(&self.attempts, &range);
                 self.returned.insert(piece.end..range.end);
                 (piece, epoch)
             } else if let Some(range) = self.fresh.take_first(left) {
                 (range, 1)
             } else if let Some(range) = self.again.take_first(left) {
-                let (piece, epoch) = self.of_one_epoch(&range);
+                let (piece, epoch) = of_one_epoch(&self.attempts, &range);
                 self.again.insert(piece.end..range.end);
                 (piece, epoch)
             } else {
@@ -162,38 +174,45 @@ impl Run {
         taken
     }
 
-    /// The longest beginning of the range whose trials have the same epoch.
-    fn of_one_epoch(&self, range: &Range<u64>) -> (Range<u64>, u32) {
-        let epoch = self.epoch(range.start);
-        let end = range.clone().find(|trial| self.epoch(*trial) != epoch).unwrap_or(range.end);
-        (range.start..end, epoch)
+    /// Lent and not begun: nothing has happened.
+    pub(super) fn give_back(&mut self, trials: &[u64], now: Duration) {
+        self.take_back(trials, &Circumstances::default(), now);
     }
 
-    pub(super) fn give_back(&mut self, trial: u64) {
-        self.lent -= 1;
-        self.queue(trial);
+    fn take_back(&mut self, trials: &[u64], how: &Circumstances, now: Duration) {
+        self.lent -= trials.len() as u64;
+        let (suspects, others): (Vec<u64>, Vec<u64>) = trials.iter().partition(|trial| self.is_suspect(**trial));
+        self.suspects.add_back(&suspects, how, now);
+        others.into_iter().for_each(|trial| self.returned.insert(trial..trial + 1));
     }
 
-    /// Its worker had begun it and goes away in peace.
-    pub(super) fn give_up(&mut self, trial: u64) {
-        self.lost_attempts += 1;
-        *self.attempts.entry(trial).or_default() += 1;
-        self.give_back(trial);
-    }
-
-    pub(super) fn lose(&mut self, trial: u64, solo: bool) -> Fate {
-        self.lost_attempts += 1;
-        *self.attempts.entry(trial).or_default() += 1;
-        *self.losses.entry(trial).or_default() += 1;
-        if solo {
-            *self.solo_losses.entry(trial).or_default() += 1;
+    /// Their worker had begun them and goes away in peace.
+    pub(super) fn give_up(&mut self, trials: &[u64], now: Duration) {
+        for trial in trials {
+            self.lost_attempts += 1;
+            *self.attempts.entry(*trial).or_default() += 1;
         }
-        if self.is_poisonous(trial) {
-            self.poisoned.insert(trial);
-            return Fate::Poisoned;
+        self.give_back(trials, now);
+    }
+
+    /// They were lost with their worker. Returns those that are poisoned.
+    pub(super) fn lose(&mut self, lost: &[Unended], how: &Circumstances, now: Duration) -> Vec<u64> {
+        let (mut poisoned, mut suspects, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for Unended { trial, begun } in lost.iter().copied() {
+            self.lost_attempts += u64::from(begun);
+            *self.attempts.entry(trial).or_default() += 1;
+            self.suspects.lose(trial, begun, how.proof);
+            match begun {
+                _ if self.suspects.is_poisonous(trial) => poisoned.push(trial),
+                true if self.is_suspect(trial) => suspects.push(trial),
+                _ => others.push(trial),
+            }
         }
-        self.give_back(trial);
-        Fate::Again
+        self.poisoned.extend(&poisoned);
+        self.lent -= suspects.len() as u64;
+        self.suspects.add_lost(&suspects, how, now);
+        self.take_back(&others, how, now);
+        poisoned
     }
 
     /// The store has counted the trial, which was lent or poisoned.
@@ -202,16 +221,15 @@ impl Run {
         self.lent -= 1;
         self.poisoned.remove(&trial);
         self.attempts.remove(&trial);
-        self.losses.remove(&trial);
-        self.solo_losses.remove(&trial);
+        self.suspects.clear(trial);
     }
 
     /// The store has kept how the trial ended, which was lent, and it is to be played again.
     pub(super) fn end_for_now(&mut self, trial: u64) {
         self.lent -= 1;
         *self.attempts.entry(trial).or_default() += 1;
-        let queue = if self.must_play_solo(trial) { &mut self.solo } else { &mut self.again };
-        queue.insert(trial..trial + 1);
+        self.suspects.clear(trial);
+        self.again.insert(trial..trial + 1);
     }
 
     /// How the run ended, if it did.
@@ -224,13 +242,12 @@ impl Run {
             None
         }
     }
+}
 
-    fn queue(&mut self, trial: u64) {
-        let queue = if self.must_play_solo(trial) { &mut self.solo } else { &mut self.returned };
-        queue.insert(trial..trial + 1);
-    }
-
-    fn is_poisonous(&self, trial: u64) -> bool {
-        self.solo_losses.get(&trial).is_some_and(|losses| *losses >= SOLO_LOSSES_OF_POISON)
-    }
+/// The longest beginning of the range whose trials have the same next epoch.
+fn of_one_epoch(attempts: &BTreeMap<u64, u32>, range: &Range<u64>) -> (Range<u64>, u32) {
+    let next = |trial: u64| attempts.get(&trial).copied().unwrap_or(0) + 1;
+    let epoch = next(range.start);
+    let end = range.clone().find(|trial| next(*trial) != epoch).unwrap_or(range.end);
+    (range.start..end, epoch)
 }

@@ -8,7 +8,11 @@ use std::{
 use scenario::RunId;
 use store::Lease;
 
-use super::{Held, run::Run};
+use super::{
+    Held,
+    run::{Run, Unended},
+    unrest::Loss,
+};
 
 /// A grant has at most this many leases, so that their index fits its bits of an id.
 pub(super) const MOST_LEASES: usize = 1 << INDEX_BITS;
@@ -43,15 +47,29 @@ pub(super) struct Session {
     pub(super) agents: BTreeSet<String>,
     pub(super) last_claim: u64,
     pub(super) last_grant: Vec<Lease>,
+    /// The group of suspects that it was lent.
+    pub(super) suspects: Option<Lent>,
     held: BTreeMap<RunId, BTreeMap<u64, HeldTrial>>,
+}
+
+/// A group of suspects.
+#[derive(Debug, Clone)]
+pub(super) struct Lent {
+    pub(super) at: Duration,
+    /// With these workers it was lost before.
+    pub(super) lost_with: Vec<Loss>,
+    /// It is one trial.
+    pub(super) single: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct HeldTrial {
     lease: u64,
     epoch: u32,
-    /// When it was lent or last listed in a beat.
-    seen: Duration,
+    /// As far as the worker said.
+    begun: bool,
+    /// It is given back then unless a beat lists it.
+    list_by: Duration,
 }
 
 impl Session {
@@ -62,12 +80,13 @@ impl Session {
             agents: BTreeSet::new(),
             last_claim: 0,
             last_grant: Vec::new(),
+            suspects: None,
             held: BTreeMap::new(),
         }
     }
 
-    pub(super) fn hold(&mut self, lease: &Lease, trial: u64, now: Duration) {
-        let held = HeldTrial { lease: lease.id, epoch: lease.epoch, seen: now };
+    pub(super) fn hold(&mut self, lease: &Lease, trial: u64, list_by: Duration) {
+        let held = HeldTrial { lease: lease.id, epoch: lease.epoch, begun: trial < lease.begun, list_by };
         self.held.entry(lease.run.clone()).or_default().insert(trial, held);
     }
 
@@ -103,15 +122,48 @@ impl Session {
         self.held.contains_key(run)
     }
 
-    /// What it holds, if that is a single trial.
-    pub(super) fn only_trial(&self) -> Option<(&RunId, u64)> {
-        let (run, trials) = self.held.first_key_value().filter(|_| self.held.len() == 1)?;
-        let (trial, _) = trials.first_key_value().filter(|_| trials.len() == 1)?;
-        Some((run, *trial))
+    /// One of the trials that it holds.
+    pub(super) fn any_trial(&self) -> Option<(&RunId, u64)> {
+        let (run, trials) = self.held.first_key_value()?;
+        Some((run, *trials.first_key_value()?.0))
     }
 
-    /// Marks what it holds of the listed trials as seen, and returns those that it does not hold.
-    pub(super) fn see(&mut self, listed: &Held, now: Duration) -> Vec<Held> {
+    /// The worker has begun these. Returns those of which that is new.
+    pub(super) fn begin(&mut self, session: u64, said: &Held) -> Vec<Lease> {
+        let mut begun: Vec<Lease> = Vec::new();
+        let Some(trials) = self.held.get_mut(&said.run).filter(|_| !said.trials.is_empty()) else { return begun };
+        for (trial, held) in trials.range_mut(said.trials.clone()) {
+            if held.epoch == said.epoch && !held.begun {
+                held.begun = true;
+                add(&mut begun, &said.run, *trial, held, session);
+            }
+        }
+        begun
+    }
+
+    /// What it holds and has begun.
+    pub(super) fn begun(&self, session: u64) -> Vec<Lease> {
+        let mut begun: Vec<Lease> = Vec::new();
+        for (run, trials) in &self.held {
+            trials
+                .iter()
+                .filter(|(_, held)| held.begun)
+                .for_each(|(trial, held)| add(&mut begun, run, *trial, held, session));
+        }
+        begun
+    }
+
+    /// Everything is lost, by run.
+    pub(super) fn lose_all(&mut self) -> BTreeMap<RunId, Vec<Unended>> {
+        let lost = |(trial, held): (u64, HeldTrial)| Unended { trial, begun: held.begun };
+        std::mem::take(&mut self.held)
+            .into_iter()
+            .map(|(run, trials)| (run, trials.into_iter().map(lost).collect()))
+            .collect()
+    }
+
+    /// What it holds of the listed trials is to be listed again by then. Returns those that it does not hold.
+    pub(super) fn see(&mut self, listed: &Held, list_by: Duration) -> Vec<Held> {
         let mut strangers = Vec::new();
         let mut stranger = |first: u64, end: u64| {
             if first < end {
@@ -122,7 +174,7 @@ impl Session {
         if let Some(trials) = self.held.get_mut(&listed.run).filter(|_| !listed.trials.is_empty()) {
             for (trial, held) in trials.range_mut(listed.trials.clone()) {
                 if held.epoch == listed.epoch {
-                    held.seen = now;
+                    held.list_by = list_by;
                     stranger(first, *trial);
                     first = trial + 1;
                 }
@@ -132,9 +184,25 @@ impl Session {
         strangers
     }
 
-    /// Takes out what was not seen for this long.
-    pub(super) fn take_unseen(&mut self, session: u64, unseen: Duration, now: Duration) -> Vec<Lease> {
-        self.take_where(session, |_, _, held| held.seen + unseen <= now)
+    /// Takes out what no beat has listed in time.
+    pub(super) fn take_unlisted(&mut self, session: u64, now: Duration) -> Vec<Lease> {
+        self.take_where(session, |_, _, held| held.list_by <= now)
+    }
+
+    /// A worker that comes back says soon what it holds.
+    pub(super) fn must_list_by(&mut self, list_by: Duration) {
+        for held in self.held.values_mut().flat_map(BTreeMap::values_mut) {
+            held.list_by = held.list_by.min(list_by);
+        }
+    }
+
+    /// Its last grant is on its way again.
+    pub(super) fn send_again(&mut self, list_by: Duration) {
+        for lease in &self.last_grant {
+            let Some(trials) = self.held.get_mut(&lease.run) else { continue };
+            let of_lease = trials.range_mut(lease.trials.clone()).filter(|(_, held)| held.lease == lease.id);
+            of_lease.for_each(|(_, held)| held.list_by = list_by);
+        }
     }
 
     /// Takes out what it holds of these.
@@ -168,7 +236,7 @@ impl Session {
             *at += by;
         }
         for held in self.held.values_mut().flat_map(BTreeMap::values_mut) {
-            held.seen += by;
+            held.list_by += by;
         }
     }
 
@@ -189,22 +257,32 @@ impl Session {
                 if !fits(run, *trial, held) {
                     return true;
                 }
-                match taken.last_mut() {
-                    Some(last) if last.id == held.lease && last.trials.end == *trial && last.run == *run => {
-                        last.trials.end += 1;
-                    }
-                    _ => taken.push(Lease {
-                        id: held.lease,
-                        run: run.clone(),
-                        trials: *trial..*trial + 1,
-                        epoch: held.epoch,
-                        session,
-                    }),
-                }
+                add(&mut taken, run, *trial, held, session);
                 false
             });
         }
         self.held.retain(|_, trials| !trials.is_empty());
         taken
+    }
+}
+
+/// Adds a trial to leases, ascending, as the fewest.
+fn add(leases: &mut Vec<Lease>, run: &RunId, trial: u64, held: &HeldTrial, session: u64) {
+    let begun = if held.begun { trial + 1 } else { trial };
+    match leases.last_mut() {
+        Some(last) if last.id == held.lease && last.trials.end == trial && last.run == *run => {
+            last.trials.end += 1;
+            if held.begun {
+                last.begun = begun;
+            }
+        }
+        _ => leases.push(Lease {
+            id: held.lease,
+            run: run.clone(),
+            trials: trial..trial + 1,
+            epoch: held.epoch,
+            session,
+            begun,
+        }),
     }
 }

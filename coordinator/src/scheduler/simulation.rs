@@ -1,9 +1,9 @@
 //! The scheduler against seeded scripts: workers that crash, freeze, lose streams, forget and repeat themselves,
-//! a coordinator that restarts and oversleeps, runs that are drained and resumed.
+//! a coordinator that restarts, crashes again and again, and oversleeps, runs that are drained and resumed.
 //!
 //! The store is the real one in memory, so that what the scheduler believes is compared with what is kept.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -13,6 +13,7 @@ use rand_xoshiro::{
 use self::{script::Script, world::World};
 
 mod batch;
+mod faults;
 mod ledger;
 mod script;
 mod worker;
@@ -76,13 +77,14 @@ fn every_trial_is_done_exactly_once_whatever_fails() {
         "goodbye",
         "interrupted",
         "lost",
+        "lost before it began",
         "poisoned",
         "reclaimed",
         "repeated grant",
         "replayed",
         "resumed session",
         "returned",
-        "solo grant",
+        "suspects",
         "two runs",
         "unknown agent",
     ];
@@ -122,5 +124,41 @@ fn each_line_of_the_protocol_is_needed() {
     ] {
         let caught = (0..200).find(|seed| World::new(Script::of(*seed), mutation).play().is_err());
         assert!(caught.is_some(), "{mutation:?} was not noticed in 200 seeds");
+    }
+}
+
+/// How long the run takes, in virtual time.
+fn seconds(workers: usize, slots: usize, planned: u64, kills: &[f64], seed: u64) -> f64 {
+    let kills = kills.iter().copied().map(Duration::from_secs_f64).collect();
+    match World::new(Script::killed(seed, workers, slots, planned, kills), Mutation::None).play() {
+        Ok(ledger) => ledger.finished_at.as_secs_f64(),
+        Err(violation) => panic!("seed {seed}: {violation}"),
+    }
+}
+
+/// Trials take 0.5 to 8.5 s here; a worker that is killed is missed for 3 s, and what it played begins anew.
+#[test]
+fn two_kills_cost_what_they_broke_off_and_no_solo_lane() {
+    for seed in 0..10 {
+        for planned in [64, 300] {
+            let undisturbed = seconds(1, 64, planned, &[], seed);
+            let killed = seconds(1, 64, planned, &[4.0, 9.0], seed);
+            // The second one is noticed after 14 s.
+            assert!(killed <= 14.0 + 2.0 * undisturbed, "seed {seed}, {planned}: {killed} s, and {undisturbed} s");
+        }
+    }
+}
+
+/// The audit finds that nothing is poisoned.
+#[test]
+fn forty_kills_in_a_minute_poison_nothing_and_end_soon_after() {
+    let kills: Vec<f64> = (0..40).map(|kill| 3.0 + 1.5 * f64::from(kill)).collect();
+    for seed in 0..10 {
+        for (workers, slots) in [(1, 64), (3, 8), (3, 64)] {
+            let undisturbed = seconds(workers, slots, 200, &[], seed);
+            let killed = seconds(workers, slots, 200, &kills, seed);
+            let bound = 63.0 + 2.0 * undisturbed + 30.0;
+            assert!(killed <= bound, "seed {seed}, {workers} of {slots}: {killed} s, and {undisturbed} s");
+        }
     }
 }

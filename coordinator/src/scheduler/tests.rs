@@ -1,13 +1,19 @@
 //! Each rule of lending by itself, with the times of the protocol.
 
-use std::{collections::BTreeSet, ops::Range, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    time::Duration,
+};
 
 use record::summary::RunState;
 use scenario::RunId;
-use store::{Lease, Recovered};
+use store::{Lease, Losses, Recovered};
 
 use super::{Action, Event, Held, Scheduler, lease_id};
 use crate::Timing;
+
+mod suspects;
 
 struct Desk {
     scheduler: Scheduler,
@@ -41,7 +47,23 @@ impl Desk {
     }
 
     fn start(&mut self, name: &str, planned: u64, recovered: Recovered) -> Vec<Action> {
-        self.on(Event::RunStarted { run: run(name), planned, agents: agents(&["mock"]), recovered })
+        self.start_after(name, planned, recovered, BTreeMap::new())
+    }
+
+    fn start_knowing(&mut self, name: &str, planned: u64, agents: BTreeSet<String>) {
+        let (recovered, silent) = (Recovered::default(), BTreeMap::new());
+        self.on(Event::RunStarted { run: run(name), planned, agents, recovered, silent });
+    }
+
+    /// `silent`: how long sessions were not heard.
+    fn start_after(
+        &mut self,
+        name: &str,
+        planned: u64,
+        recovered: Recovered,
+        silent: BTreeMap<u64, Duration>,
+    ) -> Vec<Action> {
+        self.on(Event::RunStarted { run: run(name), planned, agents: agents(&["mock"]), recovered, silent })
     }
 
     fn join(&mut self, session: u64) {
@@ -74,8 +96,13 @@ impl Desk {
     }
 
     fn claim_again(&mut self, session: u64, want: u32) -> Vec<(String, Range<u64>, u32)> {
+        self.claim_with(session, want, want)
+    }
+
+    /// `idle`: so many begin at once.
+    fn claim_with(&mut self, session: u64, want: u32, idle: u32) -> Vec<(String, Range<u64>, u32)> {
         let number = self.claims;
-        match self.on(Event::Claimed { session, number, want }).as_slice() {
+        match self.on(Event::Claimed { session, number, want, idle }).as_slice() {
             [Action::Grant { leases, .. }] => {
                 leases.iter().map(|lease| (lease.run.to_string(), lease.trials.clone(), lease.epoch)).collect()
             }
@@ -84,20 +111,28 @@ impl Desk {
     }
 
     fn beat(&mut self, session: u64, held: Vec<Held>) -> Vec<Action> {
-        self.on(Event::Beat { session, held })
+        self.on(Event::Beat { session, held: Some(held) })
     }
 
     fn end(&mut self, session: u64, trials: Range<u64>) -> Vec<Action> {
         self.on(Event::Ended { session, run: run("a"), trials: trials.collect() })
     }
 
-    /// A worker that gets one trial and is gone.
-    fn brings_down(&mut self, session: u64) -> Vec<Action> {
-        self.join(session);
-        assert_eq!(self.claim(session, 1).len(), 1);
+    /// The worker is gone.
+    fn lose(&mut self, session: u64) -> Vec<Action> {
         self.on(Event::Disconnected { session });
         self.wait(3.0)
     }
+}
+
+/// All of it has begun.
+fn lease(session: u64, claim: u64, trials: Range<u64>) -> Lease {
+    let begun = trials.end;
+    Lease { id: lease_id(session, claim, 0), run: run("a"), trials, epoch: 1, session, begun }
+}
+
+fn ended(session: u64, reason: &'static str, begun: Vec<Lease>) -> Action {
+    Action::EndSession { session, reason, proof: false, begun }
 }
 
 fn a(trials: Range<u64>, epoch: u32) -> (String, Range<u64>, u32) {
@@ -110,7 +145,7 @@ fn the_same_claim_gets_the_same_grant_and_a_new_one_the_next() {
     assert_eq!(desk.claim(1, 4), [a(0..4, 1)]);
     assert_eq!(desk.claim_again(1, 4), [a(0..4, 1)]);
     assert_eq!(desk.claim(1, 4), [a(4..8, 1)]);
-    let old = desk.on(Event::Claimed { session: 1, number: 1, want: 4 });
+    let old = desk.on(Event::Claimed { session: 1, number: 1, want: 4, idle: 4 });
     assert_eq!(old, [], "a claim that was followed by another is answered no more");
     assert_eq!(desk.claim(1, 4), [a(8..10, 1)]);
     assert_eq!(desk.claim(1, 4), []);
@@ -177,11 +212,8 @@ fn what_no_beat_lists_is_returned_and_what_is_not_lent_is_fenced() {
     assert_eq!(heard, [Action::Renew { session: 1 }, Action::Fence { session: 1, trials: fenced }]);
     desk.wait(1.0);
     let heard = desk.beat(1, vec![held("a", 0..2, 1), held("a", 4..6, 1)]);
-    let lease = Lease { id: lease_id(1, 1, 0), run: run("a"), trials: 2..4, epoch: 1, session: 1 };
-    assert_eq!(
-        heard,
-        [Action::Renew { session: 1 }, Action::Release { session: 1, leases: vec![lease], begun: false }]
-    );
+    let leases = vec![lease(1, 1, 2..4)];
+    assert_eq!(heard, [Action::Renew { session: 1 }, Action::Release { session: 1, leases, begun: false }]);
     assert_eq!(desk.claim(1, 10), [a(2..4, 1), a(6..10, 1)], "returned first, and not counted as lost");
 }
 
@@ -191,13 +223,13 @@ fn what_is_given_back_is_not_lost() {
     desk.claim(1, 8);
     let given = vec![held("a", 2..4, 1), held("a", 6..20, 1), held("a", 0..1, 9), held("x", 0..9, 1)];
     let released = desk.on(Event::Released { session: 1, trials: given, begun: false });
-    let lease = |trials| Lease { id: lease_id(1, 1, 0), run: run("a"), trials, epoch: 1, session: 1 };
-    assert_eq!(released, [Action::Release { session: 1, leases: vec![lease(2..4), lease(6..8)], begun: false }]);
+    let leases = vec![lease(1, 1, 2..4), lease(1, 1, 6..8)];
+    assert_eq!(released, [Action::Release { session: 1, leases, begun: false }]);
     assert_eq!(desk.claim(1, 8), [a(2..4, 1), a(6..8, 1)]);
     let left = desk.on(Event::Left { session: 1 });
     assert!(matches!(
         left.as_slice(),
-        [Action::Release { .. }, Action::EndSession { solo: false, reason: "left", .. }]
+        [Action::Release { .. }, Action::EndSession { proof: false, reason: "left", .. }]
     ));
     assert_eq!(desk.scheduler.lost_attempts(&run("a")), 0);
     assert_eq!(desk.scheduler.lent(&run("a")), 0);
@@ -208,88 +240,12 @@ fn lost_trials_go_first_grouped_by_epoch() {
     let mut desk = Desk::new(10, 1);
     desk.claim(1, 6);
     desk.end(1, 1..2);
-    desk.on(Event::Disconnected { session: 1 });
-    let lost = desk.wait(3.0);
-    assert_eq!(lost, [Action::EndSession { session: 1, reason: "stream closed", solo: false }]);
+    let lost = desk.lose(1);
+    assert_eq!(lost, [ended(1, "stream closed", vec![lease(1, 1, 0..1), lease(1, 1, 2..6)])]);
     desk.join(2);
     assert_eq!(desk.claim(2, 3), [a(0..1, 2), a(2..4, 2)]);
     assert_eq!(desk.claim(2, 10), [a(4..6, 2), a(6..10, 1)]);
     assert_eq!(desk.scheduler.lost_attempts(&run("a")), 5);
-}
-
-#[test]
-fn a_trial_that_was_lost_twice_is_played_alone() {
-    let mut desk = Desk::new(6, 1);
-    for session in 1..=2 {
-        desk.join(session);
-        assert_eq!(desk.claim(session, 2).len(), 1);
-        desk.on(Event::Disconnected { session });
-        desk.wait(3.0);
-    }
-    desk.join(3);
-    assert_eq!(desk.claim(3, 9), [a(0..1, 3)], "one of the two, and nothing besides");
-    assert_eq!(desk.claim(3, 9), [], "until it is done");
-    desk.join(4);
-    assert_eq!(desk.claim(4, 9), [a(1..2, 3)]);
-    desk.end(3, 0..1);
-    assert_eq!(desk.claim(3, 2), [a(2..3, 1)]);
-}
-
-#[test]
-fn a_busy_worker_is_emptied_for_a_trial_that_must_be_alone() {
-    let mut desk = Desk::new(9, 2);
-    assert_eq!(desk.claim(1, 1), [a(0..1, 1)]);
-    assert_eq!(desk.claim(2, 2), [a(1..3, 1)]);
-    for session in [1, 3] {
-        desk.join(session);
-        desk.on(Event::Disconnected { session });
-        desk.beat(2, vec![held("a", 1..3, 1)]);
-        desk.wait(3.0);
-        if session == 1 {
-            desk.join(3);
-            assert_eq!(desk.claim(3, 1), [a(0..1, 2)]);
-        }
-    }
-    assert_eq!(desk.claim(2, 2), [], "it holds two others");
-    desk.end(2, 1..2);
-    assert_eq!(desk.claim(2, 2), [], "it holds one other");
-    desk.end(2, 2..3);
-    assert_eq!(desk.claim(2, 2), [a(0..1, 3)]);
-}
-
-#[test]
-fn a_trial_that_brings_down_workers_is_poisoned_after_three_times_alone() {
-    let mut desk = Desk::new(1, 0);
-    let ended = |session, solo| Action::EndSession { session, reason: "stream closed", solo };
-    for session in 1..=2 {
-        assert_eq!(desk.brings_down(session), [ended(session, false)], "it only happened to be alone");
-    }
-    for session in 3..=4 {
-        assert_eq!(desk.brings_down(session), [ended(session, true)]);
-    }
-    let poison = Action::Poison { run: run("a"), trial: 0, epoch: 6 };
-    assert_eq!(desk.brings_down(5), [ended(5, true), poison]);
-    desk.join(6);
-    assert_eq!(desk.claim(6, 1), [], "it is not played again");
-    let over = desk.end(99, 0..1);
-    assert_eq!(over, [Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 5 }]);
-}
-
-#[test]
-fn company_never_poisons() {
-    let mut desk = Desk::new(2, 0);
-    for session in 1..=2 {
-        desk.join(session);
-        desk.claim(session, 2);
-        desk.on(Event::Disconnected { session });
-        let lost = desk.wait(3.0);
-        assert_eq!(lost, [Action::EndSession { session, reason: "stream closed", solo: false }]);
-    }
-    // Three more losses, each alone, are needed.
-    assert_eq!(desk.brings_down(3).len(), 1);
-    assert_eq!(desk.brings_down(4).len(), 1);
-    let last = desk.brings_down(5);
-    assert!(matches!(last.as_slice(), [_, Action::Poison { epoch: 6, .. }]), "{last:?}");
 }
 
 #[test]
@@ -325,13 +281,12 @@ fn a_cancelled_run_takes_everything_back_at_once() {
     let mut desk = Desk::new(6, 2);
     desk.claim(1, 2);
     let cancelled = desk.on(Event::RunStopped { run: run("a"), drain: false });
-    let lease = Lease { id: lease_id(1, 1, 0), run: run("a"), trials: 0..2, epoch: 1, session: 1 };
     let finish = Action::Finish { run: run("a"), state: RunState::Cancelled, lost_attempts: 0 };
     assert_eq!(
         cancelled,
         [
             Action::Stop { session: 1, run: run("a"), drain: false },
-            Action::Release { session: 1, leases: vec![lease], begun: false },
+            Action::Release { session: 1, leases: vec![lease(1, 1, 0..2)], begun: false },
             finish
         ]
     );
@@ -354,13 +309,11 @@ fn a_run_is_over_when_every_trial_is() {
 
 #[test]
 fn a_restart_goes_on_where_the_store_is() {
-    let lease =
-        |session, claim, trials| Lease { id: lease_id(session, claim, 0), run: run("a"), trials, epoch: 1, session };
+    let lost = |number, begun, proof| Losses { number, begun, all: begun, proof, session: 5 };
     let recovered = Recovered {
         done: vec![0..2, 5..6],
         attempts: vec![(2, 1), (3, 2), (4, 3), (5, 1)],
-        losses: vec![(2, 1), (3, 2), (4, 3)],
-        solo_losses: vec![(4, 3)],
+        losses: vec![lost(2, 1, 0), lost(3, 2, 0), lost(4, 3, 3)],
         leases: vec![lease(7, 1, 6..8), lease(7, 3, 8..10), lease(9, 1, 10..12)],
         lost_attempts: 7,
         ..Recovered::default()
@@ -375,13 +328,16 @@ fn a_restart_goes_on_where_the_store_is() {
     assert_eq!(desk.claim_again(7, 5), [a(8..10, 1)], "the grant that may not have arrived is sent again");
     desk.wait(24.5);
     let over = desk.wait(0.5);
-    let ended = Action::EndSession { session: 9, reason: "no beat in time", solo: false };
-    assert_eq!(over, [ended], "who does not come back is given up");
+    let given_up = ended(9, "no beat in time", vec![lease(9, 1, 10..12)]);
+    assert_eq!(over, [given_up], "who does not come back is given up");
     desk.join(11);
-    assert_eq!(desk.claim(11, 1), [a(3..4, 3)], "alone");
-    desk.end(11, 3..4);
     assert_eq!(desk.claim(7, 9), [a(2..3, 2), a(10..11, 2)], "shared between two");
     assert_eq!(desk.claim(11, 9), [a(11..12, 2)]);
+    assert_eq!(desk.claim(11, 9), [a(12..13, 1)]);
+    assert_eq!(desk.claim(11, 9), [a(13..14, 1)]);
+    assert_eq!(desk.claim(11, 9), [], "a suspect goes to one that holds nothing");
+    desk.end(11, 11..14);
+    assert_eq!(desk.claim(11, 9), [a(3..4, 3)]);
 }
 
 #[test]
@@ -399,7 +355,7 @@ fn a_coordinator_that_overslept_blames_nobody() {
 fn a_run_is_lent_to_workers_that_know_all_its_agents() {
     let mut desk = Desk::new(4, 0);
     let both = agents(&["mock", "other"]);
-    desk.on(Event::RunStarted { run: run("b"), planned: 6, agents: both, recovered: Recovered::default() });
+    desk.start_knowing("b", 6, both);
     let waiting = |desk: &Desk| desk.scheduler.waiting_for(&run("b"));
     assert_eq!(waiting(&desk), None, "nobody is connected, and that is said elsewhere");
     desk.join_knowing(1, &["mock"]);
@@ -435,34 +391,6 @@ fn a_worker_that_comes_back_may_know_other_agents() {
 }
 
 #[test]
-fn only_who_can_play_a_trial_alone_is_emptied_for_it() {
-    let mut desk = Desk::new(1, 0);
-    let other = agents(&["other"]);
-    desk.on(Event::RunStarted { run: run("b"), planned: 9, agents: other, recovered: Recovered::default() });
-    for session in 1..=2 {
-        desk.brings_down(session);
-    }
-    desk.join_knowing(3, &["other"]);
-    desk.join_knowing(4, &["mock", "other"]);
-    assert_eq!(desk.claim(3, 2), [("b".to_owned(), 0..2, 1)], "it goes on beside the trial that waits");
-    assert_eq!(desk.claim(4, 2), [a(0..1, 3)]);
-    desk.on(Event::Disconnected { session: 4 });
-    desk.beat(3, vec![held("b", 0..2, 1)]);
-    desk.wait(3.0);
-    desk.join_knowing(5, &["mock", "other"]);
-    desk.join_knowing(6, &["mock", "other"]);
-    assert_eq!(desk.claim(5, 1), [a(0..1, 4)]);
-    assert_eq!(desk.claim(6, 1), [("b".to_owned(), 2..3, 1)]);
-    desk.on(Event::Disconnected { session: 5 });
-    desk.wait(3.0);
-    assert_eq!(desk.claim(6, 1), [], "it is emptied");
-    assert_eq!(desk.claim(3, 1), [("b".to_owned(), 3..4, 1)], "which is no affair of one that cannot play it");
-    assert_eq!(desk.claim(6, 1), [], "and changes nothing");
-    desk.on(Event::Ended { session: 6, run: run("b"), trials: vec![2] });
-    assert_eq!(desk.claim(6, 1), [a(0..1, 5)]);
-}
-
-#[test]
 fn what_was_begun_and_given_up_is_lent_with_another_epoch_and_without_suspicion() {
     let mut desk = Desk::new(2, 0);
     for epoch in 1..=4 {
@@ -494,11 +422,10 @@ fn what_is_played_again_goes_last_and_keeps_the_run_open() {
 
 #[test]
 fn a_restart_adopts_no_attempt_that_has_ended() {
-    let lease = Lease { id: lease_id(7, 1, 0), run: run("a"), trials: 0..4, epoch: 1, session: 7 };
     let recovered = Recovered {
         done: std::iter::once(0..1).collect(),
         attempts: vec![(2, 1)],
-        leases: vec![lease],
+        leases: vec![lease(7, 1, 0..4)],
         ..Recovered::default()
     };
     let mut desk = Desk::new(0, 0);
@@ -506,4 +433,46 @@ fn a_restart_adopts_no_attempt_that_has_ended() {
     assert_eq!(desk.scheduler.lent(&run("a")), 2, "1 and 3 are being played, 2 has ended and waits to be played again");
     desk.join(8);
     assert_eq!(desk.claim(8, 9), [a(2..3, 2)]);
+}
+
+#[test]
+fn a_session_s_time_goes_on_while_no_coordinator_hears_it() {
+    // A coordinator that is started every 12 s, and a worker that died before the first of them.
+    for (silent, over_after) in [(0, 30), (12, 18), (24, 6), (31, 0), (3_600, 0)] {
+        let recovered = Recovered { leases: vec![lease(7, 1, 0..4)], ..Recovered::default() };
+        let mut desk = Desk::new(0, 0);
+        desk.start_after("a", 4, recovered, BTreeMap::from([(7, Duration::from_secs(silent))]));
+        let before = desk.wait((f64::from(over_after) - 0.5).max(0.0));
+        assert_eq!(before, [], "silent for {silent} s");
+        assert_eq!(desk.wait(0.5), [ended(7, "no beat in time", vec![lease(7, 1, 0..4)])], "silent for {silent} s");
+    }
+}
+
+#[test]
+fn only_what_had_begun_counts_as_lost() {
+    let mut desk = Desk::new(10, 1);
+    desk.claims = 1;
+    assert_eq!(desk.claim_with(1, 6, 2), [a(0..6, 1)]);
+    let said = |trials| Event::Begun {
+        session: 1,
+        trials: vec![held("a", trials, 1), held("a", 0..9, 7), held("x", 0..9, 1)],
+    };
+    let begun = |trials| vec![Action::Begin { session: 1, leases: vec![lease(1, 1, trials)] }];
+    assert_eq!(desk.on(said(1..4)), begun(2..4), "what is new of it");
+    assert_eq!(desk.on(said(0..4)), []);
+    assert_eq!(desk.lose(1), [ended(1, "stream closed", vec![lease(1, 1, 0..4)])]);
+    assert_eq!(desk.scheduler.lost_attempts(&run("a")), 4);
+    desk.join(2);
+    assert_eq!(desk.claim(2, 6), [a(0..6, 2)], "the others have another epoch too: they may have begun since");
+}
+
+#[test]
+fn a_beat_without_a_list_renews_and_takes_nothing_back() {
+    let mut desk = Desk::new(4, 1);
+    desk.claim(1, 4);
+    desk.wait(20.0);
+    assert_eq!(desk.on(Event::Beat { session: 1, held: None }), [Action::Renew { session: 1 }]);
+    desk.wait(15.0);
+    assert_eq!(desk.on(Event::Beat { session: 1, held: None }), [Action::Renew { session: 1 }]);
+    assert!(matches!(desk.beat(1, vec![]).as_slice(), [Action::Renew { .. }, Action::Release { .. }]));
 }

@@ -9,7 +9,7 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::status;
+use super::{parts::Parts, status};
 use crate::{
     Error, Handle,
     dispatcher::{
@@ -17,6 +17,7 @@ use crate::{
         shares::Share,
     },
     scheduler::Held,
+    token::Token,
 };
 
 /// Orders that may wait for a worker to read them.
@@ -54,10 +55,11 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
                 proto::PROTOCOL
             )));
         }
-        let session = self.handle.join(request.worker).await.map_err(status)?;
+        let (session, token) = self.handle.join(request.worker).await.map_err(status)?;
+        let token = token.bytes().to_vec().into();
         let timing = self.handle.timing();
         let (ttl_millis, beat_millis) = (millis(timing.session_ttl), millis(timing.beat));
-        Ok(Response::new(v1::JoinReply { session, ttl_millis, beat_millis }))
+        Ok(Response::new(v1::JoinReply { session, ttl_millis, beat_millis, token }))
     }
 
     async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Orders>, Status> {
@@ -83,9 +85,10 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
     };
     let session = hello.session;
     let wanted = CancellationToken::new();
+    let token = Token::of(&hello.token);
     let agents = hello.agents.into_iter().collect();
     let worker = Capacity { agents, slots: hello.slots, name: hello.worker, version: hello.version };
-    let stream = match handle.open_stream(session, worker, orders.clone(), wanted.clone().drop_guard()).await {
+    let stream = match handle.open_stream(session, token, worker, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
             let _ = orders.send(Order::Goodbye { reason: error.to_string() }).await;
@@ -93,10 +96,22 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
         }
     };
     // Only the dispatcher holds a sender now, so that the stream ends when it lets go.
+    let answers = orders.downgrade();
     drop(orders);
     let hear = async {
+        let mut parts = Parts::default();
         while let Ok(Some(message)) = inbound.message().await {
-            let message = read(&handle, session, message).await?;
+            let before = parts.bytes();
+            let body = message.body.map(|body| parts.read(body));
+            if let Some(orders) = answers.upgrade().filter(|_| parts.bytes() > before) {
+                let _ = orders.send(Order::Received { bytes: parts.bytes() }).await;
+            }
+            let message = match body {
+                None => Message::Malformed { reason: "a message without content".to_owned() },
+                Some(Err(reason)) => Message::Malformed { reason },
+                Some(Ok(None)) => continue,
+                Some(Ok(Some(body))) => read(&handle, session, body).await?,
+            };
             handle.hear(session, stream, message).await?;
         }
         Ok::<(), Error>(())
@@ -109,23 +124,25 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
     let _ = handle.close_stream(session, stream).await;
 }
 
-async fn read<S: Store>(handle: &Handle<S>, session: u64, message: v1::WorkerMessage) -> Result<Message, Error> {
+async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Result<Message, Error> {
     let malformed = |reason: &str| Ok(Message::Malformed { reason: reason.to_owned() });
-    match message.body {
-        None => malformed("a message without content"),
-        Some(up::Body::Hello(_)) => malformed("a second Hello on a stream"),
-        Some(up::Body::Beat(beat)) => {
-            let unsettled = Usd(beat.unsettled_nanos.max(0));
-            Ok(held(beat.held).map_or_else(too_long, |held| Message::Beat { held, unsettled }))
+    match body {
+        up::Body::Hello(_) => malformed("a second Hello on a stream"),
+        up::Body::Part(_) => malformed("a part of no batch"),
+        up::Body::Beat(beat) => {
+            let (unsettled, brief) = (Usd(beat.unsettled_nanos.max(0)), beat.brief);
+            let listed = |held| Message::Beat { held: Some(held).filter(|_| !brief), unsettled };
+            Ok(held(beat.held).map_or_else(too_long, listed))
         }
-        Some(up::Body::Claim(claim)) => Ok(Message::Claim { number: claim.number, want: claim.want }),
-        Some(up::Body::Release(release)) => {
+        up::Body::Claim(v1::Claim { number, want, idle }) => Ok(Message::Claim { number, want, idle }),
+        up::Body::Begun(begun) => Ok(held(begun.trials).map_or_else(too_long, |trials| Message::Begun { trials })),
+        up::Body::Release(release) => {
             let begun = release.begun;
             Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials, begun }))
         }
-        Some(up::Body::Leave(_)) => Ok(Message::Leave),
-        Some(up::Body::ShareTaken(v1::Share { slots, of })) => Ok(Message::ShareTaken { share: Share { slots, of } }),
-        Some(up::Body::Batch(batch)) => {
+        up::Body::Leave(_) => Ok(Message::Leave),
+        up::Body::ShareTaken(v1::Share { slots, of }) => Ok(Message::ShareTaken { share: Share { slots, of } }),
+        up::Body::Batch(batch) => {
             // The segment stands for the whole: the rest is smaller or as large.
             let room = handle.room_for(batch.segment.len()).await?;
             let sequence = batch.sequence;
@@ -161,7 +178,8 @@ fn commit(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
     let spend = proto::trial::spend_from_wire(spend).map_err(|error| of_any(error.to_string()))?;
     check_spend(&spend).map_err(of_any)?;
     let pieces = proto::segment::pieces(segment).map_err(|error| of_any(error.to_string()))?;
-    Ok(Commit { session, sequence, run, segment: SegmentRow { pieces, turns, spend }, ended, replays: 0 })
+    let segment = SegmentRow { pieces, turns, spend };
+    Ok(Commit { session, sequence, run, segment, ended, replays: 0, begun: Vec::new() })
 }
 
 fn ended_trial(sequence: u64, trial: v1::Trial) -> Result<EndedTrial, String> {
@@ -213,6 +231,7 @@ fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
         Order::Welcome { acknowledged } => down::Body::Welcome(v1::Welcome { acknowledged }),
         Order::Acknowledged { sequence } => down::Body::Acknowledged(v1::Acknowledged { sequence }),
         Order::Renewed { ttl } => down::Body::Renewed(v1::Renewed { ttl_millis: millis(ttl) }),
+        Order::Received { bytes } => down::Body::Received(v1::Received { bytes }),
         Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
         Order::Share(Share { slots, of }) => down::Body::Share(v1::Share { slots, of }),
         Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),

@@ -44,9 +44,13 @@ impl Store for BreakingStore {
         self.memory.set_state(run, state, ended_at).await
     }
 
-    async fn open_session(&self, worker: &str, at: i64) -> Result<u64, Error> {
+    async fn open_session(&self, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
         self.writable()?;
-        self.memory.open_session(worker, at).await
+        self.memory.open_session(worker, token, at).await
+    }
+
+    async fn token(&self, session: u64) -> Result<Option<Digest>, Error> {
+        self.memory.token(session).await
     }
 
     async fn grant(&self, leases: &[Lease], at: i64) -> Result<(), Error> {
@@ -63,9 +67,9 @@ impl Store for BreakingStore {
         self.memory.watermark(session).await
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd) -> Result<(), Error> {
+    async fn beat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         self.writable()?;
-        self.memory.beat(session, unsettled).await
+        self.memory.beat(session, unsettled, begun, at).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
@@ -78,9 +82,16 @@ impl Store for BreakingStore {
         self.memory.resume(run, again, replays).await
     }
 
-    async fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> Result<Vec<Lease>, Error> {
+    async fn end_session(
+        &self,
+        session: u64,
+        reason: &str,
+        proof: bool,
+        begun: &[Lease],
+        at: i64,
+    ) -> Result<Vec<Lease>, Error> {
         self.writable()?;
-        self.memory.end_session(session, reason, solo, at).await
+        self.memory.end_session(session, reason, proof, begun, at).await
     }
 
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {

@@ -17,10 +17,16 @@ use crate::{
 
 pub(crate) struct FakeWorker {
     pub(crate) session: u64,
+    /// The secret of its session.
+    pub(crate) token: bytes::Bytes,
     words: mpsc::Sender<v1::WorkerMessage>,
     orders: Streaming<v1::CoordinatorMessage>,
     claims: u64,
+    /// Slots: so many of what it is granted begin at once.
+    pub(crate) idle: u32,
     pub(crate) sequence: u64,
+    /// So many bytes of its batches were read.
+    pub(crate) received: u64,
     /// What it was told that it does not hold, on the way to another order.
     pub(crate) fenced: Vec<v1::Held>,
 }
@@ -33,23 +39,40 @@ impl FakeWorker {
     pub(crate) async fn join_knowing<S: Store>(served: &mut Served<S>, agents: &[&str]) -> Self {
         let request =
             v1::JoinRequest { worker: "w".to_owned(), slots: 2, protocol: proto::PROTOCOL, ..Default::default() };
-        let session = served.workers.join(request).await.unwrap().into_inner().session;
-        let mut worker = Self::hello_knowing(served, session, agents).await;
+        let joined = served.workers.join(request).await.unwrap().into_inner();
+        let mut worker = Self::hello_knowing(served, joined.session, joined.token, agents).await;
         assert_eq!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
         worker
     }
 
     /// A stream for a session, of which only the Hello was said.
-    pub(crate) async fn hello<S: Store>(served: &mut Served<S>, session: u64) -> Self {
-        Self::hello_knowing(served, session, &["mock"]).await
+    pub(crate) async fn hello<S: Store>(served: &mut Served<S>, session: u64, token: impl AsRef<[u8]>) -> Self {
+        let token = bytes::Bytes::copy_from_slice(token.as_ref());
+        Self::hello_knowing(served, session, token, &["mock"]).await
     }
 
-    async fn hello_knowing<S: Store>(served: &mut Served<S>, session: u64, agents: &[&str]) -> Self {
+    /// Another stream for its session.
+    pub(crate) async fn again<S: Store>(&self, served: &mut Served<S>) -> Self {
+        Self::hello(served, self.session, &self.token).await
+    }
+
+    async fn hello_knowing<S: Store>(
+        served: &mut Served<S>,
+        session: u64,
+        token: bytes::Bytes,
+        agents: &[&str],
+    ) -> Self {
         let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
-        let hello =
-            Word::Hello(v1::Hello { session, agents, slots: 2, worker: "w".to_owned(), version: "1.2.3".to_owned() });
+        let hello = Word::Hello(v1::Hello {
+            session,
+            agents,
+            slots: 2,
+            worker: "w".to_owned(),
+            version: "1.2.3".to_owned(),
+            token: token.clone(),
+        });
         let mut worker = Self::stream(served).await;
-        worker.session = session;
+        (worker.session, worker.token) = (session, token);
         worker.say(hello).await;
         worker
     }
@@ -58,7 +81,17 @@ impl FakeWorker {
     pub(crate) async fn stream<S: Store>(served: &mut Served<S>) -> Self {
         let (words, outbound) = mpsc::channel(64);
         let orders = served.workers.work(ReceiverStream::new(outbound)).await.unwrap().into_inner();
-        Self { session: 0, words, orders, claims: 0, sequence: 0, fenced: Vec::new() }
+        Self {
+            session: 0,
+            token: bytes::Bytes::new(),
+            words,
+            orders,
+            claims: 0,
+            idle: u32::MAX,
+            sequence: 0,
+            received: 0,
+            fenced: Vec::new(),
+        }
     }
 
     pub(crate) async fn say(&self, word: Word) {
@@ -71,6 +104,7 @@ impl FakeWorker {
             match self.orders.message().await {
                 Ok(Some(message)) => match message.body.unwrap() {
                     Order::Renewed(_) => {}
+                    Order::Received(received) => self.received = received.bytes,
                     Order::Share(share) => {
                         // One that is not listened to any more waits for nobody either.
                         let _ = self.words.try_send(v1::WorkerMessage { body: Some(Word::ShareTaken(share)) });
@@ -109,7 +143,7 @@ impl FakeWorker {
     }
 
     pub(crate) async fn claim_as(&mut self, number: u64, want: u32) -> Vec<v1::Lease> {
-        self.say(Word::Claim(v1::Claim { number, want })).await;
+        self.say(Word::Claim(v1::Claim { number, want, idle: self.idle.min(want) })).await;
         match self.hear().await {
             Some(Order::Grant(grant)) => {
                 assert_eq!(grant.claim, number);
@@ -122,7 +156,7 @@ impl FakeWorker {
 
     pub(crate) async fn beat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
         let held = leases.iter().map(|lease| held(lease, lease.first, lease.end)).collect();
-        self.say(Word::Beat(v1::Beat { held, unsettled_nanos })).await;
+        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, brief: false })).await;
     }
 
     /// Two turns and the end of each trial, in one batch; acknowledged.

@@ -11,7 +11,7 @@ use crate::{
     breaking_store::BreakingStore,
     fake_worker::{FakeWorker, batch, held},
     plans::plan,
-    served::{Served, pass},
+    served::{STARTED_AT, Served, pass},
 };
 
 async fn served() -> Served<Memory> {
@@ -100,7 +100,7 @@ async fn a_worker_that_was_given_up_must_join_again() {
     // Its stream stays open, but it says nothing for a session's time.
     pass(31.0).await;
     assert_eq!(silent.goodbye().await, "no beat in time");
-    let mut back = FakeWorker::hello(&mut served, silent.session).await;
+    let mut back = silent.again(&mut served).await;
     assert_eq!(back.goodbye().await, format!("session {} is over", silent.session));
     let mut new = FakeWorker::join(&mut served).await;
     let again = new.claim(2).await.remove(0);
@@ -135,7 +135,7 @@ async fn a_new_stream_replaces_the_old_one() {
     let mut first = FakeWorker::join(&mut served).await;
     let lease = first.claim(2).await;
     first.plays(&plan, &v1::Lease { end: 1, ..lease[0].clone() }, Verdict::Pass).await;
-    let mut second = FakeWorker::hello(&mut served, first.session).await;
+    let mut second = first.again(&mut served).await;
     assert_eq!(second.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
     assert_eq!(first.hear().await, None);
     drop(first);
@@ -157,7 +157,7 @@ async fn sessions_outlive_a_coordinator_that_is_started_again() {
     let mut served = Served::new(served.killed(), Config::default()).await;
     assert_eq!(worker.hear().await, None);
 
-    let mut worker = FakeWorker::hello(&mut served, worker.session).await;
+    let mut worker = worker.again(&mut served).await;
     assert_eq!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
     assert_eq!(worker.claim_as(1, 4).await, lease);
     worker.sequence = 1;
@@ -182,7 +182,7 @@ async fn an_embedded_coordinator_takes_everything_back_at_once() {
     let mut served = Served::new(served.killed(), config).await;
     let resumed = served.resume("r1").await;
     assert_eq!((resumed.planned, resumed.done), (6, 1), "it goes on by itself, so this only tells");
-    let mut old = FakeWorker::hello(&mut served, worker.session).await;
+    let mut old = worker.again(&mut served).await;
     assert_eq!(old.goodbye().await, format!("session {} is over", worker.session));
     let mut worker = FakeWorker::join(&mut served).await;
     let again = worker.claim(9).await;
@@ -218,7 +218,7 @@ async fn a_worker_that_comes_back_and_owes_nothing_says_so_once_and_for_all() {
     let lease = worker.claim(2).await.remove(0);
     worker.beat(std::slice::from_ref(&lease), 500).await;
     pass(0.1).await;
-    let mut back = FakeWorker::hello(&mut served, worker.session).await;
+    let mut back = worker.again(&mut served).await;
     assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
     back.beat(&[lease], 0).await;
     pass(0.1).await;
@@ -243,7 +243,7 @@ async fn a_coordinator_that_is_drained_still_stores_what_it_was_sent() {
     served.drained().await;
     assert_eq!(worker.hear().await, None, "no goodbye: the session lives on");
     let mut served = Served::new(store, Config::default()).await;
-    let mut back = FakeWorker::hello(&mut served, worker.session).await;
+    let mut back = worker.again(&mut served).await;
     assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
 }
 
@@ -252,7 +252,7 @@ async fn a_trial_that_brings_workers_down_ends_as_poisoned() {
     let mut served = served().await;
     let plan = plan(1, 2);
     served.submit("r1", &plan).await;
-    for epoch in 1..=5 {
+    for epoch in 1..=2 {
         let mut worker = FakeWorker::join(&mut served).await;
         let lease = worker.claim(1).await.remove(0);
         assert_eq!((lease.first, lease.end, lease.epoch), (0, 1, epoch));
@@ -260,7 +260,18 @@ async fn a_trial_that_brings_workers_down_ends_as_poisoned() {
         pass(4.0).await;
     }
     let mut worker = FakeWorker::join(&mut served).await;
-    worker.plays_all(&plan).await;
+    let healthy = worker.claim(1).await.remove(0);
+    assert_eq!((healthy.first, healthy.end, healthy.epoch), (1, 2, 1), "what is healthy goes first");
+    worker.plays(&plan, &healthy, Verdict::Pass).await;
+    worker.say(Word::Leave(v1::Leave {})).await;
+    for epoch in 3..=5 {
+        let mut worker = FakeWorker::join(&mut served).await;
+        pass(15.0).await;
+        let lease = worker.claim(1).await.remove(0);
+        assert_eq!((lease.first, lease.end, lease.epoch), (0, 1, epoch));
+        drop(worker);
+        pass(4.0).await;
+    }
     let end = served.watch("r1").await.pop().unwrap();
     assert_eq!((end.state(), end.pass, end.error, end.lost_attempts), (RunState::Finished, 1, 1, 5));
     let summary = served.summary("r1").await;
@@ -271,6 +282,56 @@ async fn a_trial_that_brings_workers_down_ends_as_poisoned() {
     let poisoned = exported[0].trial.as_ref().unwrap();
     assert_eq!((poisoned.verdict.as_str(), poisoned.epoch, exported[0].turns.len()), ("ERROR", 6, 0));
     assert_eq!(poisoned.trial_id, plan.trial(0).unwrap().id.as_str());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_worker_had_not_begun_is_no_lost_attempt() {
+    let mut served = served().await;
+    let plan = plan(1, 6);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    worker.idle = 2;
+    let lease = worker.claim(6).await.remove(0);
+    worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
+    worker.say(Word::Begun(v1::Begun { trials: vec![held(&lease, 2, 3)] })).await;
+    worker.beat(&[v1::Lease { first: 1, ..lease }], 0).await;
+    pass(0.1).await;
+    // Neither the worker nor the coordinator comes back; what had begun was stored with the beat.
+    drop(worker);
+    let mut served = Served::new(served.killed(), Config::default()).await;
+    pass(31.0).await;
+    let summary = served.summary("r1").await.summary;
+    assert_eq!((summary.attempts.total, summary.attempts.lost), (3, 2), "1 and 2");
+    assert_eq!(summary.cost.unknown_attempts, 2);
+    let mut worker = FakeWorker::join(&mut served).await;
+    let again = worker.claim(6).await.remove(0);
+    assert_eq!((again.first, again.end, again.epoch), (1, 6, 2));
+}
+
+/// Its clock is the test's: the pause of a runtime does not stop the wall's.
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_that_starts_again_and_again_gives_up_a_dead_worker_in_time() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut dead = FakeWorker::join(&mut served).await;
+    let lease = dead.claim(2).await.remove(0);
+    dead.beat(&[lease], 0).await;
+    pass(0.1).await;
+    drop(dead);
+    let mut lent = Vec::new();
+    for start in 1..=3 {
+        let store = served.killed();
+        // It is down for a moment, and then lives for 12 s.
+        served = Served::new_at(store, Config::default(), STARTED_AT + 12_000 * start).await;
+        let mut worker = FakeWorker::join(&mut served).await;
+        pass(11.0).await;
+        lent = worker.claim(9).await;
+        worker.say(Word::Leave(v1::Leave {})).await;
+        pass(0.9).await;
+    }
+    let lent: Vec<_> = lent.iter().map(|lease| (lease.first, lease.end, lease.epoch)).collect();
+    assert_eq!(lent, [(0, 2, 2), (2, 4, 1)]);
 }
 
 #[tokio::test(start_paused = true)]

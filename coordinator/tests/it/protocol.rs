@@ -67,9 +67,52 @@ async fn what_does_not_follow_the_protocol_ends_the_stream() {
     let mut hasty = FakeWorker::stream(&mut served).await;
     hasty.say(Word::Leave(v1::Leave {})).await;
     assert_eq!(hasty.goodbye().await, "a stream begins with Hello");
-    let mut stranger = FakeWorker::hello(&mut served, 4_711).await;
+    let mut stranger = FakeWorker::hello(&mut served, 4_711, "guessed").await;
     assert_eq!(stranger.goodbye().await, "session 4711 is over");
     assert_eq!(served.progress("r1").await.pass, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_belongs_to_who_joined_it() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let other = FakeWorker::join(&mut served).await;
+    assert_eq!((worker.token.len(), worker.token != other.token), (16, true));
+    let lease = worker.claim(2).await.remove(0);
+    for token in [&b""[..], b"guessed", &other.token] {
+        let mut stranger = FakeWorker::hello(&mut served, worker.session, token).await;
+        assert_eq!(stranger.goodbye().await, format!("session {} belongs to another worker", worker.session));
+    }
+    worker.plays(&plan, &lease, Verdict::Pass).await;
+    // Also of a coordinator that was started again.
+    let mut served = Served::new(served.killed(), Config::default()).await;
+    let mut stranger = FakeWorker::hello(&mut served, worker.session, &other.token).await;
+    assert_eq!(stranger.goodbye().await, format!("session {} belongs to another worker", worker.session));
+    let mut back = worker.again(&mut served).await;
+    assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn batches_come_in_parts_with_beats_between_them() {
+    let mut served = served().await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(4).await.remove(0);
+    let bytes = proto::batch_to_bytes(&batch(&plan, 1, &lease, Verdict::Pass));
+    worker.sequence = 1;
+    let half = bytes.len() / 2;
+    worker.say(Word::Part(v1::Part { data: bytes.slice(..half), last: false })).await;
+    worker.beat(&[lease], 0).await;
+    worker.say(Word::Part(v1::Part { data: bytes.slice(half..), last: true })).await;
+    worker.acknowledged().await;
+    assert_eq!(worker.received, bytes.len() as u64);
+    assert_eq!(served.watch("r1").await.pop().unwrap().pass, 4);
+    let mut broken = FakeWorker::join(&mut served).await;
+    broken.say(Word::Part(v1::Part { data: b"\xff"[..].into(), last: true })).await;
+    assert!(broken.goodbye().await.starts_with("parts of no batch: "));
 }
 
 /// What is refused, why, and which trial is named.
@@ -127,6 +170,12 @@ async fn a_batch_that_can_never_be_stored_is_refused_and_the_session_goes_on() {
             "undecodable bytes on the wire: failed to decode Protobuf message: buffer underflow",
             None,
         ),
+        (
+            |batch| batch.ended[0].trial_id = "another".to_owned(),
+            "trial 13 of run r1 has another id, case, repeat or seed",
+            Some(13),
+        ),
+        (|batch| batch.ended[0].seed += 1, "trial 14 of run r1 has another id, case, repeat or seed", Some(14)),
     ];
     let played = rows.len() as u64;
     for (spoil, reason, named) in rows {
@@ -172,10 +221,10 @@ async fn hostile_lists_and_claims_cost_nothing() {
     let everything = || v1::Held { run: "r1".to_owned(), first: 0, end: u64::MAX, epoch: 1 };
     let backwards = || v1::Held { run: "r1".to_owned(), first: 9, end: 2, epoch: 1 };
     for held in [vec![everything()], vec![backwards()], vec![backwards(), everything(), everything()]] {
-        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5 })).await;
+        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5, brief: false })).await;
         worker.say(Word::Release(v1::Release { trials: held, begun: false })).await;
     }
-    worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX })).await;
+    worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX, idle: u32::MAX })).await;
     assert!(worker.hears_nothing().await, "a claim that counts beyond everything is not answered");
     let lease = worker.claim(u32::MAX).await.remove(0);
     assert_eq!((lease.first, lease.end), (0, 4));
@@ -308,6 +357,6 @@ async fn health_and_reflection_answer() {
 async fn a_welcome_comes_first() {
     let mut served = served().await;
     let mut worker = FakeWorker::join(&mut served).await;
-    worker.say(Word::Claim(v1::Claim { number: 1, want: 1 })).await;
+    worker.say(Word::Claim(v1::Claim { number: 1, want: 1, idle: 1 })).await;
     assert!(matches!(worker.hear().await, Some(Order::Grant(_))));
 }

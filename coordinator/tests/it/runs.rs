@@ -177,7 +177,7 @@ async fn a_run_waits_for_a_worker_that_knows_its_agents() {
     friend.plays(&plan, &lease, Verdict::Pass).await;
     // A coordinator that starts again learns what the worker knows from its stream.
     let mut served = Served::new(served.killed(), Config::default()).await;
-    let mut stranger = FakeWorker::hello(&mut served, stranger.session).await;
+    let mut stranger = stranger.again(&mut served).await;
     assert!(matches!(stranger.hear().await, Some(Order::Welcome(_))));
     assert!(stranger.claim_as(2, 4).await.is_empty());
     let mut friend = FakeWorker::join_knowing(&mut served, &["staging", "mock"]).await;

@@ -38,7 +38,12 @@ pub(crate) struct Served<S> {
 
 impl<S: Store> Served<S> {
     pub(crate) async fn new(store: Arc<S>, config: Config) -> Self {
-        let wall = AtomicI64::new(STARTED_AT);
+        Self::new_at(store, config, STARTED_AT).await
+    }
+
+    /// Started when the wall clock says so, in unix milliseconds.
+    pub(crate) async fn new_at(store: Arc<S>, config: Config, at: i64) -> Self {
+        let wall = AtomicI64::new(at);
         let clock = Clock::new(move || wall.fetch_add(1, Ordering::Relaxed));
         let (coordinator, handle) =
             Coordinator::open(Arc::clone(&store), config, clock, Observers::default()).await.unwrap();

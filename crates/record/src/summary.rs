@@ -286,7 +286,8 @@ pub struct Cost {
     /// Calls whose tokens are estimated from the texts, because the endpoint did not report its usage.
     #[serde(default)]
     pub estimated_calls: u64,
-    /// Attempts that were lost with their workers, where what they spent since their last words is unknown.
+    /// Attempts that had begun and were lost with their workers or given up, where what they spent since their last words is
+    /// unknown.
     #[serde(default)]
     pub unknown_attempts: u64,
 }
@@ -320,8 +321,8 @@ pub struct ModelSpend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Attempts {
     pub total: u64,
-    /// Attempts that ended because their worker was lost or gave them up. A trial that a lost worker held and had not
-    /// begun counts too, since nothing says which ones it had begun.
+    /// Attempts that had begun and broke off because their worker was lost or gave them up. A trial that a lost worker held
+    /// and had not begun is no attempt.
     pub lost: u64,
     /// Attempts that ended and do not count, because the trial was played again.
     #[serde(default)]

@@ -3,6 +3,7 @@
 //! Each method is one transaction; nothing is acknowledged, counted or shown before it returned.
 //! [`memory`] is the model that simulations use, [`sqlite`] the embedded default.
 
+mod losses;
 pub mod memory;
 mod ranges;
 pub mod rows;
@@ -10,6 +11,6 @@ pub mod sqlite;
 pub mod store;
 
 pub use memory::Memory;
-pub use rows::{Commit, Committed, EndedTrial, Lease, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial};
+pub use rows::{Commit, Committed, EndedTrial, Lease, Losses, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial};
 pub use sqlite::Sqlite;
 pub use store::{Error, Store};

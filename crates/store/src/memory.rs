@@ -12,7 +12,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, summary::RunState, trial::Replay};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Error, Lease, Part, Piece, Recovered, RunRow, Store, StoredTrial, ranges};
+use crate::{Commit, Committed, Error, Lease, Part, Piece, Recovered, RunRow, Store, StoredTrial, losses, ranges};
 
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -48,14 +48,18 @@ struct Kept {
 
 #[derive(Debug)]
 struct Lost {
-    /// It was lent to be played alone.
-    solo: bool,
+    session: u64,
+    begun: bool,
+    /// Nothing but the trial can have brought the worker down.
+    proof: bool,
     /// Its worker gave it up, and is not gone because of it.
     given_up: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Session {
+    token: Digest,
+    seen: i64,
     over: bool,
     unsettled: Usd,
     /// Those of sequence 1, 2, …: as many as the watermark says.
@@ -116,6 +120,20 @@ impl State {
         let over = |kept: &Kept| !kept.stored.again || kept.stored.trial.epoch >= lease.epoch;
         let done = |number: &u64| run.and_then(|run| run.trials.get(number)).is_some_and(over);
         lease.trials.clone().filter(|number| !done(number)).collect()
+    }
+}
+
+impl Session {
+    /// What has begun stays begun.
+    fn begin(&mut self, begun: &[Lease]) {
+        for lease in self.leases.values_mut() {
+            let of = |one: &&Lease| one.run == lease.run && one.epoch == lease.epoch;
+            let ends =
+                begun.iter().filter(of).filter(|one| one.trials.start < lease.trials.end).map(|one| one.trials.end);
+            if let Some(end) = ends.filter(|end| *end > lease.trials.start).max() {
+                lease.begun = lease.begun.max(end.min(lease.trials.end));
+            }
+        }
     }
 }
 
@@ -188,10 +206,21 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn open_session(&self, _worker: &str, _at: i64) -> Result<u64, Error> {
+    async fn open_session(&self, _worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
         let mut state = self.state();
-        state.sessions.push(Session::default());
+        state.sessions.push(Session {
+            token: token.clone(),
+            seen: at,
+            over: false,
+            unsettled: Usd::default(),
+            segments: Vec::new(),
+            leases: BTreeMap::new(),
+        });
         Ok(state.sessions.len() as u64)
+    }
+
+    async fn token(&self, session: u64) -> Result<Option<Digest>, Error> {
+        Ok(self.state().session(session).map(|session| session.token.clone()))
     }
 
     async fn grant(&self, leases: &[Lease], _at: i64) -> Result<(), Error> {
@@ -216,7 +245,7 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn commit(&self, commit: &Commit, _at: i64) -> Result<Committed, Error> {
+    async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
         let mut state = self.state();
         let state = &mut *state;
         let Some(session) = index(commit.session).and_then(|at| state.sessions.get_mut(at)).filter(|one| !one.over)
@@ -256,6 +285,8 @@ impl Store for Memory {
             }
         }
         run.spend.add(&commit.segment.spend);
+        session.seen = at;
+        session.begin(&commit.begun);
         session.segments.push((commit.run.clone(), commit.segment.pieces.clone()));
         Ok(committed)
     }
@@ -264,8 +295,11 @@ impl Store for Memory {
         Ok(self.state().session(session).map(|session| session.segments.len() as u64))
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd) -> Result<(), Error> {
-        self.state().session_mut(session).ok_or(Error::SessionOver(session))?.unsettled = unsettled;
+    async fn beat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
+        let mut state = self.state();
+        let session = state.session_mut(session).ok_or(Error::SessionOver(session))?;
+        (session.unsettled, session.seen) = (unsettled, at);
+        session.begin(begun);
         Ok(())
     }
 
@@ -289,7 +323,7 @@ impl Store for Memory {
             }
         }
         for (run, number, epoch) in given_up.into_iter().filter(|_| begun) {
-            let lost = Lost { solo: false, given_up: true };
+            let lost = Lost { session, begun: true, proof: false, given_up: true };
             state.run_mut(&run)?.lost.entry((number, epoch)).or_insert(lost);
         }
         Ok(())
@@ -308,10 +342,18 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn end_session(&self, session: u64, _reason: &str, solo: bool, _at: i64) -> Result<Vec<Lease>, Error> {
+    async fn end_session(
+        &self,
+        session: u64,
+        _reason: &str,
+        proof: bool,
+        begun: &[Lease],
+        _at: i64,
+    ) -> Result<Vec<Lease>, Error> {
         let mut state = self.state();
         let Some(ended) = state.session_mut(session) else { return Ok(Vec::new()) };
         ended.over = true;
+        ended.begin(begun);
         let leases = std::mem::take(&mut ended.leases);
         let open = ended.unsettled;
         let mut losers = BTreeSet::new();
@@ -320,12 +362,13 @@ impl Store for Memory {
             let numbers = state.unfinished(&lease);
             let run = state.run_mut(&lease.run)?;
             for number in &numbers {
-                run.lost.entry((*number, lease.epoch)).or_insert(Lost { solo, given_up: false });
+                let begun = *number < lease.begun;
+                run.lost.entry((*number, lease.epoch)).or_insert(Lost { session, begun, proof, given_up: false });
             }
             if !numbers.is_empty() {
                 losers.insert(lease.run.clone());
             }
-            lost.extend(ranges::fold(numbers).into_iter().map(|trials| Lease { trials, ..lease.clone() }));
+            lost.extend(ranges::fold(numbers).into_iter().map(|trials| lease.part(trials)));
         }
         for run in losers {
             state.run_mut(&run)?.unsettled += open;
@@ -338,26 +381,27 @@ impl Store for Memory {
         let (id, run) = (run, state.run(run)?);
         let again = run.trials.iter().filter(|(_, kept)| kept.stored.again);
         let mut attempts: BTreeMap<u64, u32> = again.map(|(number, kept)| (*number, kept.stored.trial.epoch)).collect();
-        let (mut losses, mut solo_losses) = (BTreeMap::<u64, u32>::new(), BTreeMap::<u64, u32>::new());
+        let mut since_its_end = Vec::new();
         for ((number, epoch), lost) in run.lost.iter().filter(|((number, _), _)| !run.is_done(*number)) {
             let attempt = attempts.entry(*number).or_default();
             *attempt = (*attempt).max(*epoch);
-            if !lost.given_up {
-                *losses.entry(*number).or_default() += 1;
-            }
-            if lost.solo {
-                *solo_losses.entry(*number).or_default() += 1;
+            if run.trials.get(number).is_none_or(|kept| kept.stored.trial.epoch < *epoch) {
+                let Lost { session, begun, proof, given_up } = *lost;
+                since_its_end.push(losses::Lost { number: *number, session, begun, proof, given_up });
             }
         }
         let leases = state.sessions.iter().flat_map(|session| session.leases.values());
         let live = leases.filter(|lease| lease.run == *id && !state.unfinished(lease).is_empty());
+        let leases: Vec<Lease> = live.cloned().collect();
+        let sessions: BTreeSet<u64> = leases.iter().map(|lease| lease.session).collect();
+        let seen = sessions.into_iter().filter_map(|one| Some((one, state.session(one)?.seen)));
         Ok(Recovered {
             done: ranges::fold(run.trials.keys().copied().filter(|number| run.is_done(*number))),
             attempts: attempts.into_iter().collect(),
-            losses: losses.into_iter().collect(),
-            solo_losses: solo_losses.into_iter().collect(),
-            leases: live.cloned().collect(),
-            lost_attempts: run.lost.len() as u64,
+            losses: losses::fold(since_its_end),
+            seen: seen.collect(),
+            leases,
+            lost_attempts: run.lost.values().filter(|lost| lost.begun).count() as u64,
             replayed_attempts: run.trials.values().map(|kept| kept.replaced).sum(),
             replayed_trials: run.trials.values().filter(|kept| kept.replaced > 0).count() as u64,
             unsettled: run.unsettled,

@@ -23,7 +23,7 @@ pub(crate) fn without(lease: &Lease, released: &[Lease]) -> Vec<Lease> {
     for cut in released.iter().filter(|cut| cut.run == lease.run && cut.epoch == lease.epoch) {
         left = left.into_iter().flat_map(|piece| subtract(&piece, &cut.trials)).collect();
     }
-    left.into_iter().map(|trials| Lease { trials, ..lease.clone() }).collect()
+    left.into_iter().map(|trials| lease.part(trials)).collect()
 }
 
 /// The part before the cut and the part after it, where they are not empty.
@@ -44,7 +44,8 @@ mod tests {
     use super::*;
 
     fn lease(trials: Range<u64>, epoch: u32) -> Lease {
-        Lease { id: 7, run: RunId::new("run"), trials, epoch, session: 1 }
+        let begun = trials.start;
+        Lease { id: 7, run: RunId::new("run"), trials, epoch, session: 1, begun }
     }
 
     #[test]

@@ -37,6 +37,23 @@ pub struct Lease {
     pub trials: Range<u64>,
     pub epoch: u32,
     pub session: u64,
+    /// Of its trials those below this number have begun, as far as is known: a worker begins them in their order.
+    pub begun: u64,
+}
+
+impl Lease {
+    /// The same lease, of some of its trials.
+    #[must_use]
+    pub fn part(&self, trials: Range<u64>) -> Self {
+        let begun = self.begun.clamp(trials.start, trials.end.max(trials.start));
+        Self { trials, begun, ..self.clone() }
+    }
+
+    /// How many of its trials have begun, as far as is known.
+    #[must_use]
+    pub fn begun_trials(&self) -> u64 {
+        self.begun.min(self.trials.end).saturating_sub(self.trials.start)
+    }
 }
 
 /// Results of one batch of a session; committed whole or not at all.
@@ -50,6 +67,8 @@ pub struct Commit {
     pub ended: Vec<EndedTrial>,
     /// How often a trial of the run that our side broke is played again, as its plan says.
     pub replays: u32,
+    /// Trials of the session that have begun, of any run; found by run and epoch, whatever their `id` says.
+    pub begun: Vec<Lease>,
 }
 
 /// Encoded turns, stored as they came: a piece for each attempt.
@@ -108,6 +127,20 @@ pub struct StoredTrial {
     pub again: bool,
 }
 
+/// How often a trial was lost with its worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Losses {
+    pub number: u64,
+    /// Attempts that had begun.
+    pub begun: u32,
+    /// Those too that were lent and had not begun.
+    pub all: u32,
+    /// Attempts that speak against the trial: nothing but it can have brought its worker down.
+    pub proof: u32,
+    /// With which session it was lost last.
+    pub session: u64,
+}
+
 /// What the scheduler must know of a run after a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recovered {
@@ -116,14 +149,14 @@ pub struct Recovered {
     /// For trials that are not done and were begun: the highest epoch that was lost, was given up or ended (the next is
     /// one more).
     pub attempts: Vec<(u64, u32)>,
-    /// For trials that are not done and were lost: how often.
-    pub losses: Vec<(u64, u32)>,
-    /// For trials that are not done and were lost when they had been lent to be played alone: how often.
-    pub solo_losses: Vec<(u64, u32)>,
+    /// Trials that are not done and were lost with their workers since they last ended, ascending.
+    pub losses: Vec<Losses>,
     /// Leases that are live, for sessions that may come back: by session, id and first trial, whole although
     /// some of their trials may be done.
     pub leases: Vec<Lease>,
-    /// Attempts that were lost or given up so far.
+    /// When the sessions of these leases were last heard, in unix milliseconds, ascending by session.
+    pub seen: Vec<(u64, i64)>,
+    /// Attempts that had begun and were lost or given up so far.
     pub lost_attempts: u64,
     /// Attempts that ended, and after which the trial was played again to another end.
     pub replayed_attempts: u64,

@@ -67,8 +67,12 @@ impl Store for Sqlite {
         runs::set_state(self.writer.begin().await?, run, state, ended_at).await
     }
 
-    async fn open_session(&self, worker: &str, at: i64) -> Result<u64, Error> {
-        sessions::open(self.writer.begin().await?, worker, at).await
+    async fn open_session(&self, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
+        sessions::open(self.writer.begin().await?, worker, token, at).await
+    }
+
+    async fn token(&self, session: u64) -> Result<Option<Digest>, Error> {
+        sessions::token(&self.readers, session).await
     }
 
     async fn grant(&self, leases: &[Lease], at: i64) -> Result<(), Error> {
@@ -85,8 +89,8 @@ impl Store for Sqlite {
         sessions::watermark(&self.readers, session).await
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd) -> Result<(), Error> {
-        sessions::beat(self.writer.begin().await?, session, unsettled).await
+    async fn beat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
+        sessions::beat(self.writer.begin().await?, session, unsettled, begun, at).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
@@ -97,8 +101,15 @@ impl Store for Sqlite {
         runs::resume(self.writer.begin().await?, run, again, replays).await
     }
 
-    async fn end_session(&self, session: u64, reason: &str, solo: bool, at: i64) -> Result<Vec<Lease>, Error> {
-        sessions::end(self.writer.begin().await?, session, reason, solo, at).await
+    async fn end_session(
+        &self,
+        session: u64,
+        reason: &str,
+        proof: bool,
+        begun: &[Lease],
+        at: i64,
+    ) -> Result<Vec<Lease>, Error> {
+        sessions::end(self.writer.begin().await?, session, reason, proof, begun, at).await
     }
 
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {

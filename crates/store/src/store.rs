@@ -29,15 +29,19 @@ pub trait Store: Send + Sync + 'static {
         ended_at: Option<i64>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Opens a session for a worker and returns its id, unique in the store and ascending.
-    fn open_session(&self, worker: &str, at: i64) -> impl Future<Output = Result<u64, Error>> + Send;
+    /// Opens a session for a worker and returns its id, unique in the store and ascending. `token`: of the secret that
+    /// proves who it belongs to.
+    fn open_session(&self, worker: &str, token: &Digest, at: i64) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// As it was opened with; `None` if the session is over or unknown.
+    fn token(&self, session: u64) -> impl Future<Output = Result<Option<Digest>, Error>> + Send;
 
     /// Lends trials, all or none. [`Error::SessionOver`] if the session of one of them is over or unknown.
     /// A lease lives until its session ends, its trials are given back, or all of them are done.
     fn grant(&self, leases: &[Lease], at: i64) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Writes a batch: the segment, the trials whose lease is live with their epoch and that are not done, and
-    /// the session's watermark, all or nothing. A run that is finished or cancelled counts no more trials, but
+    /// the session's watermark, all or nothing; the session lives. A run that is finished or cancelled counts no more trials, but
     /// what they used still adds to its spend. A gap in the sequence is [`Error::Failed`].
     ///
     /// A trial that [may be played again](record::Trial::replay) is kept and not done; its next attempt that ends takes its
@@ -47,8 +51,15 @@ pub trait Store: Send + Sync + 'static {
     /// The highest sequence that the session has committed; `None` if the session is over or unknown.
     fn watermark(&self, session: u64) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
-    /// Keeps what the session's calls in flight may cost at most. [`Error::SessionOver`] if it is over or unknown.
-    fn beat(&self, session: u64, unsettled: Usd) -> impl Future<Output = Result<(), Error>> + Send;
+    /// The session lives. Keeps what its calls in flight may cost at most, and which of its trials have begun (found by
+    /// run and epoch). [`Error::SessionOver`] if it is over or unknown.
+    fn beat(
+        &self,
+        session: u64,
+        unsettled: Usd,
+        begun: &[Lease],
+        at: i64,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Trials that a session gave back. Parts of a lease may be given back; they are found by run and epoch, whatever
     /// their `id` says, and what is not lent is ignored. Where they were `begun`, their attempts count as lost, without
@@ -66,14 +77,16 @@ pub trait Store: Send + Sync + 'static {
     fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Ends a session and returns what it had not done of its leases, in ranges around the trials that are done.
-    /// Each such trial is a lost attempt; `solo`: it was lent to be played alone. What the session had not settled
-    /// is added to every run of which it lost a trial, since it may all have been that run's. A session that is
-    /// over or unknown has nothing to lose.
+    /// Each such trial has another epoch from now on; those that had begun are lost attempts. `begun`: such trials that the
+    /// store does not know yet, found by run and epoch. `proof`: nothing but the trial can have brought the worker down.
+    /// What the session had not settled is added to every run of which it lost a trial, since it may all have been
+    /// that run's. A session that is over or unknown has nothing to lose.
     fn end_session(
         &self,
         session: u64,
         reason: &str,
-        solo: bool,
+        proof: bool,
+        begun: &[Lease],
         at: i64,
     ) -> impl Future<Output = Result<Vec<Lease>, Error>> + Send;
 

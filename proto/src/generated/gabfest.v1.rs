@@ -12,7 +12,7 @@ pub struct JoinRequest {
     #[prost(uint32, tag = "5")]
     pub protocol: u32,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JoinReply {
     #[prost(uint64, tag = "1")]
     pub session: u64,
@@ -21,6 +21,9 @@ pub struct JoinReply {
     pub ttl_millis: u32,
     #[prost(uint32, tag = "3")]
     pub beat_millis: u32,
+    /// Proves that a stream is of the worker that joined: 16 random bytes.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub token: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPlanRequest {
@@ -35,7 +38,7 @@ pub struct GetPlanReply {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     pub body: ::core::option::Option<worker_message::Body>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -57,6 +60,11 @@ pub mod worker_message {
         /// Answers a Share: the worker keeps to it.
         #[prost(message, tag = "7")]
         ShareTaken(super::Share),
+        #[prost(message, tag = "8")]
+        Begun(super::Begun),
+        /// Of a batch that is too large to be sent at once: a beat does not wait behind it.
+        #[prost(message, tag = "9")]
+        Part(super::Part),
     }
 }
 /// The first message of a stream.
@@ -75,6 +83,9 @@ pub struct Hello {
     pub worker: ::prost::alloc::string::String,
     #[prost(string, tag = "6")]
     pub version: ::prost::alloc::string::String,
+    /// As the answer to Join says it.
+    #[prost(bytes = "bytes", tag = "7")]
+    pub token: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {
@@ -84,6 +95,9 @@ pub struct Beat {
     /// What was spent or may be spent at most and is in no batch that was acknowledged.
     #[prost(int64, tag = "2")]
     pub unsettled_nanos: i64,
+    /// The list is left out, since it is long and was sent not long ago.
+    #[prost(bool, tag = "4")]
+    pub brief: bool,
 }
 /// Trials of one run and epoch: first <= number < end.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -104,6 +118,23 @@ pub struct Claim {
     pub number: u64,
     #[prost(uint32, tag = "2")]
     pub want: u32,
+    /// Slots that are free: so many of the granted trials begin at once, in their order.
+    #[prost(uint32, tag = "3")]
+    pub idle: u32,
+}
+/// Trials that the worker has begun, besides those that begin with their grant. Said again on each new stream.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Begun {
+    #[prost(message, repeated, tag = "1")]
+    pub trials: ::prost::alloc::vec::Vec<Held>,
+}
+/// The next bytes of an encoded Batch. Its parts come in order, and before the next batch or its parts.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Part {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub data: ::prost::bytes::Bytes,
+    #[prost(bool, tag = "2")]
+    pub last: bool,
 }
 /// Results of one run. Acknowledged when committed, in order.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -139,7 +170,10 @@ pub struct Release {
 pub struct Leave {}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CoordinatorMessage {
-    #[prost(oneof = "coordinator_message::Body", tags = "1, 2, 3, 4, 5, 7, 8, 9, 10")]
+    #[prost(
+        oneof = "coordinator_message::Body",
+        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11"
+    )]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
 /// Nested message and enum types in `CoordinatorMessage`.
@@ -164,6 +198,8 @@ pub mod coordinator_message {
         Share(super::Share),
         #[prost(message, tag = "10")]
         Refused(super::Refused),
+        #[prost(message, tag = "11")]
+        Received(super::Received),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -222,6 +258,13 @@ pub struct Refused {
     /// The attempts at fault; empty: it may be any of the batch.
     #[prost(message, repeated, tag = "3")]
     pub trials: ::prost::alloc::vec::Vec<Held>,
+}
+/// So many bytes of encoded batches were read from this stream since it began. A worker that knows how fast they arrive
+/// sends no more at a time than a beat can wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Received {
+    #[prost(uint64, tag = "1")]
+    pub bytes: u64,
 }
 /// The worker no longer holds these: their results count for nothing.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -42,6 +42,8 @@ pub(super) enum End {
 
 pub(super) struct Session<'a> {
     id: u64,
+    /// Proves on each stream that the session is ours.
+    token: bytes::Bytes,
     beat: Duration,
     /// The number of the last claim.
     claim: u64,
@@ -84,6 +86,7 @@ impl<'a> Session<'a> {
         let now = Instant::now();
         Self {
             id: joined.session,
+            token: joined.token.clone(),
             beat: Duration::from_millis(u64::from(joined.beat_millis.max(50))),
             claim: 0,
             claim_open: false,
@@ -141,6 +144,7 @@ impl<'a> Session<'a> {
             slots: self.config.slots,
             worker: self.config.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            token: self.token.clone(),
         };
         if words.try_send(v1::WorkerMessage { body: Some(Word::Hello(hello)) }).is_err() {
             return End::Broken;
@@ -158,6 +162,8 @@ impl<'a> Session<'a> {
         loop {
             let welcome = self.apart.is_none();
             if welcome {
+                let begun = self.executor.take_begun();
+                self.say_begun(begun);
                 if drain.begin.is_cancelled() {
                     self.begin_drain();
                 }
@@ -227,6 +233,8 @@ impl<'a> Session<'a> {
                 if self.claim_open {
                     self.say_claim();
                 }
+                let begun = self.executor.all_begun(&self.outbox.unacknowledged_attempts());
+                self.say_begun(begun);
             }
             Order::Grant(grant) if grant.claim == self.claim && self.claim_open => {
                 self.claim_open = false;
@@ -263,11 +271,12 @@ impl<'a> Session<'a> {
                 }
             }
             Order::Stop(stop) => {
-                // A run that is not drained never goes on, so nobody asks which of these were begun.
-                let given_back = self.executor.stop_run(&stop.run, stop.drain);
-                self.release(given_back, !stop.drain);
+                let (waited, given_up) = self.executor.stop_run(&stop.run, stop.drain);
+                self.release(waited, false);
+                self.release(given_up, true);
                 self.executor.start_ready();
             }
+            Order::Received(_) => {}
             Order::Share(share) => {
                 self.executor.set_share(Share::new(share.slots, share.of));
                 self.share = Some(share);
@@ -372,7 +381,8 @@ impl<'a> Session<'a> {
     }
 
     fn say_claim(&mut self) {
-        self.say(Word::Claim(v1::Claim { number: self.claim, want: self.executor.wanted().max(1) }));
+        let (want, idle) = (self.executor.wanted().max(1), self.executor.idle());
+        self.say(Word::Claim(v1::Claim { number: self.claim, want, idle }));
     }
 
     fn say_beat(&mut self) {
@@ -380,7 +390,14 @@ impl<'a> Session<'a> {
         self.say(Word::Beat(v1::Beat {
             held: self.executor.held(&self.outbox.unacknowledged_attempts()),
             unsettled_nanos: self.executor.unsettled_nanos(),
+            brief: false,
         }));
+    }
+
+    fn say_begun(&mut self, trials: Vec<v1::Held>) {
+        if !trials.is_empty() {
+            self.say(Word::Begun(v1::Begun { trials }));
+        }
     }
 
     fn release(&mut self, trials: Vec<v1::Held>, begun: bool) {

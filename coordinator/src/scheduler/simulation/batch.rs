@@ -13,7 +13,7 @@ pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, 
         .map(|(number, epoch, failure)| EndedTrial { trial: trial(number, epoch, failure), pieces: Vec::new() })
         .collect();
     let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
-    Commit { session, sequence, run: run.clone(), segment, ended, replays: REPLAYS }
+    Commit { session, sequence, run: run.clone(), segment, ended, replays: REPLAYS, begun: Vec::new() }
 }
 
 fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {

@@ -1,95 +1,162 @@
 //! What must hold, kept independently of the scheduler and of the store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use scenario::RunId;
 use store::Lease;
 
 type Key = (RunId, u64);
 
+/// No worker may have been lost for so long before a loss that speaks against a trial.
+const CALM: Duration = Duration::from_secs(10);
+
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// The session that a trial is lent to, and the epoch.
-    owners: BTreeMap<Key, (u64, u32)>,
+    /// The session that a trial is lent to, the epoch, and since when.
+    owners: BTreeMap<Key, (u64, u32, Duration)>,
+    /// Attempts that were lost with their workers, begun or not.
     losses: BTreeMap<Key, u32>,
+    /// Those that had begun.
+    begun_losses: BTreeMap<Key, u32>,
+    /// The same since the trial last ended: (begun, all).
+    suspicion: BTreeMap<Key, (u32, u32)>,
     /// Attempts that their workers gave up in peace.
     given_up: BTreeMap<Key, u32>,
     /// Attempts that ended and were to be followed by another.
     replayed: BTreeMap<Key, u32>,
     /// As many of them since the run was resumed.
     replays: BTreeMap<Key, u32>,
-    solo_losses: BTreeMap<Key, u32>,
+    proofs: BTreeMap<Key, u32>,
+    /// When workers were lost, or nobody knows whether some were.
+    unrest: Vec<Duration>,
     done: BTreeSet<Key>,
+    pub(super) planned: BTreeMap<RunId, u64>,
     pub(super) poisoned: BTreeSet<Key>,
     /// Which situations came up.
     pub(super) events: BTreeSet<&'static str>,
     pub(super) history: Option<Vec<String>>,
+    pub(super) finished_at: Duration,
 }
 
 impl Ledger {
-    pub(super) fn granted(&mut self, lease: &Lease) -> Result<(), String> {
+    pub(super) fn granted(&mut self, lease: &Lease, now: Duration) -> Result<(), String> {
         for trial in lease.trials.clone() {
             let key = (lease.run.clone(), trial);
             if self.done.contains(&key) {
                 return Err(format!("{key:?} was lent although it is done"));
             }
             let count = |of: &BTreeMap<Key, u32>| of.get(&key).copied().unwrap_or(0);
-            let losses = count(&self.losses);
-            let begun = losses + count(&self.given_up) + count(&self.replayed);
+            let begun = count(&self.losses) + count(&self.given_up) + count(&self.replayed);
             if lease.epoch != begun + 1 {
                 return Err(format!("{key:?} was lent with epoch {} after {begun} attempts", lease.epoch));
             }
-            if let Some(owner) = self.owners.insert(key.clone(), (lease.session, lease.epoch)) {
+            if let Some(owner) = self.owners.insert(key.clone(), (lease.session, lease.epoch, now)) {
                 return Err(format!("{key:?} was lent to session {} and {owner:?}", lease.session));
-            }
-            if losses >= 2 {
-                self.events.insert("solo grant");
-                let held = self.owners.values().filter(|(session, _)| *session == lease.session).count();
-                if held != 1 {
-                    return Err(format!("{key:?} must be played alone, and its worker holds {held}"));
-                }
             }
         }
         Ok(())
     }
 
+    /// After a whole grant: suspects are by themselves, and nothing that is healthy waits for them.
+    pub(super) fn check_company(&mut self, session: u64) -> Result<(), String> {
+        let held: Vec<&Key> = self.of_session(session).collect();
+        let suspects = held.iter().filter(|key| self.is_suspect(key)).count();
+        if suspects == 0 {
+            return Ok(());
+        }
+        let Some((run, _)) = held.first().copied().cloned() else { return Ok(()) };
+        if suspects != held.len() || held.iter().any(|(of, _)| *of != run) {
+            return Err(format!("session {session} holds {suspects} suspects among {held:?}"));
+        }
+        let waits = |trial: &u64| {
+            let key = (run.clone(), *trial);
+            !self.done.contains(&key) && !self.owners.contains_key(&key) && !self.is_suspect(&key)
+        };
+        let planned = self.planned.get(&run).copied().unwrap_or(0);
+        if let Some(healthy) = (0..planned).find(waits) {
+            return Err(format!("suspects of {run} were lent while trial {healthy} waited"));
+        }
+        self.events.insert("suspects");
+        Ok(())
+    }
+
+    fn of_session(&self, session: u64) -> impl Iterator<Item = &Key> {
+        self.owners.iter().filter(move |(_, (owner, ..))| *owner == session).map(|(key, _)| key)
+    }
+
+    fn is_suspect(&self, key: &Key) -> bool {
+        self.suspicion.get(key).is_some_and(|(begun, all)| *begun >= 2 || *all >= 4)
+    }
+
+    fn take(&mut self, key: &Key, session: u64, epoch: u32) -> Result<(), String> {
+        match self.owners.remove(key) {
+            Some((owner, of, _)) if (owner, of) == (session, epoch) => Ok(()),
+            other => Err(format!("{key:?} of session {session} and epoch {epoch} was lent to {other:?}")),
+        }
+    }
+
     pub(super) fn released(&mut self, leases: &[Lease], begun: bool) -> Result<(), String> {
         for lease in leases {
             for trial in lease.trials.clone() {
-                let owner = self.owners.remove(&(lease.run.clone(), trial));
-                if owner != Some((lease.session, lease.epoch)) {
-                    return Err(format!("trial {trial} of {lease:?} was released by {owner:?}"));
-                }
-                *self.given_up.entry((lease.run.clone(), trial)).or_default() += u32::from(begun);
+                let key = (lease.run.clone(), trial);
+                self.take(&key, lease.session, lease.epoch)?;
+                *self.given_up.entry(key).or_default() += u32::from(begun);
             }
         }
         Ok(())
     }
 
     /// What the store says that a session lost is what it held.
-    pub(super) fn lost(&mut self, session: u64, solo: bool, leases: &[Lease]) -> Result<(), String> {
-        let held: BTreeSet<Key> =
-            self.owners.iter().filter(|(_, (owner, _))| *owner == session).map(|(key, _)| key.clone()).collect();
+    pub(super) fn lost(&mut self, session: u64, proof: bool, leases: &[Lease], now: Duration) -> Result<(), String> {
+        let held: BTreeSet<Key> = self.of_session(session).cloned().collect();
         let lost: BTreeSet<Key> =
             leases.iter().flat_map(|lease| lease.trials.clone().map(|trial| (lease.run.clone(), trial))).collect();
-        if held != lost || (solo && !self.plays_solo(session)) {
-            return Err(format!("session {session} held {held:?} and lost {lost:?}, solo: {solo}"));
+        if held != lost {
+            return Err(format!("session {session} held {held:?} and lost {lost:?}"));
         }
-        for key in lost {
-            self.events.insert("lost");
-            self.owners.remove(&key);
-            *self.losses.entry(key.clone()).or_default() += 1;
-            *self.solo_losses.entry(key).or_default() += u32::from(solo);
+        if proof {
+            self.check_proof(&held)?;
         }
+        for lease in leases {
+            for trial in lease.trials.clone() {
+                let (key, begun) = ((lease.run.clone(), trial), u32::from(trial < lease.begun));
+                self.events.insert(if begun == 1 { "lost" } else { "lost before it began" });
+                self.owners.remove(&key);
+                *self.losses.entry(key.clone()).or_default() += 1;
+                *self.begun_losses.entry(key.clone()).or_default() += begun;
+                let (of_begun, all) = self.suspicion.entry(key.clone()).or_default();
+                (*of_begun, *all) = (*of_begun + begun, *all + 1);
+                *self.proofs.entry(key).or_default() += u32::from(proof);
+            }
+        }
+        self.unrest.push(now);
         Ok(())
+    }
+
+    /// One suspect, and no other worker was lost for a while before it was lent, nor since.
+    fn check_proof(&self, held: &BTreeSet<Key>) -> Result<(), String> {
+        let (Some(key), 1) = (held.first(), held.len()) else {
+            return Err(format!("{held:?} were lost together, and that is a proof"));
+        };
+        let since = self.owners.get(key).map(|(.., since)| *since).unwrap_or_default();
+        match self.unrest.last() {
+            Some(last) if *last + CALM > since => Err(format!("{key:?} of {since:?} is said to do it after {last:?}")),
+            _ if !self.is_suspect(key) => Err(format!("{key:?} is no suspect, and said to do it")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nobody knows who was lost before.
+    pub(super) fn restarted(&mut self, now: Duration) {
+        self.unrest.push(now);
     }
 
     pub(super) fn counted(&mut self, run: &RunId, trial: u64, session: u64, epoch: u32) -> Result<(), String> {
         let key = (run.clone(), trial);
-        let owner = self.owners.remove(&key);
-        if owner != Some((session, epoch)) {
-            return Err(format!("{key:?} was counted for session {session} and epoch {epoch}, lent to {owner:?}"));
-        }
+        self.take(&key, session, epoch)?;
         if !self.done.insert(key.clone()) {
             return Err(format!("{key:?} was counted twice"));
         }
@@ -99,11 +166,10 @@ impl Ledger {
     /// It ended, was kept, and is to be played again.
     pub(super) fn ended_for_now(&mut self, run: &RunId, trial: u64, session: u64, epoch: u32) -> Result<(), String> {
         let key = (run.clone(), trial);
-        let owner = self.owners.remove(&key);
-        if owner != Some((session, epoch)) {
-            return Err(format!("{key:?} ended for session {session} and epoch {epoch}, lent to {owner:?}"));
-        }
+        self.take(&key, session, epoch)?;
         self.events.insert("replayed");
+        self.suspicion.remove(&key);
+        self.proofs.remove(&key);
         *self.replayed.entry(key.clone()).or_default() += 1;
         let replays = self.replays.entry(key).or_default();
         *replays += 1;
@@ -124,7 +190,7 @@ impl Ledger {
 
     pub(super) fn poisoned(&mut self, run: &RunId, trial: u64) -> Result<(), String> {
         let key = (run.clone(), trial);
-        if self.solo_losses.get(&key).copied().unwrap_or(0) < 3 {
+        if self.proofs.get(&key).copied().unwrap_or(0) < 3 {
             return Err(format!("{key:?} was poisoned too early"));
         }
         self.events.insert("poisoned");
@@ -140,21 +206,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether all that the session holds is a trial that was lost so often that it is played alone.
-    pub(super) fn plays_solo(&self, session: u64) -> bool {
-        let mut held = self.owners.iter().filter(|(_, (owner, _))| *owner == session);
-        match (held.next(), held.next()) {
-            (Some((key, _)), None) => self.losses.get(key).is_some_and(|losses| *losses >= 2),
-            _ => false,
-        }
-    }
-
     pub(super) fn done(&self, run: &RunId) -> u64 {
         self.done.iter().filter(|(of, _)| of == run).count() as u64
     }
 
+    /// Those that had begun.
     pub(super) fn lost_attempts(&self, run: &RunId) -> u64 {
-        let attempts = self.losses.iter().chain(&self.given_up);
+        let attempts = self.begun_losses.iter().chain(&self.given_up);
         attempts.filter(|((of, _), _)| of == run).map(|(_, losses)| u64::from(*losses)).sum()
     }
 }

@@ -1,6 +1,6 @@
 //! What a seed decides: how many workers and runs there are, and what kind of misfortune they meet.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::Chance;
 
@@ -15,6 +15,14 @@ pub(super) struct Script {
     pub(super) quiet: bool,
     /// The coordinator dies, and sessions end with it.
     pub(super) embedded: bool,
+    /// Of each worker; else a few.
+    pub(super) slots: Option<usize>,
+    /// Somebody kills a worker at these times.
+    pub(super) kills: Vec<Duration>,
+    /// The coordinator dies again and again, for ever.
+    pub(super) crash_loop: Option<Duration>,
+    /// This worker says nothing any more from then on.
+    pub(super) dead: Option<(usize, Duration)>,
     /// Not every worker knows the agents of every run.
     pub(super) strangers: bool,
 }
@@ -23,14 +31,42 @@ impl Script {
     pub(super) fn of(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let runs = 1 + chance.below(3);
-        Self {
+        let mut script = Self {
             seed,
             workers: 1 + chance.below(5) as usize,
             planned: (0..runs).map(|_| chance.below(80)).collect(),
             killer: chance.one_in(3).then(|| chance.below(80)),
             quiet: chance.one_in(5),
             embedded: chance.one_in(3),
+            slots: None,
+            kills: Vec::new(),
+            crash_loop: None,
+            dead: None,
             strangers: chance.one_in(3),
+        };
+        if !script.embedded && chance.one_in(5) {
+            // No killer: to find one takes longer than this coordinator lives.
+            script.killer = None;
+            script.crash_loop = Some(Duration::from_secs(12));
+            script.dead = Some((1, Duration::from_millis(chance.below(30_000)))).filter(|_| script.workers > 1);
+        }
+        script
+    }
+
+    /// One run, and nothing fails but what is killed.
+    pub(super) fn killed(seed: u64, workers: usize, slots: usize, planned: u64, kills: Vec<Duration>) -> Self {
+        Self {
+            seed,
+            workers,
+            planned: vec![planned],
+            killer: None,
+            quiet: true,
+            embedded: false,
+            slots: Some(slots),
+            kills,
+            crash_loop: None,
+            dead: None,
+            strangers: false,
         }
     }
 

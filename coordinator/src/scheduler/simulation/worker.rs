@@ -16,7 +16,8 @@ const BEAT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub(super) enum Up {
     Beat(Vec<Held>),
-    Claim { number: u64, want: u32 },
+    Claim { number: u64, want: u32, idle: u32 },
+    Begun(Vec<Held>),
     Batch(Batch),
     Release { trials: Vec<Held>, begun: bool },
     Leave,
@@ -107,8 +108,10 @@ impl Worker {
                     self.say(Up::Batch(batch), now, chance);
                 }
                 if self.claim_open {
-                    self.say(Up::Claim { number: self.last_claim, want: self.slots as u32 }, now, chance);
+                    self.say_claim(self.slots as u32, now, chance);
                 }
+                let begun: Vec<Attempt> = self.playing.keys().cloned().chain(self.unacknowledged()).collect();
+                self.say_begun(begun, now, chance);
                 self.next_beat = now;
             }
             Down::Grant { claim, leases } if claim == self.last_claim && self.claim_open => {
@@ -164,15 +167,18 @@ impl Worker {
             self.unacknowledged.push_back(batch.clone());
             self.say(Up::Batch(batch), now, chance);
         }
+        let mut begun = Vec::new();
         while self.welcomed
             && self.playing.len() < self.slots
             && let Some(attempt) = self.waiting.pop_front()
         {
+            begun.push(attempt.clone());
             self.playing.insert(attempt, now + Duration::from_millis(500 + chance.below(8_000)));
         }
         if !self.welcomed {
             return;
         }
+        self.say_begun(begun, now, chance);
         if self.leaving {
             let unplayed = self.waiting.drain(..).collect();
             self.release(unplayed, false, now, chance);
@@ -187,7 +193,7 @@ impl Worker {
         } else if !self.claim_open && self.waiting.is_empty() && self.next_claim <= now {
             self.last_claim += 1;
             self.claim_open = true;
-            self.say(Up::Claim { number: self.last_claim, want: self.slots as u32 * 2 }, now, chance);
+            self.say_claim(self.slots as u32 * 2, now, chance);
         }
         if self.next_beat <= now {
             self.next_beat = now + BEAT;
@@ -195,19 +201,31 @@ impl Worker {
         }
     }
 
-    fn held(&self) -> Vec<Held> {
-        let unacknowledged = self
-            .unacknowledged
+    fn unacknowledged(&self) -> impl Iterator<Item = Attempt> {
+        self.unacknowledged
             .iter()
-            .flat_map(|batch| batch.ended.iter().map(|(trial, epoch)| (batch.run.clone(), *trial, *epoch)));
-        let held = self.playing.keys().chain(&self.waiting).cloned().chain(unacknowledged);
-        held.map(|(run, trial, epoch)| Held { run, trials: trial..trial + 1, epoch }).collect()
+            .flat_map(|batch| batch.ended.iter().map(|(trial, epoch)| (batch.run.clone(), *trial, *epoch)))
+    }
+
+    fn held(&self) -> Vec<Held> {
+        listed(self.playing.keys().chain(&self.waiting).cloned().chain(self.unacknowledged()))
+    }
+
+    /// So many begin when they are granted: nothing else waits then.
+    fn say_claim(&mut self, want: u32, now: Duration, chance: &mut Chance) {
+        let idle = (self.slots - self.playing.len()) as u32;
+        self.say(Up::Claim { number: self.last_claim, want, idle }, now, chance);
+    }
+
+    fn say_begun(&mut self, begun: Vec<Attempt>, now: Duration, chance: &mut Chance) {
+        if !begun.is_empty() {
+            self.say(Up::Begun(listed(begun)), now, chance);
+        }
     }
 
     fn release(&mut self, attempts: Vec<Attempt>, begun: bool, now: Duration, chance: &mut Chance) {
         if !attempts.is_empty() {
-            let held = attempts.into_iter().map(|(run, trial, epoch)| Held { run, trials: trial..trial + 1, epoch });
-            self.say(Up::Release { trials: held.collect(), begun }, now, chance);
+            self.say(Up::Release { trials: listed(attempts), begun }, now, chance);
         }
     }
 
@@ -229,4 +247,8 @@ impl Worker {
         }
         self.up.push_back((at, message));
     }
+}
+
+fn listed(attempts: impl IntoIterator<Item = Attempt>) -> Vec<Held> {
+    attempts.into_iter().map(|(run, trial, epoch)| Held { run, trials: trial..trial + 1, epoch }).collect()
 }

@@ -6,12 +6,12 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use record::{FailureKind, summary::RunState};
+use record::{FailureKind, Usd, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{Lease, Memory, RunRow, Store};
 
 use super::{
-    super::{Action, Event, Scheduler, session::lease_id},
+    super::{Action, Event, Held, Scheduler, session::lease_id},
     Chance, Mutation, Script,
     batch::commit,
     ledger::Ledger,
@@ -22,32 +22,35 @@ use crate::Timing;
 const STEP: Duration = Duration::from_millis(250);
 /// Faults happen until then.
 const HEALED: Duration = Duration::from_secs(100);
-/// The longest a healed run may take: a partition's time, what waits for it, and a solo lane of dozens.
+/// The longest a healed run may take: a partition's time, what waits for it, and suspects of dozens.
 const PATIENCE: Duration = Duration::from_secs(1_500);
 
 pub(super) struct World {
-    script: Script,
+    pub(super) script: Script,
     mutation: Mutation,
-    chance: Chance,
-    now: Duration,
+    pub(super) chance: Chance,
+    pub(super) now: Duration,
     timing: Timing,
     store: Memory,
-    scheduler: Scheduler,
+    pub(super) scheduler: Scheduler,
     /// Down until then.
-    restart_at: Option<Duration>,
-    asleep_until: Duration,
-    workers: Vec<Worker>,
+    pub(super) restart_at: Option<Duration>,
+    pub(super) asleep_until: Duration,
+    pub(super) workers: Vec<Worker>,
     /// Streams that closed, and when the coordinator notices.
-    closing: Vec<(Duration, u64)>,
+    pub(super) closing: Vec<(Duration, u64)>,
     /// Which worker a session was opened for.
     opened_for: BTreeMap<u64, usize>,
     resume_at: BTreeMap<RunId, Duration>,
     finished: u64,
     own: Option<(u64, u64)>,
+    /// What has begun and is not stored yet, by session.
+    begun: BTreeMap<u64, Vec<Lease>>,
+    pub(super) next_crash: Duration,
     ledger: Ledger,
 }
 
-type Checked = Result<(), String>;
+pub(super) type Checked = Result<(), String>;
 
 /// The store in memory answers at once.
 fn at_once<T>(future: impl Future<Output = Result<T, store::Error>>) -> Result<T, String> {
@@ -59,13 +62,14 @@ impl World {
         let mut timing = Timing::default();
         let never = Duration::from_secs(1_000_000);
         match mutation {
-            Mutation::NoReconcile => timing.unlisted = never,
+            Mutation::NoReconcile => (timing.unlisted, timing.relisted) = (never, never),
             Mutation::NoSweep => (timing.session_ttl, timing.closed_stream) = (never, never),
             _ => {}
         }
         let mut chance = Chance::new(script.seed ^ 0x5eed);
-        let workers =
-            (0..script.workers).map(|_| Worker::new(1 + chance.below(4) as usize, chance.one_in(4))).collect();
+        let workers = (0..script.workers)
+            .map(|_| Worker::new(script.slots.unwrap_or(1 + chance.below(4) as usize), chance.one_in(4)))
+            .collect();
         Self {
             script,
             mutation,
@@ -82,6 +86,8 @@ impl World {
             resume_at: BTreeMap::new(),
             finished: 0,
             own: None,
+            begun: BTreeMap::new(),
+            next_crash: Duration::ZERO,
             ledger: Ledger::default(),
         }
     }
@@ -95,6 +101,7 @@ impl World {
     pub(super) fn play(mut self) -> Result<Ledger, String> {
         for (planned, index) in self.script.planned.clone().into_iter().zip(0_u64..) {
             let run = RunId::new(format!("run-{index}"));
+            self.ledger.planned.insert(run.clone(), planned);
             self.create(&run, planned)?;
             self.start(&run)?;
         }
@@ -112,6 +119,7 @@ impl World {
             self.step()?;
         }
         self.audit()?;
+        self.ledger.finished_at = self.now;
         Ok(self.ledger)
     }
 
@@ -119,6 +127,7 @@ impl World {
         if self.now < HEALED && !self.script.quiet {
             self.fault()?;
         }
+        self.scripted_faults();
         self.coordinator_wakes()?;
         for index in 0..self.workers.len() {
             self.worker_lives(index)?;
@@ -141,52 +150,8 @@ impl World {
         Ok(())
     }
 
-    fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.restart_at.is_none() && self.asleep_until <= self.now
-    }
-
-    fn fault(&mut self) -> Checked {
-        let index = self.chance.below(self.workers.len() as u64) as usize;
-        match self.chance.below(400) {
-            0 | 1 => self.crash(index),
-            2..=5 => self.close(index),
-            6 => {
-                self.workers[index].frozen_until = self.now + Duration::from_millis(self.chance.below(60_000));
-            }
-            7 => self.workers[index].leaving = true,
-            8 => {
-                self.restart_at = Some(self.now + Duration::from_millis(self.chance.below(12_000)));
-                self.asleep_until = Duration::ZERO;
-                for index in 0..self.workers.len() {
-                    self.workers[index].close();
-                    if self.script.embedded {
-                        self.workers[index].reset();
-                    }
-                }
-                self.closing.clear();
-            }
-            9 => self.asleep_until = self.now + Duration::from_millis(self.chance.below(70_000)),
-            10 if self.is_up() => {
-                let run = RunId::new(format!("run-{}", self.chance.below(self.script.planned.len() as u64)));
-                self.on(Event::RunStopped { run, drain: true })?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn crash(&mut self, index: usize) {
-        self.close(index);
-        self.workers[index].reset();
-        self.workers[index].frozen_until = self.now + Duration::from_millis(self.chance.below(8_000));
-    }
-
-    fn close(&mut self, index: usize) {
-        let worker = &mut self.workers[index];
-        if let (true, Some(session)) = (worker.connected, worker.session) {
-            self.closing.push((self.now + Duration::from_millis(self.chance.below(2_000)), session));
-        }
-        worker.close();
     }
 
     fn coordinator_wakes(&mut self) -> Checked {
@@ -194,6 +159,8 @@ impl World {
             self.restart_at = None;
             self.scheduler = Scheduler::new(self.timing);
             self.own = None;
+            self.begun.clear();
+            self.ledger.restarted(self.now);
             for row in at_once(self.store.runs())? {
                 if row.state == RunState::Running {
                     self.start(&row.id)?;
@@ -218,7 +185,7 @@ impl World {
             return Ok(());
         }
         if self.workers[index].session.is_none() && self.is_up() {
-            let session = at_once(self.store.open_session("w", 0))?;
+            let session = at_once(self.store.open_session("w", &Digest::new(""), self.at()))?;
             self.on(Event::Joined { session })?;
             self.opened_for.insert(session, index);
             self.workers[index].joined(session, self.now);
@@ -267,8 +234,9 @@ impl World {
                 break;
             };
             match message {
-                Up::Beat(held) => self.on(Event::Beat { session, held })?,
-                Up::Claim { number, want } => self.on(Event::Claimed { session, number, want })?,
+                Up::Beat(held) => self.beat(session, held)?,
+                Up::Claim { number, want, idle } => self.on(Event::Claimed { session, number, want, idle })?,
+                Up::Begun(trials) => self.on(Event::Begun { session, trials })?,
                 Up::Release { trials, begun } => self.on(Event::Released { session, trials, begun })?,
                 Up::Leave => self.on(Event::Left { session })?,
                 Up::Batch(batch) => self.commit(session, &batch)?,
@@ -277,11 +245,27 @@ impl World {
         Ok(())
     }
 
+    fn at(&self) -> i64 {
+        self.now.as_millis() as i64
+    }
+
+    fn beat(&mut self, session: u64, held: Vec<Held>) -> Checked {
+        let begun = self.begun.remove(&session).unwrap_or_default();
+        match self.store.beat(session, Usd(0), &begun, self.at()).now_or_never() {
+            // One that is over is told so when it sends a batch, or by a closed stream.
+            Some(Ok(()) | Err(store::Error::SessionOver(_))) => {}
+            other => return Err(format!("a beat was not stored: {other:?}")),
+        }
+        self.on(Event::Beat { session, held: Some(held) })
+    }
+
     fn commit(&mut self, session: u64, batch: &Batch) -> Checked {
         // Every seventh trial is one that our side breaks, whoever plays it and however often.
         let failure = |number: u64| (number % 7 == 3).then_some(FailureKind::SimulatorFailed);
         let ended = batch.ended.iter().map(|(number, epoch)| (*number, *epoch, failure(*number))).collect();
-        let committed = at_once(self.store.commit(&commit(session, batch.sequence, &batch.run, ended), 0))?;
+        let mut commit = commit(session, batch.sequence, &batch.run, ended);
+        commit.begun = self.begun.remove(&session).unwrap_or_default();
+        let committed = at_once(self.store.commit(&commit, self.at()))?;
         if committed.session_over {
             self.send(session, Down::Goodbye);
             return Ok(());
@@ -308,7 +292,7 @@ impl World {
         self.on(Event::Again { session, run: batch.run.clone(), trials: committed.again })
     }
 
-    fn on(&mut self, event: Event) -> Checked {
+    pub(super) fn on(&mut self, event: Event) -> Checked {
         for action in self.scheduler.on(event, self.now) {
             if let Some(history) = &mut self.ledger.history {
                 history.push(format!("{:?} {action:?}", self.now));
@@ -327,6 +311,9 @@ impl World {
                 if new {
                     at_once(self.store.grant(&leases, 0))?;
                     leases.iter().try_for_each(|lease| self.granted(lease))?;
+                    if !leases.is_empty() {
+                        self.ledger.check_company(session)?;
+                    }
                 } else if !leases.is_empty() {
                     self.ledger.events.insert("repeated grant");
                 }
@@ -339,13 +326,15 @@ impl World {
                     self.ledger.released(&leases, begun)?;
                 }
             }
-            Action::EndSession { session, solo, .. } => {
-                if solo != self.ledger.plays_solo(session) {
-                    return Err(format!("session {session} is over, solo: {solo}"));
-                }
+            Action::Begin { session, leases } => self.begun.entry(session).or_default().extend(leases),
+            Action::EndSession { session, proof, begun, reason } => {
                 if self.mutation != Mutation::EndForgotten {
-                    let lost = at_once(self.store.end_session(session, "over", solo, 0))?;
-                    self.ledger.lost(session, solo, &lost)?;
+                    let lost = at_once(self.store.end_session(session, reason, proof, &begun, self.at()))?;
+                    if reason == "left" && lost.is_empty() {
+                        self.send(session, Down::Goodbye);
+                        return Ok(());
+                    }
+                    self.ledger.lost(session, proof, &lost, self.now)?;
                 }
                 self.send(session, Down::Goodbye);
             }
@@ -371,18 +360,24 @@ impl World {
         if !self.script.agents_of(worker).contains(lease.run.as_str()) {
             return Err(format!("{lease:?} was lent to worker {worker}, which does not know its agent"));
         }
-        self.ledger.granted(lease)
+        self.ledger.granted(lease, self.now)
     }
 
     fn poison(&mut self, run: &RunId, trial: u64, epoch: u32) -> Checked {
         self.ledger.poisoned(run, trial)?;
         let (session, sequence) = match self.own {
             Some((session, sequence)) => (session, sequence + 1),
-            None => (at_once(self.store.open_session("coordinator", 0))?, 1),
+            None => (at_once(self.store.open_session("coordinator", &Digest::new(""), self.at()))?, 1),
         };
         self.own = Some((session, sequence));
-        let lease =
-            Lease { id: lease_id(session, sequence, 0), run: run.clone(), trials: trial..trial + 1, epoch, session };
+        let lease = Lease {
+            id: lease_id(session, sequence, 0),
+            run: run.clone(),
+            trials: trial..trial + 1,
+            epoch,
+            session,
+            begun: 0,
+        };
         at_once(self.store.grant(&[lease], 0))?;
         let committed = at_once(
             self.store.commit(&commit(session, sequence, run, vec![(trial, epoch, Some(FailureKind::Poisoned))]), 0),
@@ -423,8 +418,8 @@ impl World {
         if self.script.embedded {
             for session in unknown {
                 self.ledger.events.insert("reclaimed");
-                let lost = at_once(self.store.end_session(session, "restart", false, 0))?;
-                self.ledger.lost(session, false, &lost)?;
+                let lost = at_once(self.store.end_session(session, "restart", false, &[], self.at()))?;
+                self.ledger.lost(session, false, &lost, self.now)?;
             }
             recovered = at_once(self.store.recover(run))?;
         } else if !unknown.is_empty() {
@@ -434,7 +429,9 @@ impl World {
             return Err(format!("{} attempts are stored as lost", recovered.lost_attempts));
         }
         let agents = BTreeSet::from([run.as_str().to_owned()]);
-        self.on(Event::RunStarted { run: run.clone(), planned, agents, recovered })
+        let silence = |(session, seen): &(u64, i64)| (*session, Duration::from_millis((self.at() - seen) as u64));
+        let silent = recovered.seen.iter().map(silence).collect();
+        self.on(Event::RunStarted { run: run.clone(), planned, agents, recovered, silent })
     }
 
     fn send(&mut self, session: u64, message: Down) {
@@ -467,11 +464,9 @@ impl World {
                 return Err(format!("{run}: {recovered:?}"));
             }
         }
-        let innocent = self.ledger.poisoned.iter().find(|(_, trial)| Some(*trial) != self.script.killer);
-        match innocent {
-            Some(innocent) if self.script.quiet => Err(format!("{innocent:?} is poisoned and brings nothing down")),
-            // Workers that crash by themselves can hit the same trial alone three times.
-            _ => Ok(()),
+        match self.ledger.poisoned.iter().find(|(_, trial)| Some(*trial) != self.script.killer) {
+            Some(innocent) => Err(format!("{innocent:?} is poisoned and brings nothing down")),
+            None => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A batch of results: its turns, the trials that count, what they used, and how far the session has come.
 //!
-//! At most eight statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
+//! At most nine statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use record::trial::Replay;
 use sqlx::{query, query_as};
 
-use super::{bound, integer, json, pieces, runs, writer::Writing};
+use super::{bound, integer, json, leases, pieces, runs, writer::Writing};
 use crate::{Commit, Committed, EndedTrial, Error, store::gap};
 
 /// A commit in the form that its statements take.
@@ -56,11 +56,12 @@ impl Encoded {
     }
 
     pub(super) async fn write(self, mut writing: Writing<'_>, commit: &Commit, at: i64) -> Result<Committed, Error> {
-        let Some(run) = self.advance(&mut writing, commit).await? else {
+        let Some(run) = self.advance(&mut writing, commit, at).await? else {
             let outcome = self.refusal(&mut writing, commit).await;
             writing.roll_back().await?;
             return outcome;
         };
+        leases::begin(&mut writing, commit.session, &commit.begun).await?;
         self.keep_segment(&mut writing, run, commit, at).await?;
         let counted = match commit.ended.as_slice() {
             [] => BTreeMap::new(),
@@ -81,15 +82,16 @@ impl Encoded {
     }
 
     /// Moves the session's watermark by one and returns the run's key; `None` if one of them does not allow it.
-    async fn advance(&self, writing: &mut Writing<'_>, commit: &Commit) -> Result<Option<i64>, Error> {
+    async fn advance(&self, writing: &mut Writing<'_>, commit: &Commit, at: i64) -> Result<Option<i64>, Error> {
         let run: Option<(i64,)> = query_as(
-            "update session set watermark = ?2
+            "update session set watermark = ?2, last_seen = ?4
              where id = ?1 and ended_at is null and watermark = ?2 - 1 and exists (select 1 from run where id = ?3)
              returning (select key from run where id = ?3)",
         )
         .bind(self.session)
         .bind(self.sequence)
         .bind(commit.run.as_str())
+        .bind(at)
         .fetch_optional(&mut writing.connection)
         .await?;
         Ok(run.map(|(key,)| key))

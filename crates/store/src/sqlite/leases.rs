@@ -101,16 +101,20 @@ pub(super) async fn release(
 
 /// The session's leases by id and first trial.
 pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lent>, Error> {
-    let rows: Vec<(i64, i64, i64, i64, String, i64, i64)> = query_as(
-        "select lease.id, first, past, epoch, run.id, run.key, granted_at
+    let rows: Vec<(i64, i64, i64, i64, String, i64, i64, i64)> = query_as(
+        "select lease.id, first, past, epoch, run.id, run.key, granted_at, begun
          from lease join run on run.key = lease.run where session = ?1 order by lease.id, first",
     )
     .bind(bound(session))
     .fetch_all(&mut writing.connection)
     .await?;
-    let lent = rows.into_iter().map(|(id, first, past, epoch, run, run_key, granted_at)| {
+    let lent = rows.into_iter().map(|(id, first, past, epoch, run, run_key, granted_at, begun)| {
         let (id, trials, run) = (natural(id)?, natural(first)?..natural(past)?, RunId::new(run));
-        Ok(Lent { lease: Lease { id, run, trials, epoch: natural(epoch)?, session }, run_key, granted_at })
+        Ok(Lent {
+            lease: Lease { id, run, trials, epoch: natural(epoch)?, session, begun: natural(begun)? },
+            run_key,
+            granted_at,
+        })
     });
     lent.collect()
 }
@@ -129,6 +133,30 @@ pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTre
     rows.into_iter().map(|(lease, number)| Ok((natural(lease)?, natural(number)?))).collect()
 }
 
+/// Trials of the session's leases have begun, and stay so. They are found by run and epoch.
+pub(super) async fn begin(writing: &mut Writing<'_>, session: u64, begun: &[Lease]) -> Result<(), Error> {
+    if begun.is_empty() {
+        return Ok(());
+    }
+    let rows = begun.iter().map(|one| (one.run.as_str(), one.epoch, bound(one.trials.start), bound(one.trials.end)));
+    query(
+        "update lease set begun = max(begun, min(past, begins.end))
+         from (
+             select lease.id as id, lease.first as first, max(said.value ->> 3) as end
+             from json_each(?2) as said
+             join run on run.id = said.value ->> 0
+             join lease on lease.session = ?1 and lease.run = run.key and lease.epoch = said.value ->> 1
+                 and lease.first < said.value ->> 3 and lease.past > said.value ->> 2
+             group by 1, 2) as begins
+         where lease.session = ?1 and lease.id = begins.id and lease.first = begins.first",
+    )
+    .bind(bound(session))
+    .bind(json(&rows.collect::<Vec<_>>())?)
+    .execute(&mut writing.connection)
+    .await?;
+    Ok(())
+}
+
 /// Ends all leases of a session.
 pub(super) async fn forget(writing: &mut Writing<'_>, session: u64) -> Result<(), Error> {
     query("delete from lease where session = ?1").bind(bound(session)).execute(&mut writing.connection).await?;
@@ -137,9 +165,9 @@ pub(super) async fn forget(writing: &mut Writing<'_>, session: u64) -> Result<()
 
 async fn insert(writing: &mut Writing<'_>, rows: &str) -> Result<(), Error> {
     query(
-        "insert into lease (session, id, first, past, run, epoch, granted_at)
+        "insert into lease (session, id, first, past, run, epoch, granted_at, begun)
          select lent.value ->> 0, lent.value ->> 1, lent.value ->> 2, lent.value ->> 3, run.key,
-             lent.value ->> 5, lent.value ->> 6
+             lent.value ->> 5, lent.value ->> 6, lent.value ->> 7
          from json_each(?1) as lent join run on run.id = lent.value ->> 4",
     )
     .bind(rows)
@@ -148,10 +176,11 @@ async fn insert(writing: &mut Writing<'_>, rows: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Session, id, first, past, run, epoch, granted at: in the order in which the statements take them.
-type Row<'a> = (i64, i64, i64, i64, &'a str, u32, i64);
+/// Session, id, first, past, run, epoch, granted at, begun: in the order in which the statements take them.
+type Row<'a> = (i64, i64, i64, i64, &'a str, u32, i64, i64);
 
 fn row(lease: &Lease, granted_at: i64) -> Result<Row<'_>, Error> {
     let (first, past) = (integer(lease.trials.start)?, integer(lease.trials.end)?);
-    Ok((bound(lease.session), integer(lease.id)?, first, past, lease.run.as_str(), lease.epoch, granted_at))
+    let (id, begun) = (integer(lease.id)?, integer(lease.begun)?);
+    Ok((bound(lease.session), id, first, past, lease.run.as_str(), lease.epoch, granted_at, begun))
 }

@@ -97,5 +97,6 @@ fn migrations() -> Migrator {
         migration(3, "throttling", include_str!("../../migrations/sqlite/3_throttling.sql")),
         migration(4, "replays", include_str!("../../migrations/sqlite/4_replays.sql")),
         migration(5, "preflight", include_str!("../../migrations/sqlite/5_preflight.sql")),
+        migration(6, "sessions", include_str!("../../migrations/sqlite/6_sessions.sql")),
     ])
 }

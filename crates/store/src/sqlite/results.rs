@@ -1,5 +1,7 @@
 //! What was counted, read back: for the report, and for a scheduler that starts again.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use record::{
     Role, Tokens, Usd,
     call::{Spend, SpendLine},
@@ -7,8 +9,8 @@ use record::{
 use scenario::RunId;
 use sqlx::{SqliteConnection, SqlitePool, query_as, query_scalar};
 
-use super::{bound, natural, pieces, runs};
-use crate::{Error, Lease, Recovered, StoredTrial};
+use super::{bound, json, natural, pieces, runs};
+use crate::{Error, Lease, Losses, Recovered, StoredTrial, losses};
 
 pub(super) async fn trials(
     readers: &SqlitePool,
@@ -73,20 +75,17 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
     // One transaction, so that all of it was true at one moment.
     let mut reading = readers.begin().await?;
     let key = runs::key(&mut *reading, run).await?;
-    let begun = attempts(&mut reading, key).await?;
+    let (attempts, losses) = attempts(&mut reading, key).await?;
     let (replayed_attempts, replayed_trials) = replayed(&mut reading, key).await?;
-    let some = |of: fn(&Attempts) -> u32| -> Vec<(u64, u32)> {
-        let each = begun.iter().map(move |attempts| (attempts.number, of(attempts)));
-        each.filter(|(_, count)| *count > 0).collect()
-    };
+    let leases = leases(&mut reading, run, key).await?;
     Ok(Recovered {
         done: done(&mut reading, key).await?,
-        attempts: some(|attempts| attempts.last_epoch),
-        losses: some(|attempts| attempts.losses),
-        solo_losses: some(|attempts| attempts.solo_losses),
+        attempts,
+        losses,
         replayed_attempts,
         replayed_trials,
-        leases: leases(&mut reading, run, key).await?,
+        seen: seen(&mut reading, &leases).await?,
+        leases,
         lost_attempts: lost_attempts(&mut reading, key).await?,
         unsettled: unsettled(&mut reading, key).await?,
     })
@@ -107,34 +106,45 @@ async fn done(reading: &mut SqliteConnection, run: i64) -> Result<Vec<std::ops::
     rows.into_iter().map(|(first, past)| Ok(natural(first)?..natural(past)?)).collect()
 }
 
-/// Of a trial that is not done and was begun.
-struct Attempts {
-    number: u64,
-    last_epoch: u32,
-    losses: u32,
-    solo_losses: u32,
-}
-
-async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<Vec<Attempts>, Error> {
-    let rows: Vec<(i64, i64, i64, i64)> = query_as(
-        "select number, max(epoch), sum(lost), sum(solo)
-         from (
-             select number, epoch, not given_up as lost, solo from attempt
-             where run = ?1 and not exists (
-                 select 1 from trial
-                 where trial.run = attempt.run and trial.number = attempt.number and not trial.again)
-             union all
-             select number, epoch, 0, 0 from trial where run = ?1 and again)
-         group by number order by number",
+/// The latest epoch of each trial that is not done and was lent, and how often it was lost since it last ended.
+async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<(Vec<(u64, u32)>, Vec<Losses>), Error> {
+    let ended: Vec<(i64, i64)> =
+        query_as("select number, epoch from trial where run = ?1 and again").bind(run).fetch_all(&mut *reading).await?;
+    let rows: Vec<(i64, i64, i64, bool, bool, bool, i64)> = query_as(
+        "select attempt.number, attempt.epoch, attempt.session, begun, solo, given_up, coalesce(trial.epoch, 0)
+         from attempt left join trial on trial.run = attempt.run and trial.number = attempt.number
+         where attempt.run = ?1 and (trial.number is null or trial.again)
+         order by attempt.number, attempt.epoch",
     )
     .bind(run)
     .fetch_all(reading)
     .await?;
-    let attempts = rows.into_iter().map(|(number, last_epoch, losses, solo_losses)| {
-        let (number, last_epoch) = (natural(number)?, natural(last_epoch)?);
-        Ok(Attempts { number, last_epoch, losses: natural(losses)?, solo_losses: natural(solo_losses)? })
-    });
-    attempts.collect()
+    let mut attempts: BTreeMap<u64, u32> = BTreeMap::new();
+    for (number, epoch) in ended {
+        attempts.insert(natural(number)?, natural(epoch)?);
+    }
+    let mut lost = Vec::with_capacity(rows.len());
+    for (number, epoch, session, begun, proof, given_up, ended) in rows {
+        let attempt = attempts.entry(natural(number)?).or_default();
+        *attempt = (*attempt).max(natural(epoch)?);
+        if epoch > ended {
+            let (number, session) = (natural(number)?, natural(session)?);
+            lost.push(losses::Lost { number, session, begun, proof, given_up });
+        }
+    }
+    Ok((attempts.into_iter().collect(), losses::fold(lost)))
+}
+
+/// When the sessions of the leases were last heard.
+async fn seen(reading: &mut SqliteConnection, leases: &[Lease]) -> Result<Vec<(u64, i64)>, Error> {
+    let sessions: BTreeSet<u64> = leases.iter().map(|lease| lease.session).collect();
+    let rows: Vec<(i64, i64)> = query_as(
+        "select id, last_seen from session where id in (select of.value from json_each(?1) as of) order by id",
+    )
+    .bind(json(&sessions)?)
+    .fetch_all(reading)
+    .await?;
+    rows.into_iter().map(|(session, at)| Ok((natural(session)?, at))).collect()
 }
 
 /// Ends that another took the place of, and the trials that had some.
@@ -148,7 +158,7 @@ async fn replayed(reading: &mut SqliteConnection, run: i64) -> Result<(u64, u64)
 }
 
 async fn lost_attempts(reading: &mut SqliteConnection, run: i64) -> Result<u64, Error> {
-    natural(query_scalar("select count(*) from attempt where run = ?1").bind(run).fetch_one(reading).await?)
+    natural(query_scalar("select count(*) from attempt where run = ?1 and begun").bind(run).fetch_one(reading).await?)
 }
 
 async fn unsettled(reading: &mut SqliteConnection, run: i64) -> Result<Usd, Error> {
@@ -156,8 +166,8 @@ async fn unsettled(reading: &mut SqliteConnection, run: i64) -> Result<Usd, Erro
 }
 
 async fn leases(reading: &mut SqliteConnection, id: &RunId, run: i64) -> Result<Vec<Lease>, Error> {
-    let rows: Vec<(i64, i64, i64, i64, i64)> = query_as(
-        "select session, id, first, past, epoch from lease
+    let rows: Vec<(i64, i64, i64, i64, i64, i64)> = query_as(
+        "select session, id, first, past, epoch, begun from lease
          where run = ?1 and past - first >
              (select count(*) from trial where trial.run = lease.run and number >= first and number < past
                  and (not again or trial.epoch >= lease.epoch))
@@ -166,9 +176,10 @@ async fn leases(reading: &mut SqliteConnection, id: &RunId, run: i64) -> Result<
     .bind(run)
     .fetch_all(reading)
     .await?;
-    let leases = rows.into_iter().map(|(session, lease, first, past, epoch)| {
+    let leases = rows.into_iter().map(|(session, lease, first, past, epoch, begun)| {
         let trials = natural(first)?..natural(past)?;
-        Ok(Lease { id: natural(lease)?, run: id.clone(), trials, epoch: natural(epoch)?, session: natural(session)? })
+        let (lease, epoch, session, begun) = (natural(lease)?, natural(epoch)?, natural(session)?, natural(begun)?);
+        Ok(Lease { id: lease, run: id.clone(), trials, epoch, session, begun })
     });
     leases.collect()
 }

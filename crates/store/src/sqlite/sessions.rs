@@ -3,19 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::Usd;
+use scenario::Digest;
 use sqlx::{SqlitePool, query, query_scalar};
 
 use super::{bound, json, leases, natural, writer::Writing};
 use crate::{Error, Lease, ranges};
 
-pub(super) async fn open(mut writing: Writing<'_>, worker: &str, at: i64) -> Result<u64, Error> {
-    let id: i64 = query_scalar("insert into session (worker, opened_at) values (?1, ?2) returning id")
-        .bind(worker)
-        .bind(at)
-        .fetch_one(&mut writing.connection)
-        .await?;
+pub(super) async fn open(mut writing: Writing<'_>, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
+    let insert = "insert into session (worker, token, opened_at, last_seen) values (?1, ?2, ?3, ?3) returning id";
+    let id: i64 =
+        query_scalar(insert).bind(worker).bind(token.as_str()).bind(at).fetch_one(&mut writing.connection).await?;
     writing.commit().await?;
     natural(id)
+}
+
+pub(super) async fn token(readers: &SqlitePool, session: u64) -> Result<Option<Digest>, Error> {
+    let token: Option<Option<String>> = query_scalar("select token from session where id = ?1 and ended_at is null")
+        .bind(bound(session))
+        .fetch_optional(readers)
+        .await?;
+    Ok(token.flatten().map(Digest::new))
 }
 
 pub(super) async fn watermark(readers: &SqlitePool, session: u64) -> Result<Option<u64>, Error> {
@@ -26,12 +33,20 @@ pub(super) async fn watermark(readers: &SqlitePool, session: u64) -> Result<Opti
     watermark.map(natural).transpose()
 }
 
-pub(super) async fn beat(mut writing: Writing<'_>, session: u64, unsettled: Usd) -> Result<(), Error> {
-    let changed = query("update session set unsettled_nanos = ?2 where id = ?1 and ended_at is null")
+pub(super) async fn beat(
+    mut writing: Writing<'_>,
+    session: u64,
+    unsettled: Usd,
+    begun: &[Lease],
+    at: i64,
+) -> Result<(), Error> {
+    let changed = query("update session set unsettled_nanos = ?2, last_seen = ?3 where id = ?1 and ended_at is null")
         .bind(bound(session))
         .bind(unsettled.0)
+        .bind(at)
         .execute(&mut writing.connection)
         .await?;
+    leases::begin(&mut writing, session, begun).await?;
     writing.commit().await?;
     if changed.rows_affected() == 0 { Err(Error::SessionOver(session)) } else { Ok(()) }
 }
@@ -40,7 +55,8 @@ pub(super) async fn end(
     mut writing: Writing<'_>,
     session: u64,
     reason: &str,
-    solo: bool,
+    proof: bool,
+    begun: &[Lease],
     at: i64,
 ) -> Result<Vec<Lease>, Error> {
     let unsettled: Option<i64> = query_scalar(
@@ -56,10 +72,11 @@ pub(super) async fn end(
         writing.roll_back().await?;
         return Ok(Vec::new());
     };
+    leases::begin(&mut writing, session, begun).await?;
     let lost = unfinished(&mut writing, session).await?;
     leases::forget(&mut writing, session).await?;
     if !lost.is_empty() {
-        lose(&mut writing, session, &lost, solo, at).await?;
+        lose(&mut writing, session, &lost, proof, at).await?;
         leave_unsettled(&mut writing, &lost, unsettled).await?;
     }
     writing.commit().await?;
@@ -75,26 +92,26 @@ async fn unfinished(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lease
         let lease = lent.lease;
         let is_done = |number: &u64| done.contains(&(lease.id, *number));
         let left = ranges::fold(lease.trials.clone().filter(|number| !is_done(number)));
-        lost.extend(left.into_iter().map(|trials| Lease { trials, ..lease.clone() }));
+        lost.extend(left.into_iter().map(|trials| lease.part(trials)));
     }
     Ok(lost)
 }
 
-async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], solo: bool, at: i64) -> Result<(), Error> {
-    let mut attempts: BTreeMap<&str, Vec<(u64, u32)>> = BTreeMap::new();
+async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], proof: bool, at: i64) -> Result<(), Error> {
+    let mut attempts: BTreeMap<&str, Vec<(u64, u32, bool)>> = BTreeMap::new();
     for lease in lost {
-        let trials = lease.trials.clone().map(|number| (number, lease.epoch));
+        let trials = lease.trials.clone().map(|number| (number, lease.epoch, number < lease.begun));
         attempts.entry(lease.run.as_str()).or_default().extend(trials);
     }
     query(
-        "insert into attempt (run, number, epoch, session, solo, lost_at)
-         select run.key, trial.value ->> 0, trial.value ->> 1, ?2, ?3, ?4
+        "insert into attempt (run, number, epoch, begun, session, solo, lost_at)
+         select run.key, trial.value ->> 0, trial.value ->> 1, trial.value ->> 2, ?2, ?3, ?4
          from json_each(?1) as lost join run on run.id = lost.key, json_each(lost.value) as trial
          where true on conflict do nothing",
     )
     .bind(json(&attempts)?)
     .bind(bound(session))
-    .bind(solo)
+    .bind(proof)
     .bind(at)
     .execute(&mut writing.connection)
     .await?;

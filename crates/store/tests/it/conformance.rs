@@ -8,7 +8,7 @@ mod runs;
 use store::{Committed, Store};
 
 use crate::{
-    samples::{PLAN, id, run},
+    samples::{PLAN, id, run, token},
     stand::{InMemory, OnDisk, Stand},
 };
 
@@ -45,7 +45,11 @@ on_every_store! {
         sessions_ascend_and_end_once
         grants_are_whole_or_nothing
         an_ended_session_loses_what_is_not_done
-        solo_losses_are_told_apart
+        proof_is_told_apart
+        only_what_had_begun_is_lost
+        what_begins_is_known_after_a_restart
+        a_session_is_its_worker_s
+        losses_of_before_an_end_say_nothing
         what_is_given_back_is_not_lost
         what_was_begun_and_given_up_is_another_attempt
         a_lease_has_nothing_to_do_with_a_later_attempt
@@ -63,7 +67,7 @@ on_every_store! {
 async fn ready<S: Stand>() -> (S, u64) {
     let stand = S::new().await;
     stand.store().create_run(&run("run"), PLAN).await.unwrap();
-    let session = stand.store().open_session("worker", 1).await.unwrap();
+    let session = stand.store().open_session("worker", &token(), 1).await.unwrap();
     (stand, session)
 }
 

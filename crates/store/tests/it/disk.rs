@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOp
 use store::{Error, Part, Piece, Sqlite, Store};
 use tempfile::TempDir;
 
-use crate::samples::{PLAN, batch, id, lease, run, trial, whole_segments, words};
+use crate::samples::{PLAN, batch, id, lease, run, token, trial, whole_segments, words};
 
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -32,11 +32,16 @@ async fn of_version_0_1_0(path: &Path) {
         "alter table spend drop column throttled_tries",
         "alter table spend drop column wait_micros",
         "alter table run drop column exhausted",
+        "alter table run drop column preflight",
         "alter table trial drop column replay",
         "alter table trial drop column again",
         "alter table trial drop column replays_left",
         "alter table trial drop column replaced",
         "alter table attempt drop column given_up",
+        "alter table attempt drop column begun",
+        "alter table session drop column last_seen",
+        "alter table session drop column token",
+        "alter table lease drop column begun",
         "alter table segment drop column first_piece",
         "alter table segment drop column pieces",
         "alter table trial drop column pieces",
@@ -75,7 +80,8 @@ async fn what_version_0_1_0_wrote_is_read() {
 
     // A run that was interrupted goes on in the same store.
     store.set_state(&id("run"), RunState::Running, None).await.unwrap();
-    let session = store.open_session("worker", 7).await.unwrap();
+    assert_eq!(store.token(1).await.unwrap(), None, "a worker of before joins again");
+    let session = store.open_session("worker", &token(), 7).await.unwrap();
     store.grant(&[lease(1, session, "run", 5..6, 1)], 7).await.unwrap();
     assert_eq!(store.commit(&batch(session, 1, "run", &[(5, 1)]), 8).await.unwrap().counted, [5]);
     assert_eq!(whole_segments(&store, "run", session).await, 1);
@@ -105,7 +111,7 @@ async fn a_store_is_open_once() {
 async fn another_version_is_refused() {
     let rows = [
         (
-            "update _sqlx_migrations set version = 99 where version = 4",
+            "update _sqlx_migrations set version = 99 where version = 6",
             "was made by a newer gabfest: use that one, or restore a backup",
         ),
         ("insert into _sqlx_migrations values (99, 'later', '', true, x'00', 1)", "was made by a newer gabfest"),
@@ -159,7 +165,7 @@ async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
     let (_folder, path) = place();
     let store = Sqlite::open(&path).await.unwrap();
     store.create_run(&run("run"), PLAN).await.unwrap();
-    let session = store.open_session("worker", 1).await.unwrap();
+    let session = store.open_session("worker", &token(), 1).await.unwrap();
     store.grant(&[lease(1, session, "run", 0..10_000, 1)], 1).await.unwrap();
     let mut dropped = 0;
     for step in 0..60 {
@@ -168,7 +174,7 @@ async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
         let patience = Duration::from_micros(step * 25);
         dropped += u32::from(tokio::time::timeout(patience, store.commit(&commit, 2)).await.is_err());
         // The next writer is not held up, and sees all of it or none.
-        store.beat(session, Usd(1)).await.unwrap();
+        store.beat(session, Usd(1), &[], 2).await.unwrap();
     }
     assert!(dropped > 0, "the test was too patient");
     let last = store.watermark(session).await.unwrap().unwrap();
@@ -206,7 +212,7 @@ async fn a_full_disk_is_said_and_loses_nothing() {
     fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let store = Sqlite::open(&path).await.unwrap();
     store.create_run(&run("run"), PLAN).await.unwrap();
-    let session = store.open_session("worker", 1).await.unwrap();
+    let session = store.open_session("worker", &token(), 1).await.unwrap();
     store.grant(&[lease(1, session, "run", 0..1_000, 1)], 1).await.unwrap();
     let large = |sequence: u64| {
         let mut commit = batch(session, sequence, "run", &[(sequence, 1)]);
@@ -243,7 +249,7 @@ const KILLED: &str = "GABFEST_STORE_TO_BE_KILLED";
 async fn writes_until_it_is_killed() {
     let path = std::env::var_os(KILLED).expect("started by the test that kills it");
     let store = Sqlite::open(Path::new(&path)).await.unwrap();
-    let session = store.open_session("worker", 1).await.unwrap();
+    let session = store.open_session("worker", &token(), 1).await.unwrap();
     store.grant(&[lease(1, session, "run", session * 5_000..(session + 1) * 5_000, 1)], 1).await.unwrap();
     for sequence in 1.. {
         let number = session * 5_000 + sequence;
@@ -284,7 +290,7 @@ async fn what_was_acknowledged_survives_a_kill() {
         let recovered = store.recover(&id("run")).await.unwrap();
         assert_eq!(recovered.done.last(), Some(&(first + 1..first + watermark + 1)));
         trials += watermark;
-        let lost = store.end_session(session, "killed", false, 3).await.unwrap();
+        let lost = store.end_session(session, "killed", false, &[], 3).await.unwrap();
         assert_eq!(lost.len(), 2, "before and after what was done");
         let stored = store.trials(&id("run"), 0, u32::MAX).await.unwrap();
         assert_eq!(stored.len() as u64, trials);

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use record::{Failure, FailureKind, Role, Trial, Usd, Verdict, summary::RunState};
 use scenario::Digest;
-use store::{Error, RunRow, Store};
+use store::{Error, Lease, RunRow, Store};
 
 use crate::{
-    samples::{PLAN, batch, id, lease, piece, run, spend},
+    samples::{PLAN, batch, id, lease, piece, run, spend, token},
     stand::{InMemory, OnDisk, Stand},
 };
 
@@ -36,10 +36,12 @@ enum Step {
         ended: Vec<(u64, u32, How)>,
         calls: u64,
         model: &'static str,
+        begun: Vec<Lent>,
     },
     Beat {
         session: u64,
         nanos: i64,
+        begun: Vec<Lent>,
     },
     Release {
         session: u64,
@@ -53,7 +55,8 @@ enum Step {
     },
     End {
         session: u64,
-        solo: bool,
+        proof: bool,
+        begun: Vec<Lent>,
     },
     Reopen,
 }
@@ -74,6 +77,8 @@ struct Lent {
     first: u64,
     length: u64,
     epoch: u32,
+    /// So many of them have begun.
+    begun: u64,
 }
 
 impl How {
@@ -88,8 +93,9 @@ impl How {
 }
 
 fn lent() -> impl Strategy<Value = Lent> {
-    (1_u64..6, 1..=SESSIONS, run_index(), 0_u64..20, 0_u64..8, 1_u32..4)
-        .prop_map(|(id, session, run, first, length, epoch)| Lent { id, session, run, first, length, epoch })
+    (1_u64..6, 1..=SESSIONS, run_index(), 0_u64..20, 0_u64..8, 1_u32..4, 0_u64..8).prop_map(
+        |(id, session, run, first, length, epoch, begun)| Lent { id, session, run, first, length, epoch, begun },
+    )
 }
 
 /// Mostly runs that exist.
@@ -110,22 +116,25 @@ fn step() -> impl Strategy<Value = Step> {
     let how = prop_oneof![4 => Just(How::Passed), 3 => Just(How::BrokenByUs), 1 => Just(How::Exhausted)];
     let ended = prop::collection::vec((0_u64..24, 1_u32..4, how), 0..12);
     let ahead = prop_oneof![1 => Just(0_u64), 12 => Just(1_u64), 1 => Just(2_u64)];
-    let commit = (1..=SESSIONS, ahead, run_index(), ended, 0_u64..5, prop_oneof![Just("a"), Just("b")]);
+    let begun = || prop::collection::vec(lent(), 0..2);
+    let commit = (1..=SESSIONS, ahead, run_index(), ended, 0_u64..5, prop_oneof![Just("a"), Just("b")], begun());
     prop_oneof![
         1 => (0_usize..2, any::<bool>()).prop_map(|(run, other_plan)| Step::Create { run, other_plan }),
         1 => (run_index(), state(), prop::option::of(0_i64..9))
             .prop_map(|(run, state, ended_at)| Step::SetState { run, state, ended_at }),
         3 => Just(Step::Open),
         8 => prop::collection::vec(lent(), 0..4).prop_map(|leases| Step::Grant { leases }),
-        14 => commit.prop_map(|(session, ahead, run, ended, calls, model)| {
-            Step::Commit { session, ahead, run, ended, calls, model }
+        14 => commit.prop_map(|(session, ahead, run, ended, calls, model, begun)| {
+            Step::Commit { session, ahead, run, ended, calls, model, begun }
         }),
-        2 => (1..=SESSIONS, 0_i64..1_000).prop_map(|(session, nanos)| Step::Beat { session, nanos }),
+        2 => (1..=SESSIONS, 0_i64..1_000, begun())
+            .prop_map(|(session, nanos, begun)| Step::Beat { session, nanos, begun }),
         3 => (1..=SESSIONS, prop::collection::vec(lent(), 0..3), any::<bool>())
             .prop_map(|(session, leases, begun)| Step::Release { session, leases, begun }),
         1 => (run_index(), prop::collection::vec(0_u64..24, 0..6), 0_u32..3)
             .prop_map(|(run, again, replays)| Step::Resume { run, again, replays }),
-        2 => (1..=SESSIONS, any::<bool>()).prop_map(|(session, solo)| Step::End { session, solo }),
+        2 => (1..=SESSIONS, any::<bool>(), begun())
+            .prop_map(|(session, proof, begun)| Step::End { session, proof, begun }),
         1 => Just(Step::Reopen),
     ]
 }
@@ -140,9 +149,11 @@ fn answer<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
 
 async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
     let leases = |leases: &[Lent]| {
-        let leases = leases
-            .iter()
-            .map(|lent| lease(lent.id, lent.session, RUNS[lent.run], lent.first..lent.first + lent.length, lent.epoch));
+        let leases = leases.iter().map(|lent| {
+            let begun = lent.first + lent.begun.min(lent.length);
+            let trials = lent.first..lent.first + lent.length;
+            Lease { begun, ..lease(lent.id, lent.session, RUNS[lent.run], trials, lent.epoch) }
+        });
         leases.collect::<Vec<_>>()
     };
     match step {
@@ -152,24 +163,27 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
             answer(store.create_run(&row, plan).await)
         }
         Step::SetState { run, state, ended_at } => answer(store.set_state(&id(RUNS[*run]), *state, *ended_at).await),
-        Step::Open => answer(store.open_session("worker", at).await),
+        Step::Open => answer(store.open_session("worker", &token(), at).await),
         Step::Grant { leases: lent } => answer(store.grant(&leases(lent), at).await),
-        Step::Commit { session, ahead, run, ended, calls, model } => {
+        Step::Commit { session, ahead, run, ended, calls, model, begun } => {
             let watermark = store.watermark(*session).await.unwrap().unwrap_or_default();
             let numbers: Vec<(u64, u32)> = ended.iter().map(|(number, epoch, _)| (*number, *epoch)).collect();
             let mut commit = batch(*session, watermark + ahead, RUNS[*run], &numbers);
             for (ended, (.., how)) in commit.ended.iter_mut().zip(ended) {
                 ended.trial = how.of(ended.trial.clone());
             }
+            commit.begun = leases(begun);
             commit.segment.spend = if *calls == 0 { Default::default() } else { spend(Role::Judge, model, *calls) };
             answer(store.commit(&commit, at).await)
         }
-        Step::Beat { session, nanos } => answer(store.beat(*session, Usd(*nanos)).await),
+        Step::Beat { session, nanos, begun } => answer(store.beat(*session, Usd(*nanos), &leases(begun), at).await),
         Step::Release { session, leases: lent, begun } => {
             answer(store.release(*session, &leases(lent), *begun, at).await)
         }
         Step::Resume { run, again, replays } => answer(store.resume(&id(RUNS[*run]), again, *replays).await),
-        Step::End { session, solo } => answer(store.end_session(*session, "lost", *solo, at).await),
+        Step::End { session, proof, begun } => {
+            answer(store.end_session(*session, "lost", *proof, &leases(begun), at).await)
+        }
         Step::Reopen => String::new(),
     }
 }
@@ -194,6 +208,7 @@ async fn view<S: Store>(store: &S) -> Vec<String> {
     }
     for session in 0..=SESSIONS + 1 {
         view.push(answer(store.watermark(session).await));
+        view.push(answer(store.token(session).await));
     }
     view
 }

@@ -11,7 +11,7 @@ use record::{
     trial::TurnLatency,
 };
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
-use store::{Commit, EndedTrial, Lease, Part, Piece, RunRow, SegmentRow, Store};
+use store::{Commit, EndedTrial, Lease, Losses, Part, Piece, RunRow, SegmentRow, Store};
 
 pub(crate) const PLAN: &[u8] = br#"{"cases":[]}"#;
 
@@ -37,7 +37,19 @@ pub(crate) fn run(name: &str) -> RunRow {
 }
 
 pub(crate) fn lease(lease: u64, session: u64, run: &str, trials: Range<u64>, epoch: u32) -> Lease {
-    Lease { id: lease, run: id(run), trials, epoch, session }
+    // All of them are being played.
+    let begun = trials.end;
+    Lease { id: lease, run: id(run), trials, epoch, session, begun }
+}
+
+/// Of the secret of every session.
+pub(crate) fn token() -> Digest {
+    Digest::of(b"a secret")
+}
+
+/// A trial that was lost so often with its workers after it had begun, and with which of them last.
+pub(crate) fn lost(number: u64, begun: u32, session: u64) -> Losses {
+    Losses { number, begun, all: begun, proof: 0, session }
 }
 
 pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
@@ -136,5 +148,6 @@ pub(crate) fn batch(session: u64, sequence: u64, run: &str, ended: &[(u64, u32)]
         segment: SegmentRow { pieces: pieces(session, sequence), turns: 4, spend: spend(Role::Agent, "a", sequence) },
         ended: ended.collect(),
         replays: 1,
+        begun: Vec::new(),
     }
 }

@@ -159,7 +159,7 @@ metrics! { COORDINATOR:
     LEASES_GRANTED = Kind::Counter, "gabfest.leases.granted", "{trial}", [],
         "Trials that were lent, each time that they were";
     LEASES_LOST = Kind::Counter, "gabfest.leases.lost", "{trial}", [],
-        "Lent trials that were lost with their worker and are played again";
+        "Trials that had begun, were lost with their worker, and are played again";
     COMMIT_DURATION = Kind::Histogram(COMMIT_SECONDS), "gabfest.store.commit.duration", "s", [],
         "How long the store took to commit a batch";
     VERDICTS = Kind::Counter, "gabfest.verdicts", "{trial}", [SUITE, SCENARIO, VERDICT],

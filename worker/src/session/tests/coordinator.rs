@@ -110,6 +110,8 @@ pub(super) struct Line {
     pub(super) renews: bool,
     /// What the worker said last that it holds.
     pub(super) held: Vec<v1::Held>,
+    /// All that it said has begun.
+    pub(super) begun: Vec<v1::Held>,
 }
 
 impl Line {
@@ -129,11 +131,12 @@ impl Line {
         self.say(Order::Grant(v1::Grant { claim, leases, retry_millis: 200 })).await;
     }
 
-    /// The next word besides beats, which are answered; `None` when the worker hung up.
+    /// The next word besides beats, which are answered, and what has begun; `None` when the worker hung up.
     pub(super) async fn hear(&mut self) -> Option<Word> {
         loop {
             match self.hear_any().await? {
                 Word::Beat(_) => {}
+                Word::Begun(begun) => self.begun.extend(begun.trials),
                 word => return Some(word),
             }
         }
@@ -227,7 +230,8 @@ impl v1::coordinator_server::Coordinator for Server {
             return Err(Status::failed_precondition("another protocol"));
         }
         let session = self.joins.fetch_add(1, Ordering::Relaxed) + 1;
-        Ok(Response::new(v1::JoinReply { session, ttl_millis: 30_000, beat_millis: 2_000 }))
+        let token = format!("secret of {session}").into_bytes().into();
+        Ok(Response::new(v1::JoinReply { session, ttl_millis: 30_000, beat_millis: 2_000, token }))
     }
 
     async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Self::WorkStream>, Status> {
@@ -237,7 +241,9 @@ impl v1::coordinator_server::Coordinator for Server {
         tokio::spawn(async move {
             if let Ok(Some(v1::WorkerMessage { body: Some(Word::Hello(hello)) })) = words.message().await {
                 assert_eq!(hello.agents, ["mock"]);
-                let _ = lines.send(Line { words, orders, hello, renews: true, held: Vec::new() }).await;
+                assert_eq!(hello.token, format!("secret of {}", hello.session));
+                let _ =
+                    lines.send(Line { words, orders, hello, renews: true, held: Vec::new(), begun: Vec::new() }).await;
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(outbound))))

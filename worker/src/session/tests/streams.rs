@@ -121,7 +121,8 @@ async fn a_run_that_is_stopped_is_given_back() {
             assert_eq!(line.released().await, [held(1, 2)]);
             assert_eq!(numbers(&line.until_ended(1).await), [0]);
         } else {
-            assert_eq!(line.released().await, [held(0, 2)]);
+            assert_eq!(line.released().await, [held(1, 2)], "it had not begun");
+            assert_eq!(line.released().await, [held(0, 1)]);
             let words = line.listen(60 * SECOND).await;
             // The call that was given up may have been charged.
             let spent: Vec<_> = words
@@ -217,4 +218,23 @@ async fn a_batch_that_is_refused_for_ever_does_not_stop_the_session() {
     line.acknowledge(2).await;
     line.listen(3 * SECOND).await;
     assert_eq!((line.held.as_slice(), scene.coordinator.joins()), ([].as_slice(), 1), "it may be lent again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_begun_is_said_at_once_and_again_on_each_stream() {
+    let mut scene = Scene::new(2, 10 * SECOND);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    assert_eq!((claim.want, claim.idle), (3, 2), "two of them begin with the grant");
+    line.grant(claim.number, vec![scene.lease(0, 3)]).await;
+    line.listen(SECOND).await;
+    assert_eq!(line.begun, [held(0, 2)], "and the third waits");
+    // Three turns each: then the third trial begins.
+    line.until_ended(2).await;
+    line.listen(SECOND).await;
+    assert_eq!(line.begun, [held(0, 2), held(2, 3)]);
+    drop(line);
+    let mut line = scene.welcomed().await;
+    line.listen(SECOND).await;
+    assert_eq!(line.begun, [held(2, 3)]);
 }

@@ -5,7 +5,7 @@ use store::{Commit, Committed, Error, Store};
 
 use super::{counted, fenced, numbers, ready};
 use crate::{
-    samples::{PLAN, batch, id, lease, piece, pieces, run, spend, trial, words},
+    samples::{PLAN, batch, id, lease, piece, pieces, run, spend, token, trial, words},
     stand::Stand,
 };
 
@@ -46,7 +46,7 @@ pub(super) async fn a_stale_or_foreign_trial_is_fenced<S: Stand>() {
     let (stand, mine) = ready::<S>().await;
     let store = stand.store();
     store.create_run(&run("other"), PLAN).await.unwrap();
-    let theirs = store.open_session("other worker", 1).await.unwrap();
+    let theirs = store.open_session("other worker", &token(), 1).await.unwrap();
     let granted = [lease(1, mine, "run", 0..4, 2), lease(2, theirs, "run", 4..8, 1), lease(3, mine, "other", 8..9, 2)];
     store.grant(&granted, 1).await.unwrap();
     let rows: [(&str, (u64, u32)); 7] = [
@@ -87,13 +87,13 @@ pub(super) async fn nothing_counts_after_the_session<S: Stand>() {
     let store = stand.store();
     store.grant(&[lease(1, session, "run", 0..4, 1)], 1).await.unwrap();
     store.commit(&batch(session, 1, "run", &[(0, 1)]), 2).await.unwrap();
-    store.end_session(session, "lost", false, 3).await.unwrap();
+    store.end_session(session, "lost", false, &[], 3).await.unwrap();
 
     let over = Committed { session_over: true, ..Committed::default() };
     for sequence in [1, 2, 7] {
         assert_eq!(store.commit(&batch(session, sequence, "run", &[(1, 1)]), 4).await.unwrap(), over, "{sequence}");
     }
-    assert!(matches!(store.beat(session, Usd(1)).await, Err(Error::SessionOver(_))));
+    assert!(matches!(store.beat(session, Usd(1), &[], 2).await, Err(Error::SessionOver(_))));
     assert!(matches!(store.grant(&[lease(2, session, "run", 4..5, 1)], 4).await, Err(Error::SessionOver(_))));
     store.release(session, &[lease(1, session, "run", 0..4, 1)], false, 3).await.unwrap();
     assert_eq!(store.watermark(session).await.unwrap(), None);

@@ -5,29 +5,29 @@ use record::{
     Role, Tokens, Usd,
     call::{Spend, SpendLine},
 };
-use store::{Part, Piece, Recovered, Store};
+use store::{Losses, Part, Piece, Recovered, Store};
 
 use super::{counted, ready};
 use crate::{
-    samples::{PLAN, batch, id, lease, piece, pieces, run, spend},
+    samples::{PLAN, batch, id, lease, piece, pieces, run, spend, token},
     stand::Stand,
 };
 
 pub(super) async fn all_comes_back_after_a_restart<S: Stand>() {
     let (stand, lost) = ready::<S>().await;
     let store = stand.store();
-    let live = store.open_session("worker", 1).await.unwrap();
+    let live = store.open_session("worker", &token(), 1).await.unwrap();
     let granted = [lease(1, lost, "run", 0..3, 1), lease(2, live, "run", 3..6, 1)];
     store.grant(&granted, 1).await.unwrap();
     store.commit(&batch(lost, 1, "run", &[(1, 1)]), 2).await.unwrap();
     store.commit(&batch(live, 1, "run", &[(3, 1)]), 2).await.unwrap();
-    store.beat(lost, Usd(30)).await.unwrap();
-    store.end_session(lost, "lost", true, 3).await.unwrap();
+    store.beat(lost, Usd(30), &[], 2).await.unwrap();
+    store.end_session(lost, "lost", true, &[], 3).await.unwrap();
     let expected = Recovered {
         done: vec![1..2, 3..4],
         attempts: vec![(0, 1), (2, 1)],
-        losses: vec![(0, 1), (2, 1)],
-        solo_losses: vec![(0, 1), (2, 1)],
+        losses: [0, 2].map(|number| Losses { number, begun: 1, all: 1, proof: 1, session: lost }).to_vec(),
+        seen: vec![(live, 2)],
         leases: vec![lease(2, live, "run", 3..6, 1)],
         lost_attempts: 2,
         unsettled: Usd(30),
@@ -44,7 +44,7 @@ pub(super) async fn all_comes_back_after_a_restart<S: Stand>() {
     // The session that lived goes on where it was, and no id is given twice.
     assert!(store.commit(&batch(live, 1, "run", &[(4, 1)]), 4).await.unwrap().duplicate);
     assert_eq!(store.commit(&batch(live, 2, "run", &[(4, 1)]), 4).await.unwrap(), counted(&[4]));
-    assert!(store.open_session("worker", 5).await.unwrap() > live);
+    assert!(store.open_session("worker", &token(), 5).await.unwrap() > live);
 }
 
 pub(super) async fn trials_come_in_pages<S: Stand>() {
@@ -150,10 +150,10 @@ pub(super) async fn absurd_bills_saturate<S: Stand>() {
     assert!(sum.estimated_calls >= most && sum.tries >= most && sum.throttled_tries >= most && sum.wait_micros >= most);
     assert!(sum.calls >= most && sum.tokens.input >= most && sum.unpriced_calls >= most, "{sum:?}");
     for _ in 0..2 {
-        let session = store.open_session("worker", 1).await.unwrap();
+        let session = store.open_session("worker", &token(), 1).await.unwrap();
         store.grant(&[lease(1, session, "run", 0..1, 1)], 1).await.unwrap();
-        store.beat(session, Usd(i64::MAX)).await.unwrap();
-        store.end_session(session, "lost", false, 2).await.unwrap();
+        store.beat(session, Usd(i64::MAX), &[], 2).await.unwrap();
+        store.end_session(session, "lost", false, &[], 2).await.unwrap();
     }
     assert_eq!(store.recover(&id("run")).await.unwrap().unsettled, Usd(i64::MAX));
 }

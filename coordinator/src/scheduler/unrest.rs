@@ -1,0 +1,56 @@
+//! When workers were lost lately: a loss among others says little of what its worker played.
+
+use std::{collections::VecDeque, time::Duration};
+
+/// Workers that are lost so soon after one another may have been lost for the same reason.
+const CALM: Duration = Duration::from_secs(10);
+/// Losses that are remembered.
+const MOST: usize = 256;
+
+/// Which loss of a worker, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Loss(u64);
+
+#[derive(Debug)]
+pub(super) struct Unrest {
+    /// Before that nobody knows.
+    began: Duration,
+    lost: VecDeque<(Duration, Loss)>,
+    count: u64,
+}
+
+impl Unrest {
+    pub(super) fn since(now: Duration) -> Self {
+        Self { began: now, lost: VecDeque::new(), count: 0 }
+    }
+
+    /// Nobody looked until now.
+    pub(super) fn overslept(&mut self, now: Duration) {
+        self.began = now;
+    }
+
+    pub(super) fn add(&mut self, now: Duration) -> Loss {
+        self.count += 1;
+        let loss = Loss(self.count);
+        self.lost.push_back((now, loss));
+        if self.lost.len() > MOST {
+            self.lost.pop_front();
+        }
+        loss
+    }
+
+    /// Whether no worker was lost for a while.
+    pub(super) fn is_calm(&self, now: Duration) -> bool {
+        self.is_calm_but_for(now, &[])
+    }
+
+    /// Whether these are all that is known to have been lost since a while before that time.
+    pub(super) fn is_calm_but_for(&self, since: Duration, known: &[Loss]) -> bool {
+        self.began + CALM <= since && self.only(since, known)
+    }
+
+    /// The same, where what was before it began may be anything.
+    pub(super) fn only(&self, since: Duration, known: &[Loss]) -> bool {
+        self.lost.iter().filter(|(at, _)| *at + CALM > since).all(|(_, loss)| known.contains(loss))
+    }
+}

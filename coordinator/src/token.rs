@@ -1,0 +1,51 @@
+//! What only the worker of a session knows.
+
+use scenario::Digest;
+
+/// As many as nobody can guess.
+const BYTES: usize = 16;
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Token(Vec<u8>);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Token(…)")
+    }
+}
+
+impl Token {
+    pub(crate) fn random() -> Result<Self, getrandom::Error> {
+        let mut bytes = vec![0; BYTES];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What is stored, and compared: it tells nothing of the token, nor does the time that a comparison takes.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_differ_and_are_not_shown() {
+        let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+        assert_eq!(one.bytes().len(), BYTES);
+        assert_ne!(one, other);
+        assert_ne!(one.digest(), other.digest());
+        assert_eq!(format!("{one:?}"), "Token(…)");
+        assert_eq!(Token::of(one.bytes()).digest(), one.digest());
+    }
+}
