@@ -11,6 +11,7 @@ use self::live::{End, Session};
 use crate::{executor::Executor, gate::Gate, outbox::Outbox};
 
 mod live;
+mod pipe;
 #[cfg(test)]
 mod tests;
 

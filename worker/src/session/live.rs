@@ -14,7 +14,7 @@ use tokio::{
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tonic::{Streaming, transport::Channel};
 
-use super::{Config, Drain, RECONNECT};
+use super::{Config, Drain, RECONNECT, pipe::Pipe};
 use crate::{executor::Executor, gate::Gate, outbox::Outbox};
 
 /// Results are sent at most this long after they came, so that many of them share a batch: a commit costs the
@@ -26,6 +26,12 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const DECLINED: Duration = Duration::from_secs(1);
 /// Between two looks at whether calls beyond a smaller share have ended.
 const SETTLING: Duration = Duration::from_millis(20);
+/// Of a range of trials on the wire, besides the name of its run.
+const HELD_BYTES: usize = 16;
+/// What beats may take of a slow link.
+const LIST_BYTES_A_SECOND: usize = 512;
+/// A coordinator takes back what was not listed for 30 s.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Words that may wait in the pipe; batches that find no room stay in the outbox.
 const PIPE_WORDS: usize = 64;
 
@@ -65,6 +71,9 @@ pub(super) struct Session<'a> {
     share: Option<v1::Share>,
     /// Batches are put into the pipe until the outbox is empty.
     flushing: bool,
+    pipe: Pipe,
+    /// A beat lists what is held from then on.
+    list_at: Instant,
     /// How long after the last answered beat the session lives for certain.
     self_fence: Duration,
     config: &'a Config,
@@ -98,6 +107,8 @@ impl<'a> Session<'a> {
             unanswered: VecDeque::new(),
             share: None,
             flushing: false,
+            pipe: Pipe::new(),
+            list_at: now,
             // Two thirds of what the coordinator waits, so that clocks may differ.
             self_fence: config.timing.self_fence.min(Duration::from_millis(u64::from(joined.ttl_millis)) * 2 / 3),
             config,
@@ -132,6 +143,8 @@ impl<'a> Session<'a> {
         self.unsaid.clear();
         self.unanswered.clear();
         self.flushing = false;
+        self.pipe = Pipe::new();
+        self.list_at = Instant::now();
         self.outbox.rewind();
         // What others were given meanwhile is not known here.
         self.executor.set_share(Share::NONE);
@@ -188,7 +201,7 @@ impl<'a> Session<'a> {
                     Some(Err(status)) if is_over(&status) => return End::Over,
                     Some(Err(_)) | None => return End::Broken,
                 },
-                room = words.reserve(), if self.flushing || !self.unsaid.is_empty() => match room {
+                room = words.reserve(), if (self.flushing && self.pipe.has_room()) || !self.unsaid.is_empty() => match room {
                     Ok(room) => {
                         if let Some(word) = self.next_word() {
                             room.send(v1::WorkerMessage { body: Some(word) });
@@ -276,7 +289,7 @@ impl<'a> Session<'a> {
                 self.release(given_up, true);
                 self.executor.start_ready();
             }
-            Order::Received(_) => {}
+            Order::Received(received) => self.pipe.received(received.bytes, Instant::now()),
             Order::Share(share) => {
                 self.executor.set_share(Share::new(share.slots, share.of));
                 self.share = Some(share);
@@ -386,12 +399,21 @@ impl<'a> Session<'a> {
     }
 
     fn say_beat(&mut self) {
-        self.unanswered.push_back(Instant::now());
-        self.say(Word::Beat(v1::Beat {
-            held: self.executor.held(&self.outbox.unacknowledged_attempts()),
-            unsettled_nanos: self.executor.unsettled_nanos(),
-            brief: false,
-        }));
+        if self.unsaid.iter().any(|word| matches!(word, Word::Beat(_))) {
+            // The link takes nothing; a second beat would not arrive earlier.
+            return;
+        }
+        let now = Instant::now();
+        let brief = now < self.list_at;
+        let held = match brief {
+            true => Vec::new(),
+            false => self.executor.held(&self.outbox.unacknowledged_attempts()),
+        };
+        if !brief {
+            self.list_at = now + pause_after(&held);
+        }
+        self.unanswered.push_back(now);
+        self.say(Word::Beat(v1::Beat { held, unsettled_nanos: self.executor.unsettled_nanos(), brief }));
     }
 
     fn say_begun(&mut self, trials: Vec<v1::Held>) {
@@ -412,11 +434,15 @@ impl<'a> Session<'a> {
 
     /// What is said next. Batches come last: a beat must not wait behind what a slow store keeps back.
     fn next_word(&mut self) -> Option<Word> {
-        self.unsaid.pop_front().or_else(|| {
-            let batch = self.outbox.next();
-            self.flushing = batch.is_some();
-            batch.map(Word::Batch)
-        })
+        if let Some(word) = self.unsaid.pop_front() {
+            return Some(word);
+        }
+        if !self.flushing || !self.pipe.has_room() {
+            return None;
+        }
+        let word = self.pipe.next(|| self.outbox.next(), Instant::now());
+        self.flushing = word.is_some();
+        word
     }
 
     /// Says what is left to say, and waits until it was heard.
@@ -436,6 +462,15 @@ impl<'a> Session<'a> {
         };
         // A coordinator that does not hear it finds out by itself, a little later.
         let _ = timeout(FAREWELL, heard).await;
+    }
+}
+
+/// How long the next beats leave the list out: it takes so many bytes a second at most, and comes often enough.
+fn pause_after(held: &[v1::Held]) -> Duration {
+    let bytes: usize = held.iter().map(|held| held.run.len() + HELD_BYTES).sum();
+    match u64::try_from(bytes / LIST_BYTES_A_SECOND) {
+        Ok(seconds) => Duration::from_secs(seconds).min(LONGEST_PAUSE),
+        Err(_) => LONGEST_PAUSE,
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
 mod absence;
 mod coordinator;
 mod drains;
+mod slow_links;
 mod streams;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -53,10 +54,16 @@ impl Scene {
     }
 
     fn with(slots: u32, cast: &Cast) -> Self {
+        Self::over(slots, cast, 0)
+    }
+
+    /// Over a link of so many bytes a second; 0: as fast as can be.
+    fn over(slots: u32, cast: &Cast, bytes_a_second: u64) -> Self {
         let check = json!([{ "type": "string_contains", "value": "sunny" }]);
         let steps = json!([{ "input": "one" }, { "input": "two" }, { "input": "three", "evaluations": check }]);
         let plan = plan(&scenario(steps, json!({})), 1_000);
         let coordinator = Coordinator::new(&plan);
+        coordinator.bytes_a_second.store(bytes_a_second, std::sync::atomic::Ordering::Relaxed);
         let config = Config { name: "w1".to_owned(), slots, timing: Timing::default() };
         let own = cast.resources();
         let resources = resources(Arc::clone(&cast.agent) as _, own.models.clone(), crate::environment::Execution::Off);

@@ -17,7 +17,7 @@ use proto::v1::{
 };
 use scenario::Plan;
 use tokio::{
-    io::DuplexStream,
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream},
     sync::{mpsc, watch},
     time::timeout,
 };
@@ -40,6 +40,8 @@ pub(super) struct Coordinator {
     pub(super) presence: watch::Sender<Presence>,
     pub(super) joins: Arc<AtomicU64>,
     pub(super) plans: Plans,
+    /// Of each connection that is made from now on, in each direction; none: as fast as can be.
+    pub(super) bytes_a_second: Arc<AtomicU64>,
     lines: mpsc::Receiver<Line>,
     pipes: mpsc::Sender<io::Result<DuplexStream>>,
 }
@@ -57,13 +59,15 @@ impl Coordinator {
         let server = Server { lines: new_lines, joins: Arc::clone(&joins), plans: Arc::clone(&plans), present };
         let router = tonic::transport::Server::builder().add_service(CoordinatorServer::new(server));
         tokio::spawn(router.serve_with_incoming(ReceiverStream::new(incoming)));
-        Self { presence, joins, plans, lines, pipes }
+        Self { presence, joins, plans, bytes_a_second: Arc::default(), lines, pipes }
     }
 
     pub(super) fn channel(&self) -> Channel {
         let (pipes, present) = (self.pipes.clone(), self.presence.subscribe());
+        let bytes_a_second = Arc::clone(&self.bytes_a_second);
         let connect = tower::service_fn(move |_: tonic::transport::Uri| {
             let (pipes, mut present) = (pipes.clone(), present.clone());
+            let rate = bytes_a_second.load(Ordering::Relaxed);
             async move {
                 let presence =
                     *present.wait_for(|presence| *presence != Presence::Hanging).await.map_err(io::Error::other)?;
@@ -71,7 +75,7 @@ impl Coordinator {
                     return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
                 }
                 let (ours, theirs) = tokio::io::duplex(1 << 20);
-                pipes.send(Ok(cut_when_gone(theirs, present))).await.map_err(io::Error::other)?;
+                pipes.send(Ok(cut_when_gone(slow(theirs, rate), present))).await.map_err(io::Error::other)?;
                 Ok(TokioIo::new(ours))
             }
         });
@@ -101,6 +105,29 @@ fn cut_when_gone(inner: DuplexStream, mut present: watch::Receiver<Presence>) ->
     near
 }
 
+/// A pipe behind a pipe that takes so many bytes a second in each direction; what came before them goes first.
+fn slow(inner: DuplexStream, bytes_a_second: u64) -> DuplexStream {
+    if bytes_a_second == 0 {
+        return inner;
+    }
+    let (near, far) = tokio::io::duplex(1 << 20);
+    let (inner_reads, inner_writes) = tokio::io::split(inner);
+    let (far_reads, far_writes) = tokio::io::split(far);
+    tokio::spawn(trickle(inner_reads, far_writes, bytes_a_second));
+    tokio::spawn(trickle(far_reads, inner_writes, bytes_a_second));
+    near
+}
+
+async fn trickle(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, bytes_a_second: u64) {
+    let mut buffer = [0; 256];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        tokio::time::sleep(Duration::from_secs_f64(read as f64 / bytes_a_second as f64)).await;
+        if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// One stream of the worker.
 pub(super) struct Line {
     words: Streaming<v1::WorkerMessage>,
@@ -112,6 +139,10 @@ pub(super) struct Line {
     pub(super) held: Vec<v1::Held>,
     /// All that it said has begun.
     pub(super) begun: Vec<v1::Held>,
+    pub(super) beats: u32,
+    /// Bytes of batches.
+    read: u64,
+    parts: Vec<u8>,
 }
 
 impl Line {
@@ -135,7 +166,7 @@ impl Line {
     pub(super) async fn hear(&mut self) -> Option<Word> {
         loop {
             match self.hear_any().await? {
-                Word::Beat(_) => {}
+                Word::Beat(_) | Word::Part(_) => {}
                 Word::Begun(begun) => self.begun.extend(begun.trials),
                 word => return Some(word),
             }
@@ -144,13 +175,40 @@ impl Line {
 
     pub(super) async fn hear_any(&mut self) -> Option<Word> {
         let word = timeout(Duration::from_secs(600), self.words.message()).await.expect("a word in time");
-        let word = word.ok()??.body?;
+        let word = self.whole(word.ok()??.body?).await?;
         if let Word::Beat(beat) = &word {
-            self.held.clone_from(&beat.held);
+            if !beat.brief {
+                self.held.clone_from(&beat.held);
+            }
+            self.beats += 1;
             if self.renews {
                 self.say(Order::Renewed(v1::Renewed { ttl_millis: 30_000 })).await;
             }
         }
+        Some(word)
+    }
+
+    /// A word that is no part of a batch. Says what was read.
+    async fn whole(&mut self, word: Word) -> Option<Word> {
+        let word = match word {
+            Word::Batch(batch) => {
+                self.read += proto::size_of_batch(&batch) as u64;
+                Word::Batch(batch)
+            }
+            Word::Part(part) => {
+                self.read += part.data.len() as u64;
+                self.parts.extend_from_slice(&part.data);
+                match part.last {
+                    true => Word::Batch(proto::batch_from_bytes(std::mem::take(&mut self.parts).into()).unwrap()),
+                    false => Word::Part(part),
+                }
+            }
+            other => return Some(other),
+        };
+        let _ = self
+            .orders
+            .send(Ok(v1::CoordinatorMessage { body: Some(Order::Received(v1::Received { bytes: self.read })) }))
+            .await;
         Some(word)
     }
 
@@ -242,8 +300,18 @@ impl v1::coordinator_server::Coordinator for Server {
             if let Ok(Some(v1::WorkerMessage { body: Some(Word::Hello(hello)) })) = words.message().await {
                 assert_eq!(hello.agents, ["mock"]);
                 assert_eq!(hello.token, format!("secret of {}", hello.session));
-                let _ =
-                    lines.send(Line { words, orders, hello, renews: true, held: Vec::new(), begun: Vec::new() }).await;
+                let line = Line {
+                    words,
+                    orders,
+                    hello,
+                    renews: true,
+                    held: Vec::new(),
+                    begun: Vec::new(),
+                    beats: 0,
+                    read: 0,
+                    parts: Vec::new(),
+                };
+                let _ = lines.send(line).await;
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(outbound))))

@@ -1,0 +1,154 @@
+//! How many bytes of results are on their way at a time: so few that a beat behind them arrives in time.
+//!
+//! What was given to a connection cannot be overtaken: it lies in buffers of this machine and of those between. So the
+//! coordinator says what it has read, and more is sent only then; how much more depends on how long it took.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use proto::v1::{self, worker_message::Body as Word};
+use tokio::time::Instant;
+
+/// On a new stream, of which nothing is known.
+const FIRST_BYTES: u64 = 16 << 10;
+/// What a link of 3 KB/s takes in three seconds.
+const LEAST_BYTES: u64 = 8 << 10;
+/// A link that suddenly carries 10 KB/s brings a beat behind so much in time still.
+const MOST_BYTES: u64 = 128 << 10;
+/// Where bytes arrive within this, more of them may be on the way.
+const QUICK: Duration = Duration::from_millis(500);
+/// Where they take longer than this, fewer.
+const SLOW: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(super) struct Pipe {
+    /// Of the batch that is being sent.
+    rest: Bytes,
+    sent: u64,
+    received: u64,
+    /// Bytes that may be on their way.
+    room: u64,
+    /// When what was sent, up to which byte, as far as it was not received.
+    on_their_way: VecDeque<(u64, Instant)>,
+}
+
+impl Pipe {
+    /// Of a stream that has just begun.
+    pub(super) fn new() -> Self {
+        Self { rest: Bytes::new(), sent: 0, received: 0, room: FIRST_BYTES, on_their_way: VecDeque::new() }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.sent - self.received < self.room
+    }
+
+    /// The next part of a batch, or all of one that is small. Nothing, where there is no room or no batch.
+    pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<v1::Batch>, now: Instant) -> Option<Word> {
+        if !self.has_room() {
+            return None;
+        }
+        if self.rest.is_empty() {
+            let batch = batch()?;
+            let bytes = proto::size_of_batch(&batch);
+            if bytes <= proto::PART_BYTES {
+                self.send(bytes, now);
+                return Some(Word::Batch(batch));
+            }
+            self.rest = proto::batch_to_bytes(&batch);
+        }
+        let data = self.rest.split_to(self.rest.len().min(proto::PART_BYTES));
+        self.send(data.len(), now);
+        Some(Word::Part(v1::Part { data, last: self.rest.is_empty() }))
+    }
+
+    /// The coordinator has read so much since the stream began.
+    pub(super) fn received(&mut self, bytes: u64, now: Instant) {
+        self.received = self.received.max(bytes.min(self.sent));
+        let mut took = None;
+        while let Some((_, sent_at)) = self.on_their_way.front().filter(|(end, _)| *end <= self.received) {
+            took = Some(now.duration_since(*sent_at));
+            self.on_their_way.pop_front();
+        }
+        match took {
+            Some(took) if took < QUICK => self.room = (self.room * 2).min(MOST_BYTES),
+            Some(took) if took > SLOW => self.room = (self.room / 2).max(LEAST_BYTES),
+            _ => {}
+        }
+    }
+
+    fn send(&mut self, bytes: usize, now: Instant) {
+        self.sent += bytes as u64;
+        self.on_their_way.push_back((self.sent, now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(bytes: usize) -> v1::Batch {
+        v1::Batch { sequence: 1, segment: vec![7; bytes].into(), ..v1::Batch::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_batch_goes_in_parts_and_a_small_one_as_it_is() {
+        let now = Instant::now();
+        let mut pipe = Pipe::new();
+        assert!(matches!(pipe.next(|| Some(batch(100)), now), Some(Word::Batch(_))));
+        let large = batch(10_000);
+        let (mut bytes, mut parts) = (Vec::new(), 0);
+        loop {
+            let Some(Word::Part(part)) = pipe.next(|| Some(large.clone()), now) else { panic!("no part") };
+            parts += 1;
+            assert!(part.data.len() <= proto::PART_BYTES);
+            bytes.extend_from_slice(&part.data);
+            if part.last {
+                break;
+            }
+        }
+        assert_eq!((parts, proto::batch_from_bytes(bytes.into())), (3, Ok(large)));
+        assert_eq!(pipe.next(|| None, now), None);
+    }
+
+    /// What is on its way at most when each byte takes so long, after a while.
+    async fn on_its_way(bytes_a_second: u64) -> u64 {
+        let mut pipe = Pipe::new();
+        let (mut most, mut read) = (0, 0);
+        for round in 0..200 {
+            while pipe.next(|| Some(batch(3_000)), Instant::now()).is_some() {}
+            if round > 100 {
+                most = most.max(pipe.sent - read);
+            }
+            let next = (pipe.sent - read).min(3_000);
+            tokio::time::sleep(Duration::from_secs_f64(next as f64 / bytes_a_second as f64)).await;
+            read += next;
+            pipe.received(read, Instant::now());
+        }
+        most
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_link_has_little_on_its_way_and_a_fast_one_much() {
+        for (bytes_a_second, seconds) in [(3_000, 5.0), (8_000, 4.0), (100_000, 2.0)] {
+            let most = on_its_way(bytes_a_second).await;
+            let waits = most as f64 / bytes_a_second as f64;
+            assert!(waits <= seconds, "a beat waits {waits} s at {bytes_a_second} bytes a second");
+        }
+        assert!(on_its_way(100_000_000).await >= MOST_BYTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_goes_before_there_is_room() {
+        let now = Instant::now();
+        let mut pipe = Pipe::new();
+        let mut words = 0;
+        while pipe.next(|| Some(batch(1_000_000)), now).is_some() {
+            words += 1;
+        }
+        assert_eq!(words, 4, "16 KB in parts of 4 KB");
+        pipe.received(proto::PART_BYTES as u64, now + SLOW * 2);
+        assert!(!pipe.has_room(), "it took long, so there is less room now");
+        pipe.received(u64::MAX, now + SLOW * 3);
+        assert!(pipe.has_room(), "and nobody reads more than was sent");
+    }
+}
