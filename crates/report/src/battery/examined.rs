@@ -123,3 +123,19 @@ pub(crate) fn names(requirement: Requirement) -> String {
     let (id, later) = (requirement.id(), requirement.later_name());
     if later.eq_ignore_ascii_case(&id.replace('-', "_")) { id.to_owned() } else { format!("{id} · {later}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_of_which_nothing_was_examined_has_no_section() {
+        let stored = include_bytes!("../../../statistics/src/stored/version_1.json");
+        let summary = statistics::stored::read(stored).unwrap();
+        let mut examined = Examined::default();
+        examined.cases.entry(0).or_default();
+        assert!(examined.sections(&summary).is_empty());
+        examined.cases.entry(1).or_default().entry(Requirement::ALL[0]).or_default();
+        assert_eq!(examined.sections(&summary).len(), 1);
+    }
+}
