@@ -2,7 +2,7 @@
 //!
 //! At most nine statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use record::trial::Replay;
@@ -67,11 +67,13 @@ impl Encoded {
             [] => BTreeMap::new(),
             _ => self.count(&mut writing, run, commit.replays).await?,
         };
-        let exhausted = |ended: &EndedTrial| {
-            ended.trial.is_exhausted()
-                && counted.contains_key(&(bound(ended.trial.number), i64::from(ended.trial.epoch)))
-        };
-        if commit.ended.iter().any(exhausted) {
+        // Of several that name one attempt, the first is the one that was counted.
+        let mut named = BTreeSet::new();
+        let exhausted = commit.ended.iter().any(|EndedTrial { trial, .. }| {
+            let attempt = (bound(trial.number), i64::from(trial.epoch));
+            named.insert(attempt) && trial.is_exhausted() && counted.contains_key(&attempt)
+        });
+        if exhausted {
             query("update run set exhausted = 1 where key = ?1").bind(run).execute(&mut writing.connection).await?;
         }
         if !commit.segment.spend.is_empty() {
