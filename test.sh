@@ -139,8 +139,8 @@ code=0
 target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?
 [ "$code" = 1 ] || { echo "a run with failing conversations must exit with 1, and exited with $code" >&2; exit 1; }
 step crates/report/tests/browser/run.sh "$place/out/report.html"
-# Its figures, computed again from its transcripts in another language.
-step python3 bench/recompute.py "$place/out"
+# Its figures, computed again from its transcripts in another language, and each kind of them falsified to see that this is found.
+step python3 bench/recompute.py --falsify "$place/out"
 
 # A fleet of processes while faults strike: kills, stops, bad links, a full disk.
 step cargo xtask chaos

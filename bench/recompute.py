@@ -2,25 +2,41 @@
 """Recomputes the figures of report.json from what a run wrote down, by a second path, and compares.
 
 Usage: bench/recompute.py RUN_FOLDER…
+       bench/recompute.py --falsify RUN_FOLDER…
 
-Reads transcripts.jsonl (turns and calls) and trials.jsonl (verdicts and judgments) of each folder, and the plan in run.db
-for what was planned. Shares no code with gabfest. Prints each figure that differs and exits with 1, or prints how many
-figures it compared and exits with 0.
+Reads transcripts.jsonl (turns and calls) and trials.jsonl (verdicts and judgments) of each folder, and run.db: the plan,
+the run's row, what each batch used, the attempts that were lost and those that were played again. Shares no code with gabfest.
+Prints each figure that differs, and each key of the report that nobody compared, and exits with 1; or prints how many
+figures it compared and exits with 0. `UNTOLD` lists what nothing here can tell, and why.
 
-Only the coordinator knows what lost attempts used. Where attempts were lost or played again, totals over all attempts must
-be at least those of the attempts that count; where none was, they must be equal.
+--falsify changes each kind of figure of the report, one after the other, and fails where that is not found.
 """
 
 import collections
+import copy
+import datetime
+import fractions
+import hashlib
 import json
 import math
 import pathlib
+import re
 import sqlite3
 import sys
 
 Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 ROLES = ["agent", "judge", "scorer", "user_sim"]
 VERDICTS = ["pass", "fail", "inconclusive", "error", "skipped", "cancelled"]
+QUANTILES = [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]
+# Agents, tags and values of axes beyond these have no latency.
+MEASURED_PARTS = 64
+
+# Keys that are compared with nothing, by their path, and why.
+UNTOLD = {
+    r"cases\[\d+\]\.combination": "a name that gabfest makes of the values of a case",
+    r"cases\[\d+\]\.id": "a hash of the case; that trials name the same ids is compared",
+    r"gates\[\d+\]\.reason": "words; the numbers that they begin with are compared",
+}
 
 
 class Folder:
@@ -31,18 +47,40 @@ class Folder:
         self.report = json.loads((self.path / "report.json").read_text())
         self.trials = self.lines("trials.jsonl")
         self.transcripts = {line["number"]: line["turns"] for line in self.lines("transcripts.jsonl")}
-        self.cases = {case["id"]: case for case in self.report["cases"]}
-        self.plan = self.read_plan()
+        self.store = sqlite3.connect(f"file:{self.path / 'run.db'}?immutable=1", uri=True)
+        self.store.row_factory = sqlite3.Row
+        self.run = self.rows("select * from run where id = ?", self.report["run"]["id"])[0]
+        body = self.rows("select body from plan where digest = ?", self.run["plan_digest"])[0]["body"]
+        self.plan = json.loads(body)
+        canonical = json.dumps(self.plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        self.plan_digest = hashlib.sha256(canonical.encode()).hexdigest()
+        self.kept = self.rows("select number, body, replaced, replaced_failed from trial where run = ?", self.run["key"])
+        self.bodies = {row["number"]: json.loads(row["body"]) for row in self.kept}
+        self.lost = self.lost_attempts()
+        self.spend = self.spend_of_batches()
         self.groups = self.groups_by_case()
+        self.numbers = {case["id"]: index for index, case in enumerate(self.report["cases"])}
 
-    def read_plan(self):
-        store = sqlite3.connect(f"file:{self.path / 'run.db'}?immutable=1", uri=True)
-        query = "select body from plan join run on plan.digest = run.plan_digest where run.id = ?"
-        return json.loads(store.execute(query, [self.report["run"]["id"]]).fetchone()[0])
+    def rows(self, query, *values):
+        return self.store.execute(query, values).fetchall()
 
     def lines(self, name):
         with open(self.path / name) as file:
             return [json.loads(line) for line in file]
+
+    def lost_attempts(self):
+        rows = [dict(row) for row in self.rows("select * from attempt where run = ?", self.run["key"])]
+        return sum(row.get("begun", 1) for row in rows)
+
+    def spend_of_batches(self):
+        """What each batch said that its calls used, by role and model: of all attempts, also of those that were lost."""
+        spend = collections.defaultdict(collections.Counter)
+        for row in self.rows("select spend from segment where run = ?", self.run["key"]):
+            for entry in json.loads(row["spend"]):
+                of, line = spend[entry["role"], entry["model"]], entry["line"]
+                of.update({"input": line["tokens"]["input"], "output": line["tokens"]["output"]})
+                of.update({key: value for key, value in line.items() if key != "tokens"})
+        return spend
 
     def groups_by_case(self):
         """The plan numbers the cases of one group after those of the group before."""
@@ -53,89 +91,145 @@ class Folder:
             groups += [group] * (cells if group["selection"] is None else len(group["selection"]))
         return groups
 
-    def group_of(self, case):
-        return self.groups[case["number"]]
+    def calls(self, number):
+        return [call for turn in self.transcripts.get(number, []) for call in turn["calls"]]
 
 
 class Comparison:
-    def __init__(self):
-        self.compared, self.wrong = 0, []
+    """Compares leaves of the report by their path, and knows which were compared."""
 
-    def equal(self, name, reported, recomputed, tolerance=1e-9):
-        self.compared += 1
-        numbers = all(isinstance(it, (int, float)) for it in (reported, recomputed))
-        if numbers and math.isclose(reported, recomputed, rel_tol=tolerance, abs_tol=1e-9):
+    def __init__(self, report):
+        self.report, self.compared, self.wrong = report, set(), []
+
+    def at(self, path):
+        value = self.report
+        for key in path:
+            value = value[key]
+        return value
+
+    def equal(self, path, recomputed, relative=1e-9, absolute=1e-9):
+        reported = self.at(path)
+        self.compared.update(leaves(reported, path))
+        numbers = all(isinstance(it, (int, float)) and not isinstance(it, bool) for it in (reported, recomputed))
+        if numbers and math.isclose(reported, recomputed, rel_tol=relative, abs_tol=absolute):
             return
-        if reported != recomputed:
-            self.wrong.append(f"{name}: the report says {reported}, the transcripts say {recomputed}")
+        if reported != recomputed or isinstance(reported, bool) != isinstance(recomputed, bool):
+            self.wrong.append(f"{name_of(path)}: the report says {reported!r}, and {recomputed!r} is right")
 
-    def at_least(self, name, reported, recomputed):
-        self.compared += 1
-        if reported < recomputed - 1e-9:
-            self.wrong.append(f"{name}: the report says {reported}, less than the {recomputed} of the transcripts")
+    def holds(self, path, whether, why):
+        """`path` is compared by a rule of its own."""
+        self.compared.update(leaves(self.at(path), path))
+        if not whether:
+            self.wrong.append(f"{name_of(path)}: {why}")
+
+    def finish(self):
+        for path in leaves(self.report, ()):
+            if path not in self.compared and not is_untold(path):
+                self.wrong.append(f"{name_of(path)}: nobody compared it")
+
+
+def leaves(value, path):
+    if isinstance(value, dict) and value:
+        return [leaf for key, it in value.items() for leaf in leaves(it, (*path, key))]
+    if isinstance(value, list) and value:
+        return [leaf for index, it in enumerate(value) for leaf in leaves(it, (*path, index))]
+    return [path]
+
+
+def name_of(path):
+    return "".join(f"[{it}]" if isinstance(it, int) else f".{it}" for it in path).lstrip(".")
+
+
+def is_untold(path):
+    return any(re.fullmatch(pattern, name_of(path)) for pattern in UNTOLD)
 
 
 class Counts(collections.Counter):
-    """Trials by verdict, and those ERRORs that are the agent's."""
+    """Trials by verdict, those ERRORs that are the agent's, and what became of earlier attempts."""
 
     def add(self, trial):
-        self[trial["verdict"].lower()] += 1
-        self["agent_errors"] += trial["verdict"] == "ERROR" and trial["blame"] == "agent"
+        agent_error = trial["verdict"] == "ERROR" and trial["blame"] == "agent"
+        held = trial["verdict"] == "FAIL" or agent_error
+        # Whoever plays a failure until it passes has no evidence: the trial has failed.
+        replayed = trial["past_failures"] > 0 and not held
+        self["fail" if replayed else trial["verdict"].lower()] += 1
+        self["agent_errors"] += agent_error
+        self["replayed_failures"] += replayed
+        self["doubtful"] += trial["past_breaks"] > 0 and (held or replayed)
+
+    @property
+    def held(self):
+        return self["fail"] + self["agent_errors"]
 
     @property
     def conclusive(self):
-        return self["pass"] + self["fail"] + self["agent_errors"]
+        return self["pass"] + self.held
 
     @property
     def judged(self):
         return self["pass"] + self["fail"]
 
-
-def wilson(passed, n):
-    if n == 0:
-        return None, 0.0, 1.0
-    share, z2 = passed / n, Z * Z
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return share, 0.0 if passed == 0 else centre - half, 1.0 if passed == n else centre + half
+    @property
+    def ended(self):
+        return sum(self[verdict] for verdict in VERDICTS)
 
 
-def compare_rate(comparison, name, reported, passed, n):
-    share, low, high = wilson(passed, n)
-    for key, value in [("estimate", share), ("low", low), ("high", high), ("n", n)]:
-        comparison.equal(f"{name}.{key}", reported[key], value)
+def counts_of(trials):
+    counts = Counts()
+    for trial in trials:
+        counts.add(trial)
+    return counts
 
 
-def compare_counts(comparison, name, reported, counts, planned):
+def compare_rate(comparison, path, passed, n):
+    share, low, high = None, 0.0, 1.0
+    if n:
+        share, z2 = passed / n, Z * Z
+        centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+        half = Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+        low, high = 0.0 if passed == 0 else centre - half, 1.0 if passed == n else centre + half
+    for key, value in [("estimate", share), ("low", low), ("high", high), ("n", n), ("method", "wilson 95%")]:
+        comparison.equal((*path, key), value)
+
+
+def compare_rates(comparison, path, counts, planned):
+    compare_rate(comparison, (*path, "success_rate"), counts["pass"], counts.conclusive)
+    compare_rate(comparison, (*path, "judged_pass_rate"), counts["pass"], counts.judged)
+    missing = planned - counts.conclusive
+    bounds = (*path, "success_bounds")
+    comparison.equal((*bounds, "missing"), missing)
+    comparison.equal((*bounds, "doubtful"), counts["doubtful"])
+    comparison.equal((*bounds, "low"), counts["pass"] / planned if planned else 0.0)
+    most = counts["pass"] + missing + counts["doubtful"]
+    comparison.equal((*bounds, "high"), most / planned if planned else 1.0)
+
+
+def compare_counts(comparison, path, counts, cancelled_with=0):
     for verdict in VERDICTS:
         # What a cancelled run did not play is cancelled with it.
-        if verdict != "cancelled":
-            comparison.equal(f"{name}.{verdict}", reported[verdict], counts[verdict])
-    comparison.equal(f"{name}.agent_errors", reported["agent_errors"], counts["agent_errors"])
+        more = cancelled_with if verdict == "cancelled" else 0
+        comparison.equal((*path, verdict), counts[verdict] + more)
+    for key in ["agent_errors", "replayed_failures", "doubtful"]:
+        comparison.equal((*path, key), counts[key])
 
 
-def compare_rates(comparison, name, reported, counts, planned):
-    compare_rate(comparison, f"{name}.success_rate", reported["success_rate"], counts["pass"], counts.conclusive)
-    compare_rate(comparison, f"{name}.judged_pass_rate", reported["judged_pass_rate"], counts["pass"], counts.judged)
-    missing = planned - counts.conclusive
-    bounds = reported["success_bounds"]
-    comparison.equal(f"{name}.success_bounds.missing", bounds["missing"], missing)
-    if planned:
-        comparison.equal(f"{name}.success_bounds.low", bounds["low"], counts["pass"] / planned)
-        comparison.equal(f"{name}.success_bounds.high", bounds["high"], (counts["pass"] + missing) / planned)
-
-
-def compare_quantiles(comparison, name, reported, micros):
-    """Histograms keep three digits; the count and the largest value are exact."""
+def compare_quantiles(comparison, path, micros):
+    """Histograms keep three digits; the count and the largest value are exact, the mean is rounded to 0.01 ms."""
     micros = sorted(micros)
-    comparison.equal(f"{name}.count", reported["count"], len(micros))
-    if not micros:
-        return
-    for key, quantile in [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]:
+    comparison.equal((*path, "count"), len(micros))
+    for key, quantile in QUANTILES:
         rank = max(1, math.ceil(quantile * len(micros)))
-        comparison.equal(f"{name}.{key}", reported[key], micros[rank - 1] / 1000, tolerance=2e-3)
-    comparison.equal(f"{name}.max_ms", reported["max_ms"], micros[-1] / 1000)
-    comparison.equal(f"{name}.mean_ms", reported["mean_ms"], sum(micros) / len(micros) / 1000, tolerance=1e-2)
+        value = micros[rank - 1] / 1000 if micros else 0.0
+        comparison.equal((*path, key), value, relative=2e-3)
+    comparison.equal((*path, "max_ms"), micros[-1] / 1000 if micros else 0.0)
+    mean = sum(micros) / len(micros) / 1000 if micros else 0.0
+    comparison.equal((*path, "mean_ms"), mean, relative=2e-3, absolute=0.0051)
+
+
+def compare_failures(comparison, path, trials):
+    found = collections.Counter((it["failure_kind"], it["blame"]) for it in trials if it["failure_kind"])
+    said = {(it["kind"], it["blame"]): it["trials"] for it in comparison.at(path)}
+    comparison.holds(path, said == dict(found), f"the trials say {dict(found)}")
 
 
 def fold(strategy, findings):
@@ -150,121 +244,480 @@ def fold(strategy, findings):
 
 
 def compare_verdicts(comparison, folder):
-    """A verdict follows from its judgments, unless the trial broke off, must fail, or is weighed."""
+    """A verdict follows from its judgments, unless the trial broke off, must fail, or is weighed. The report does not
+    have it; the figures of the report are made of it."""
     for trial in folder.trials:
         required = [it for it in trial["judgments"] if it["required"]]
-        document = folder.group_of(folder.cases[trial["case_id"]])["document"]
-        words = json.dumps(document)
+        words = json.dumps(folder.groups[folder.numbers[trial["case_id"]]]["document"])
         special = any(word in words for word in ["expect_failure", "required_score", '"expect": "fail"'])
         if special or not required or trial["verdict"] in ["ERROR", "SKIPPED", "CANCELLED"]:
             continue
         expected = fold(trial["strategy"], [it["finding"] for it in required])
-        comparison.equal(f"trial {trial['number']}: verdict", trial["verdict"], expected)
+        if trial["verdict"] != expected:
+            comparison.wrong.append(f"trial {trial['number']}: {trial['verdict']}, and its judgments say {expected}")
 
 
-def compare_cases(comparison, folder, by_case):
-    k = folder.report["summary"].get("pass_k")
-    scenarios = collections.defaultdict(Counts)
-    for case in folder.report["cases"]:
-        name, counts = f"case {case['number']}", by_case[case["id"]]
-        compare_counts(comparison, name, case, counts, case["trials"])
-        compare_rates(comparison, name, case, counts, case["trials"])
-        flaky = counts["pass"] > 0 and counts["fail"] + counts["agent_errors"] > 0
-        comparison.equal(f"{name}.flaky", case["flaky"], flaky)
-        for index, value in enumerate(case["pass_hat_k"], start=1):
-            chance = math.comb(counts["pass"], index) / math.comb(counts.conclusive, index)
-            comparison.equal(f"{name}.pass_hat_k[{index}]", value, chance)
-        if k and "pass_k" in case and case["pass_k"] is not None:
-            chance = math.comb(counts["pass"], k) / math.comb(counts.conclusive, k)
-            comparison.equal(f"{name}.pass_k", case["pass_k"], chance)
-        scenarios[folder.group_of(case)["key"]].update(counts)
-    weights = {group["key"]: group["weight"] for group in folder.plan["groups"] if scenarios[group["key"]].conclusive}
-    reported = folder.report["summary"]["weighted_success_rate"]
+def compare_run(comparison, folder, totals):
+    row, of = folder.run, lambda key: ("run", key)
+    moment = lambda millis: None if millis is None else datetime.datetime.fromtimestamp(
+        millis / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for key, value in [
+        ("id", row["id"]), ("name", folder.plan["name"]), ("state", row["state"]), ("exhausted", bool(row["exhausted"])),
+        ("started_at", moment(row["started_at"])), ("ended_at", moment(row["ended_at"])), ("seed", folder.plan["seed"]),
+        ("plan_digest", folder.plan_digest), ("gabfest_version", row["version"]),
+    ]:
+        comparison.equal(of(key), value)
+    comparison.equal(("schema_version",), 2)
+    if row["ended_at"] is None or comparison.report["wall"] is None:
+        comparison.holds(("wall",), row["ended_at"] is None and comparison.report["wall"] is None, "the run has not ended, or has")
+        return
+    took = row["ended_at"] - row["started_at"]
+    per = lambda number, millis: round(number * millis / took, 2) if took else None
+    comparison.equal(("wall", "duration_ms"), took)
+    comparison.equal(("wall", "conversations_per_minute"), per(totals["conversations"], 60_000), absolute=0.0101)
+    comparison.equal(("wall", "turns_per_second"), per(totals["turns"], 1_000), absolute=0.0101)
+
+
+def compare_cases(comparison, folder, by_case, verdicts):
+    cases = folder.report["cases"]
+    scenarios, seen = collections.defaultdict(Counts), set()
+    for index, case in enumerate(cases):
+        path, counts, group = ("cases", index), by_case[index], folder.groups[index]
+        planned = group["repeats"]
+        cancelled_with = planned - counts.ended if folder.run["state"] == "cancelled" else 0
+        compare_counts(comparison, path, counts, cancelled_with)
+        compare_rates(comparison, path, counts, planned)
+        for key, value in [
+            ("number", index), ("trials", planned), ("scenario", group["name"]), ("format", group["format"]),
+            ("source", group["source"]["path"]), ("weight", group["weight"]), ("verdict", verdicts[index]),
+            ("flaky", counts["replayed_failures"] > 0 or (counts["pass"] > 0 and counts.held > 0)),
+        ]:
+            comparison.equal((*path, key), value)
+        place = group["source"]["path"]
+        titles = [group["name"], f"{group['name']} ({place})", f"{group['name']} ({place}:{group['source']['line']})"]
+        comparison.holds((*path, "title"), case["title"] in titles, f"it is none of {titles}")
+        others = [it for it in folder.plan["groups"] if it is not group and it["name"] == group["name"]]
+        if others:
+            comparison.holds((*path, "title"), case["title"] != titles[0], "another scenario has the same name")
+        comparison.holds((*path, "persona"), case["persona"] in group["personas"], f"not one of {group['personas']}")
+        comparison.holds((*path, "agent"), case["agent"] in folder.plan["agents"], "the plan has no such agent")
+        fits = all(case["parameters"].get(axis["parameter"]) in axis["values"] for axis in group["axes"])
+        fits &= len(case["parameters"]) == len(group["axes"])
+        comparison.holds((*path, "parameters"), fits, "not what the axes say")
+        asked = case["parameters"].get("question") if group["format"] == "qna" else None
+        comparison.equal((*path, "variant"), asked)
+        cell = json.dumps([folder.plan["groups"].index(group), case["persona"], case["agent"], case["parameters"]])
+        comparison.holds((*path, "parameters"), cell not in seen, "another case has the same cell")
+        seen.add(cell)
+        chances = [math.comb(counts["pass"], k) / math.comb(counts.conclusive, k) for k in range(1, min(counts.conclusive, 10) + 1)]
+        comparison.holds((*path, "pass_hat_k"), len(case["pass_hat_k"]) == len(chances), f"{chances} is right")
+        for k, chance in enumerate(chances[: len(case["pass_hat_k"])]):
+            comparison.equal((*path, "pass_hat_k", k), chance)
+        scenarios[group["key"], place].update(counts)
+    weights = {(it["key"], it["source"]["path"]): it["weight"] for it in folder.plan["groups"]}
+    weights = {key: weight for key, weight in weights.items() if scenarios[key].conclusive}
     mean = None
     if sum(weights.values()) > 0:
         rates = {key: scenarios[key]["pass"] / scenarios[key].conclusive for key in weights}
         mean = sum(weights[key] * rates[key] for key in weights) / sum(weights.values())
-    comparison.equal("summary.weighted_success_rate", reported, mean)
-    flaky = sum(it["flaky"] for it in folder.report["cases"])
-    comparison.equal("summary.flaky_cases", folder.report["summary"]["flaky_cases"], flaky)
+    comparison.equal(("summary", "weighted_success_rate"), mean)
+    flaky = sum(it["replayed_failures"] > 0 or (it["pass"] > 0 and it.held > 0) for it in by_case.values())
+    comparison.equal(("summary", "flaky_cases"), flaky)
+    usual = min(max(min((group["repeats"] for group in folder.groups), default=1), 1), 8)
+    comparison.equal(("summary", "pass_k"), folder.plan.get("pass_k") or usual)
+
+
+def least_of(share, trials):
+    """How many of `trials` a written share asks for: README, "Shares"."""
+    share = min(max(share, 0.0), 1.0)
+    text = f"{share:.15f}".rstrip("0")
+    decimals = len(text.partition(".")[2])
+    exact = fractions.Fraction(text if text[-1] != "." else text + "0")
+    least = math.ceil(exact * trials)
+    if decimals and 0 < trials <= 10 ** (decimals - 1) and least > 0:
+        rounded = math.floor(fractions.Fraction(least - 1, trials) * 10**decimals + fractions.Fraction(1, 2))
+        if rounded + (decimals == 15) >= exact * 10**decimals:
+            return least - 1
+    return least
+
+
+def upper_bound(passed, n):
+    """Clopper-Pearson, one-sided 95 %: where so few passes or fewer have a chance of 5 %."""
+    if passed >= n:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        p = (low + high) / 2
+        chance = sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(passed + 1))
+        low, high = (p, high) if chance > 0.05 else (low, p)
+    return low
+
+
+class Gates:
+    """The rule of README, "Gates", written down a second time."""
+
+    def __init__(self, folder, by_case):
+        gates = folder.plan["gates"]
+        self.rate, floor = gates.get("pass_rate"), gates.get("case_pass_rate")
+        self.floor = None if self.rate is None else self.rate / 2 if floor is None else floor
+        self.total = counts_of(folder.trials)
+        self.planned = sum(group["repeats"] for group in folder.groups)
+        self.missing = self.planned - self.total.conclusive
+        self.unplayed = self.planned - self.total.ended
+        of_kind = lambda kind: sum(it["failure_kind"] == kind and it["blame"] != "agent" for it in folder.trials)
+        self.quota, self.judgeless = of_kind("provider_exhausted"), of_kind("judge_missing")
+        allowed = gates.get("max_unjudged") or 0.0
+        few = self.missing < self.planned and self.missing <= fractions.Fraction(repr(allowed)) * self.planned
+        self.enough = few and self.unplayed == 0 and self.quota == 0
+        self.cases = [self.of_case(group, by_case[index]) for index, group in enumerate(folder.groups)]
+        self.unjudged = sum(by_case[index].conclusive == 0 for index in range(len(folder.groups)))
+        self.allowed_cases = gates.get("max_unjudged_cases") or 0
+        self.by_case = by_case
+
+    def verdict(self, holds, certain, counts, planned):
+        missing = planned - counts.conclusive
+        doubtful = 0 if certain else counts["doubtful"]
+        if not holds(counts["pass"] + missing + doubtful, planned):
+            return "FAIL"
+        if counts.conclusive and holds(counts["pass"], counts.conclusive if self.enough else planned):
+            return "PASS"
+        return "INCONCLUSIVE"
+
+    def of_case(self, group, counts):
+        own = group.get("required_pass_rate")
+        rate = own if own is not None else 1.0 if self.rate is None else None
+        holds = (lambda passed, n: passed >= least_of(rate, n)) if rate is not None else (
+            lambda passed, n: passed >= self.floor * n or upper_bound(passed, n) >= self.floor)
+        return self.verdict(holds, rate is not None and rate >= 1.0, counts, group["repeats"])
+
+    def all(self):
+        """By name: the verdict, and words that the reason begins with or has in it."""
+        gates, total = {}, self.total
+        tolerated = self.unjudged == 0 or (self.enough and self.unjudged <= self.allowed_cases)
+        undecided = [index for index, it in enumerate(self.cases)
+                     if it == "INCONCLUSIVE" and not (tolerated and self.by_case[index].conclusive == 0)]
+        failed = self.cases.count("FAIL")
+        if self.rate is not None:
+            holds = lambda passed, n: passed >= least_of(self.rate, n)
+            verdict = self.verdict(holds, self.rate >= 1.0, total, self.planned)
+            words = f"{total['pass']} of {total.conclusive} passed (" if total.conclusive else "no trial was judged"
+            gates["pass_rate"] = verdict, words
+        verdict = "FAIL" if failed else "INCONCLUSIVE" if undecided or not self.cases else "PASS"
+        words = f"{failed} failed (" if failed else f"{len(undecided)} undecided (" if undecided else ""
+        gates["every_case_passes" if self.rate is None else "case_pass_rate"] = verdict, words
+        said = self.missing and self.unplayed != self.planned
+        words = f"{self.missing} of " if said else ""
+        gates["enough_evidence"] = "PASS" if self.enough else "INCONCLUSIVE", words
+        judged = 0 < len(self.cases) != self.unjudged <= self.allowed_cases
+        words = f"{self.unjudged} of " if self.unjudged and len(self.cases) > 1 else ""
+        gates["every_case_judged"] = "PASS" if judged else "INCONCLUSIVE", words
+        if self.judgeless:
+            gates["judge_available"] = "INCONCLUSIVE", f"{self.judgeless} trial"
+        return gates
+
+
+def compare_gates(comparison, gates):
+    expected = gates.all()
+    names = [gate["name"] for gate in comparison.report["gates"]]
+    comparison.holds(("gates",), names == list(expected), f"they are {names}, and {list(expected)} is right")
+    for index, gate in enumerate(comparison.report["gates"]):
+        verdict, words = expected.get(gate["name"], (None, ""))
+        comparison.equal(("gates", index, "verdict"), verdict)
+        comparison.holds(("gates", index, "reason"), words in gate["reason"], f"{gate['reason']!r} has no {words!r}")
+    found = [verdict for verdict, _ in expected.values()]
+    run = next((it for it in ["FAIL", "INCONCLUSIVE"] if it in found), "PASS")
+    comparison.equal(("verdict",), run)
 
 
 def compare_calls(comparison, folder):
-    """Calls, tokens and money by role and model, from the calls of each turn."""
-    summary = folder.report["summary"]
-    calls, tokens, cost = collections.Counter(), collections.Counter(), collections.Counter()
-    for turns in folder.transcripts.values():
-        for turn in turns:
-            for call in turn["calls"]:
-                key = call["role"], call["model"]
-                calls[key] += 1
-                tokens[(*key, "input")] += call["tokens"]["input"]
-                tokens[(*key, "output")] += call["tokens"]["output"]
-                cost[key] += call["cost"] or 0
-    kept = len(folder.transcripts) == summary["attempts"]["total"] and summary["unsettled_usd"] == 0
-    compare = comparison.equal if kept else comparison.at_least
-    for model in summary["models"]:
-        key = model["role"], model["model"]
-        name = "models[{}, {}]".format(*key)
-        compare(f"{name}.calls", model["calls"], calls[key])
-        compare(f"{name}.tokens.input", model["tokens"]["input"], tokens[(*key, "input")])
-        compare(f"{name}.tokens.output", model["tokens"]["output"], tokens[(*key, "output")])
-        compare(f"{name}.cost_usd", model["cost_usd"], cost[key] / 1e9)
+    """Calls, tokens and money by role and model: of all attempts what the batches say, and of the attempts that count what
+    the transcripts say, which must be the same where no other attempt was made."""
+    summary, spend = folder.report["summary"], folder.spend
+    transcribed = collections.defaultdict(collections.Counter)
+    for number in folder.transcripts:
+        for call in folder.calls(number):
+            transcribed[call["role"], call["model"]].update(
+                calls=1, input=call["tokens"]["input"], output=call["tokens"]["output"], cost=call["cost"] or 0,
+                unpriced_calls=(call["cost"] is None) + call["lost_tries"], estimated_calls=call["estimated"],
+                tries=call["tries"], throttled_tries=call["throttled_tries"], wait_micros=call["wait_micros"])
+    whole = len(folder.transcripts) == summary["attempts"]["total"] and has_all_calls(folder)
+    for key in set(spend) | set(transcribed):
+        for figure in set(spend[key]) | set(transcribed[key]):
+            batches, words = spend[key][figure], transcribed[key][figure]
+            if batches < words or (whole and batches != words):
+                comparison.wrong.append(f"{figure} of {key}: the batches say {batches}, the transcripts {words}")
+    models = summary["models"]
+    named = sorted((it["role"], it["model"]) for it in models)
+    comparison.holds(("summary", "models"), named == sorted(spend), f"{sorted(spend)} are called")
+    times = times_of_calls(folder)
+    for index, model in enumerate(models):
+        path, line = ("summary", "models", index), spend[model["role"], model["model"]]
+        for name, value in [
+            (("calls",), line["calls"]), (("tokens", "input"), line["input"]), (("tokens", "output"), line["output"]),
+            (("cost_usd",), line["cost"] / 1e9), (("unpriced_calls",), line["unpriced_calls"]),
+            (("estimated_calls",), line["estimated_calls"]), (("throttling", "tries"), line["tries"]),
+            (("throttling", "throttled_tries"), line["throttled_tries"]),
+            (("throttling", "wait_sum_ms"), line["wait_micros"] / 1000),
+        ]:
+            comparison.equal((*path, *name), value)
+        for name in ["wait", "service", "with_retries"]:
+            compare_quantiles(comparison, (*path, "throttling", name), times[model["role"], model["model"]][name])
+    sum_of = lambda figure, role=None: sum(line[figure] for (it, _), line in spend.items() if role in (None, it))
     for role in ROLES:
-        compare(f"llm_calls.{role}", summary["llm_calls"][role], sum(n for (it, _), n in calls.items() if it == role))
+        comparison.equal(("summary", "llm_calls", role), sum_of("calls", role))
         for direction in ["input", "output"]:
-            sum_of = sum(n for (it, _, way), n in tokens.items() if (it, way) == (role, direction))
-            compare(f"tokens.{role}.{direction}", summary["tokens"][role][direction], sum_of)
-    compare("cost.total_usd", summary["cost"]["total_usd"], sum(cost.values()) / 1e9)
+            comparison.equal(("summary", "tokens", role, direction), sum_of(direction, role))
+    unsettled = folder.run["unsettled_nanos"]
+    priced = all(it["unpriced_calls"] == 0 and (it["estimated_calls"] == 0 or it["cost"] == 0) for it in spend.values())
+    free = bool(spend) and all(it["unpriced_calls"] == 0 and it["cost"] == 0 for it in spend.values()) and not unsettled
+    unknown = 0 if free else folder.lost
+    for key, value in [
+        ("total_usd", sum_of("cost") / 1e9), ("unpriced_calls", sum_of("unpriced_calls")),
+        ("estimated_calls", sum_of("estimated_calls")), ("unknown_attempts", unknown),
+        ("complete", priced and unknown == 0 and unsettled == 0),
+    ]:
+        comparison.equal(("summary", "cost", key), value)
+    comparison.equal(("summary", "unsettled_usd"), unsettled / 1e9)
 
 
-def compare_turns(comparison, folder):
-    """Latency of answered turns. Needs every transcript; passing ones may be left out by settings."""
-    summary = folder.report["summary"]
-    played = [trial for trial in folder.trials if trial["turns"]]
-    comparison.equal("turns", summary["turns"], sum(trial["turns"] for trial in folder.trials))
-    comparison.equal("conversations", summary["conversations"], sum(trial["conversations"] for trial in folder.trials))
-    if any(trial["number"] not in folder.transcripts for trial in played):
-        return
-    turns = [turn for turns in folder.transcripts.values() for turn in turns if turn["speaker"] != "program"]
-    answered = [turn for turn in turns if turn["agent"] is not None]
-    compare_quantiles(comparison, "latency.turn", summary["latency"]["turn"], [it["duration_micros"] for it in answered])
-    comparison.equal("latency.unanswered_turns", summary["latency"]["unanswered_turns"], len(turns) - len(answered))
+def has_all_calls(folder):
+    """Calls of a trial that never had a turn are in no transcript."""
+    calls = lambda trial: collections.Counter(call["role"] for call in folder.calls(trial["number"]))
+    return all(calls(it) == +collections.Counter(it["llm_calls"]) for it in folder.trials)
+
+
+def times_of_calls(folder):
+    """Of the attempts that count. A transcript that was not kept is no reason to know less: the store has the times."""
+    times = collections.defaultdict(lambda: collections.defaultdict(list))
+    transcribed = has_all_calls(folder)
+    for trial in folder.trials:
+        if not transcribed:
+            for entry in folder.bodies[trial["number"]]["pace"]:
+                of, line = times[entry["role"], entry["model"]], entry["line"]
+                for name, key in [("wait", "waits"), ("service", "services"), ("with_retries", "wholes")]:
+                    of[name] += line[key]
+            continue
+        for call in folder.calls(trial["number"]):
+            of = times[call["role"], call["model"]]
+            of["wait"].append(call["wait_micros"])
+            if call["error"] is None:
+                of["service"].append(call["total_micros"])
+                of["with_retries"].append(call["total_micros"] + call["retried_micros"])
+    return times
+
+
+def replies(folder, trials):
+    """Times of answered turns to their last and to their first byte, and how many were not answered."""
+    whole, first, unanswered = [], [], 0
+    for trial in trials:
+        if trial["turns"] and trial["number"] not in folder.transcripts:
+            body = folder.bodies[trial["number"]]
+            whole += [it["total_micros"] for it in body["latencies"]]
+            first += [it["ttft_micros"] for it in body["latencies"] if it["ttft_micros"] is not None]
+            unanswered += body["unanswered"]
+            continue
+        for turn in folder.transcripts.get(trial["number"], []):
+            # A conversation that was read from a file asked nobody.
+            if turn["speaker"] == "program" or (turn["agent"] is not None and not any(it["role"] == "agent" for it in turn["calls"]) and turn["duration_micros"] == 0):
+                continue
+            if turn["agent"] is None:
+                unanswered += 1
+                continue
+            whole.append(turn["duration_micros"])
+            answered = [it for it in turn["calls"] if it["role"] == "agent" and it["error"] is None]
+            if answered and answered[-1]["ttft_micros"] is not None:
+                first.append(max(turn["duration_micros"] - answered[-1]["total_micros"], 0) + answered[-1]["ttft_micros"])
+    return whole, first, unanswered
+
+
+def compare_totals(comparison, folder, total):
+    of, planned = lambda *keys: ("summary", *keys), sum(group["repeats"] for group in folder.groups)
+    cancelled_with = planned - total.ended if folder.run["state"] == "cancelled" else 0
+    compare_counts(comparison, of("trials"), total, cancelled_with)
+    comparison.equal(of("trials", "planned"), planned)
+    comparison.equal(of("trials", "not_started"), planned - total.ended - cancelled_with)
+    compare_rates(comparison, ("summary",), total, planned)
+    comparison.equal(of("completed_rate"), total.judged / planned if planned else 0.0)
+    compare_failures(comparison, of("failures"), folder.trials)
+    comparison.equal(of("turns"), sum(trial["turns"] for trial in folder.trials))
+    for trial in folder.trials:
+        words = folder.transcripts.get(trial["number"])
+        if words is not None and len(words) != trial["turns"]:
+            comparison.wrong.append(f"trial {trial['number']}: {trial['turns']} turns, its transcript has {len(words)}")
+    comparison.equal(of("conversations"), sum(trial["conversations"] for trial in folder.trials))
+    whole, first, unanswered = replies(folder, folder.trials)
+    compare_quantiles(comparison, of("latency", "turn"), whole)
+    compare_quantiles(comparison, of("latency", "ttft"), first)
+    comparison.equal(of("latency", "unanswered_turns"), unanswered)
+    replaced = sum(row["replaced"] for row in folder.kept)
+    for key, value in [
+        ("total", total.ended + folder.lost + replaced), ("lost", folder.lost), ("replayed", replaced),
+        ("replayed_trials", sum(row["replaced"] > 0 for row in folder.kept)),
+        ("replayed_failed", sum(trial["past_failures"] for trial in folder.trials)),
+    ]:
+        comparison.equal(of("attempts", key), value)
+
+
+def parts_of(folder, case):
+    """Which agent, tags and values of axes a case belongs to."""
+    group = folder.groups[case["number"]]
+    asks = group["format"] == "qna"
+    values = [(name, value) for name, value in case["parameters"].items() if not (asks and name == "question")]
+    yield "by_agent", (case["agent"],)
+    yield from (("by_tag", (tag,)) for tag in dict.fromkeys(group["tags"]))
+    yield from (("by_axis", (name, json.dumps(value, sort_keys=True))) for name, value in values)
+
+
+def compare_parts(comparison, folder):
+    """The tables by agent, tag and value, each row from its own trials."""
+    trials, planned, order = collections.defaultdict(list), collections.Counter(), []
+    by_case = collections.defaultdict(list)
+    for trial in folder.trials:
+        by_case[folder.numbers[trial["case_id"]]].append(trial)
+    for index, case in enumerate(folder.report["cases"]):
+        for part in parts_of(folder, case):
+            if part not in order:
+                order.append(part)
+            trials[part] += by_case[index]
+            planned[part] += folder.groups[index]["repeats"]
+    keys = {"by_agent": ("agent",), "by_tag": ("tag",), "by_axis": ("parameter", "value")}
+    for table, names in keys.items():
+        rows, wanted = folder.report[table], [part for part in order if part[0] == table]
+        if not rows:
+            comparison.holds((table,), not wanted, "it is empty")
+        found = []
+        for index, row in enumerate(rows):
+            texts = [row[name] if name != "value" else json.dumps(row[name], sort_keys=True) for name in names]
+            part, path = (table, tuple(texts)), (table, index)
+            found.append(part)
+            for name in names:
+                comparison.holds((*path, name), part in wanted, "no case has it")
+            of, counts = trials[part], counts_of(trials[part])
+            compare_counts(comparison, path, counts)
+            compare_rate(comparison, (*path, "success_rate"), counts["pass"], counts.conclusive)
+            comparison.equal((*path, "trials"), planned[part])
+            whole, _, unanswered = replies(folder, of)
+            if part in order and order.index(part) >= MEASURED_PARTS:
+                comparison.equal((*path, "latency"), None)
+            elif row["latency"] is None:
+                comparison.holds((*path, "latency"), not whole, "it has none")
+            else:
+                compare_quantiles(comparison, (*path, "latency"), whole)
+            comparison.equal((*path, "unanswered_turns"), unanswered)
+            comparison.equal((*path, "cost_usd"), sum(it["cost_usd"] for it in of))
+            comparison.equal((*path, "unpriced_calls"), sum(it["unpriced_calls"] for it in of))
+            comparison.equal((*path, "estimated_calls"), sum(it["estimated_calls"] for it in of))
+            compare_failures(comparison, (*path, "failures"), of)
+        if sorted(found) != sorted(wanted):
+            comparison.wrong.append(f"{table}: it has the rows {found}, and {wanted} is right")
+
+
+def compare_checks(comparison, folder):
+    found = collections.defaultdict(collections.Counter)
+    for trial in folder.trials:
+        for it in trial["judgments"]:
+            found[it["check"], it["required"]][it["finding"] if it["finding"] in ["pass", "fail"] else "not_judged"] += 1
+    rows = folder.report["by_check"]
+    if sorted((row["check"], row["required"]) for row in rows) != sorted(found):
+        comparison.wrong.append(f"by_check: its rows are not {sorted(found)}")
+    comparison.compared.update([("by_check",)] if not rows else [])
+    for index, row in enumerate(rows):
+        path, counts = ("by_check", index), found.get((row["check"], row["required"]), {})
+        comparison.holds((*path, "check"), counts != {}, "no trial was judged by it")
+        comparison.holds((*path, "required"), counts != {}, "no trial was judged by it")
+        for key in ["pass", "fail", "not_judged"]:
+            comparison.equal((*path, key), counts.get(key, 0))
+
+
+def compare_trials(comparison, folder):
+    """What trials.jsonl sums up, the transcripts have in full."""
+    for trial in folder.trials:
+        calls = folder.calls(trial["number"])
+        if trial["number"] not in folder.transcripts or len(calls) != sum(trial["llm_calls"].values()):
+            continue
+        own = [sum(call["cost"] or 0 for call in calls) / 1e9, sum((call["cost"] is None) + call["lost_tries"] for call in calls)]
+        if not math.isclose(own[0], trial["cost_usd"], abs_tol=1e-9) or own[1] != trial["unpriced_calls"]:
+            comparison.wrong.append(f"trial {trial['number']}: cost or unpriced calls are not those of its calls, {own}")
 
 
 def compare(folder):
-    comparison, report = Comparison(), folder.report
-    total, by_case = Counts(), collections.defaultdict(Counts)
-    failures = collections.Counter()
+    comparison = Comparison(folder.report)
+    by_case = collections.defaultdict(Counts)
     for trial in folder.trials:
-        total.add(trial)
-        by_case[trial["case_id"]].add(trial)
-        if trial["failure_kind"]:
-            failures[trial["failure_kind"], trial["blame"]] += 1
-    summary, planned = report["summary"], report["summary"]["trials"]["planned"]
-    comparison.equal("trials.planned", planned, sum(case["trials"] for case in report["cases"]))
-    compare_counts(comparison, "trials", summary["trials"], total, planned)
-    compare_rates(comparison, "summary", summary, total, planned)
-    comparison.equal("completed_rate", summary["completed_rate"], total.judged / planned if planned else 0.0)
-    comparison.equal("failures", {(it["kind"], it["blame"]): it["trials"] for it in summary["failures"]}, dict(failures))
+        by_case[folder.numbers[trial["case_id"]]].add(trial)
+    for index in range(len(folder.groups)):
+        by_case[index] += Counts()
+        by_case[index] = Counts(by_case[index])
+    if len(folder.report["cases"]) != len(folder.groups):
+        comparison.wrong.append(f"cases: {len(folder.report['cases'])}, and the plan has {len(folder.groups)}")
+    total = counts_of(folder.trials)
+    gates = Gates(folder, by_case)
+    compare_run(comparison, folder, {"turns": sum(it["turns"] for it in folder.trials), "conversations": sum(it["conversations"] for it in folder.trials)})
+    compare_totals(comparison, folder, total)
     compare_verdicts(comparison, folder)
-    compare_cases(comparison, folder, by_case)
+    compare_trials(comparison, folder)
+    compare_cases(comparison, folder, by_case, gates.cases)
+    compare_gates(comparison, gates)
     compare_calls(comparison, folder)
-    compare_turns(comparison, folder)
+    compare_parts(comparison, folder)
+    compare_checks(comparison, folder)
+    comparison.finish()
     return comparison
 
 
-def main(paths):
+def another(value):
+    """A value that is not this one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value * 1.5 + 3
+    others = {"PASS": "FAIL", "FAIL": "PASS", "INCONCLUSIVE": "PASS"}
+    return others.get(value, f"{value}-falsified") if isinstance(value, str) else "falsified"
+
+
+def falsify(folder):
+    """Changes each leaf that can be told, of list entries that are alike those of the first, and returns those where nobody
+    saw it."""
+    right, unseen, tried = folder.report, [], 0
+    kinds = {}
+    for path in leaves(right, ()):
+        if not is_untold(path):
+            kinds.setdefault(tuple("[]" if isinstance(key, int) else key for key in path), path)
+    for path in kinds.values():
+        tried += 1
+        folder.report = copy.deepcopy(right)
+        place = folder.report
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = another(place[path[-1]])
+        try:
+            if not compare(folder).wrong:
+                unseen.append(name_of(path))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            pass  # So wrong that it could not even be read.
+    folder.report = right
+    return tried, unseen
+
+
+def main(arguments):
+    paths = [it for it in arguments if it != "--falsify"]
     if not paths:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     code = 0
     for path in paths:
-        comparison = compare(Folder(path))
+        folder = Folder(path)
+        comparison = compare(folder)
         for line in comparison.wrong:
             print(f"{path}: {line}")
-        print(f"{path}: {comparison.compared} figures compared, {len(comparison.wrong)} differ")
+        print(f"{path}: {len(comparison.compared)} figures compared, {len(comparison.wrong)} differ")
         code |= bool(comparison.wrong)
+        if "--falsify" in arguments:
+            tried, unseen = falsify(folder)
+            for name in unseen:
+                print(f"{path}: nobody saw that {name} was changed")
+            print(f"{path}: {tried} figures falsified, {len(unseen)} unseen")
+            code |= bool(unseen)
     return code
 
 
