@@ -1,6 +1,11 @@
 //! `gabfest run --log skunit`: the log of a page, line by line, and of its negative controls and rounds.
 
-use crate::process::Place;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{
+    process::Place,
+    server::{says, serve},
+};
 
 /// An agent that says what is written; the judge is the built-in mock, which agrees.
 fn settings(answers: &[&str]) -> String {
@@ -169,7 +174,28 @@ fn rounds_are_counted_and_scenarios_stand_apart() {
         "# ROUND 2",
     ];
     assert_eq!(headings, expected, "{log}");
-    assert_eq!(log.matches("✅ OK: 2 of 2 rounds passed, 1 required").count(), 2, "{log}");
+    assert_eq!(log.matches("\n2 of 2 rounds passed\n").count(), 2, "{log}");
+}
+
+/// The gates decide over cases, and the log does not know them: 1 of 4 is enough for this run.
+#[test]
+fn rounds_have_no_verdict_of_their_own() {
+    let page = "---\nrepeats: 4\n---\n# SCENARIO One\n## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n";
+    let place = Place::new();
+    place.write("page.skunit.md", page);
+    let asked = AtomicU64::new(0);
+    let address = serve(move |_| says(if asked.fetch_add(1, Ordering::SeqCst) == 1 { "Hi" } else { "Ho" }));
+    let settings = serde_json::json!({
+        "endpoints": { "told": { "kind": "openai", "url": address, "model": "m" } },
+        "agents": { "told": { "endpoint": "told" } },
+        "gates": { "pass_rate": 0.2 },
+    });
+    place.write("gabfest.yaml", &settings.to_string());
+    let ended = place.run(&["run", "page.skunit.md", "--agent", "told", "--log", "skunit", "--out", "out"]);
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(place.json("out/report.json")["cases"][0]["verdict"], "PASS");
+    assert!(ended.stdout.contains("\n3 of 4 rounds passed\n"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("❌ FAIL:") && !ended.stdout.contains("✅ OK:"), "{}", ended.stdout);
 }
 
 /// The page and the log that skUnit's documentation shows for it, where it is at hand.
