@@ -337,7 +337,7 @@ impl<S: Store> Dispatcher<S> {
             let mut kept: BTreeSet<u64> = counted.iter().chain(&committed.again).copied().collect();
             for EndedTrial { trial, .. } in &commit.ended {
                 if counted.remove(&trial.number) {
-                    run.count(trial, &self.observers);
+                    run.count(trial, committed.past(trial.number), &self.observers);
                 }
                 exhausted |= kept.remove(&trial.number) && trial.is_exhausted();
             }

@@ -4,7 +4,7 @@ use record::{
     Failure, Judgment, Scope, Tokens, Trial, Usd,
     call::{Spend, SpendLine},
     pace::{Pace, PaceLine},
-    trial::TurnLatency,
+    trial::{Past, TurnLatency},
 };
 use scenario::{CaseId, TrialId};
 
@@ -49,6 +49,8 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         keep_transcript: trial.keep_transcript,
         pieces,
         exhausted: trial.exhausted,
+        past_failures: trial.past.failed,
+        past_breaks: trial.past.broken,
     }
 }
 
@@ -79,6 +81,7 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
         keep_transcript: trial.keep_transcript,
         exhausted: trial.exhausted,
+        past: Past { failed: trial.past_failures, broken: trial.past_breaks },
     })
 }
 
@@ -262,6 +265,7 @@ mod tests {
                 judgments: vec![judgment],
                 keep_transcript: true,
                 exhausted: verdict == Verdict::Fail,
+                past: Past { failed: 2, broken: 1 },
             };
             assert_eq!(from_wire(to_wire(trial.clone(), vec![])), Ok(trial));
         }

@@ -85,6 +85,8 @@ impl Cleaner {
             judgments,
             keep_transcript,
             exhausted,
+            // Whose past it is only the coordinator's store knows.
+            past: _,
         } = trial;
         holds_no_text((*number, *case, *repeat, *epoch, *seed, *verdict, *strategy));
         holds_no_text((*turns, *conversations, *duration_ms, *unanswered, *keep_transcript, *exhausted));
@@ -321,6 +323,7 @@ mod tests {
             }],
             keep_transcript: true,
             exhausted: false,
+            past: record::trial::Past::default(),
         };
         assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 8);
         super::trial(&mut trial);

@@ -77,6 +77,8 @@ fn figures(planned: u64, sums: &Sums) -> PartSummary {
         pass: counts.pass,
         fail: counts.fail,
         agent_errors: counts.agent_errors,
+        replayed_failures: counts.replayed_failures,
+        doubtful: counts.doubtful,
         inconclusive: counts.inconclusive,
         error: counts.error,
         skipped: counts.skipped,

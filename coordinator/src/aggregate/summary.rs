@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat};
 use record::{
-    FailureKind, Role, Summary, Tally, Tokens,
+    Blame, FailureKind, Role, Summary, Tally, Tokens,
     call::{Spend, SpendLine},
     summary::{
         Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Preflight, Run, RunState, RunVerdict,
@@ -17,7 +17,7 @@ use scenario::{
     plan::{Gates, Group},
 };
 use statistics::{
-    gate::{self, CaseResult, Decision, Required},
+    gate::{self, CaseResult, Decision, Required, Unforgivable},
     repeats, success,
 };
 use store::{Recovered, RunRow};
@@ -43,9 +43,13 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     }
     let Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases } = plan.gates;
     let required = Required { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases };
-    let without_judge = tally.failures.iter().filter(|((kind, _), _)| *kind == FailureKind::JudgeMissing);
-    let without_judge = without_judge.map(|(_, trials)| trials).sum();
-    let Decision { gates, verdict, cases: verdicts } = gate::decide(required, &results, without_judge);
+    let trials_of = |wanted: FailureKind| -> u64 {
+        let ours = tally.failures.iter().filter(|((kind, blame), _)| *kind == wanted && *blame != Blame::Agent);
+        ours.map(|(_, trials)| trials).sum()
+    };
+    let without_judge = trials_of(FailureKind::JudgeMissing);
+    let never = Unforgivable { without_judge, out_of_quota: trials_of(FailureKind::ProviderExhausted) };
+    let Decision { gates, verdict, cases: verdicts } = gate::decide(required, &results, never);
     let cases: Vec<CaseSummary> = played
         .into_iter()
         .zip(&results)
@@ -112,6 +116,8 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
         inconclusive: total.inconclusive,
         error: total.error,
         agent_errors: total.agent_errors,
+        replayed_failures: total.replayed_failures,
+        doubtful: total.doubtful,
         skipped: total.skipped,
         cancelled: total.cancelled + cancelled,
         not_started: planned.saturating_sub(total.ended() + cancelled),
@@ -148,6 +154,7 @@ fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> 
             lost: recovered.lost_attempts,
             replayed: recovered.replayed_attempts,
             replayed_trials: recovered.replayed_trials,
+            replayed_failed: recovered.replayed_failed,
         },
         unsettled_usd: recovered.unsettled.dollars(),
         failures: tally
@@ -205,6 +212,8 @@ fn case_summary(
         inconclusive: counts.inconclusive,
         error: counts.error,
         agent_errors: counts.agent_errors,
+        replayed_failures: counts.replayed_failures,
+        doubtful: counts.doubtful,
         skipped: counts.skipped,
         cancelled: counts.cancelled + cancelled_with(state, result.planned, counts),
         success_rate: success::success_rate(counts),

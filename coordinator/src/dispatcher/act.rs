@@ -164,7 +164,7 @@ impl<S: Store> Dispatcher<S> {
         self.own = Some((session, sequence));
         if let Some(run) = self.runs.get_mut(&run).filter(|_| committed.counted.contains(&number)) {
             for EndedTrial { trial, .. } in &commit.ended {
-                run.count(trial, &self.observers);
+                run.count(trial, committed.past(number), &self.observers);
                 if let Some(case) = run.plan.case(trial.case) {
                     // No worker is left to tell of it.
                     let began_micros = u64::try_from(at).unwrap_or(0).saturating_mul(1_000);

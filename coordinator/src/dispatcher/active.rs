@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use record::{Tally, Tokens, Trial, call::Spend, summary::RunState};
+use record::{Tally, Tokens, Trial, call::Spend, summary::RunState, trial::Past};
 use scenario::Plan;
 use store::RunRow;
 use tokio::sync::watch;
@@ -57,9 +57,13 @@ impl Active {
         (names != said).then(|| format!("trial {number} of run {run} has another id, case, repeat or seed"))
     }
 
-    /// The store has the trial.
-    pub(super) fn count(&mut self, trial: &Trial, observers: &Observers) {
-        self.tally.add(trial);
+    /// The store has the trial, and knows its past.
+    pub(super) fn count(&mut self, trial: &Trial, past: Past, observers: &Observers) {
+        if past == trial.past {
+            self.tally.add(trial);
+        } else {
+            self.tally.add(&Trial { past, ..trial.clone() });
+        }
         if !self.plan.plays_on
             && self.hopeless.is_none()
             && !self.beginnings.are_over(self.plan.agents.len())

@@ -121,5 +121,6 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         judgments: Vec::new(),
         keep_transcript: true,
         exhausted: false,
+        past: record::trial::Past::default(),
     }
 }

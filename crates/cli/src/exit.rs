@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn junit_has_a_failure_or_an_error_exactly_where_the_exit_code_is_not_0() {
         use record::tally::Counts;
-        use statistics::gate::{CaseResult, Required, decide};
+        use statistics::gate::{CaseResult, Required, Unforgivable, decide};
         let base = statistics::stored::read(include_bytes!("../../statistics/src/stored/version_1.json")).unwrap();
         let mut state = 1_u64;
         let mut below = |most: u64| {
@@ -129,7 +129,8 @@ mod tests {
                 max_unjudged: [0.0, 0.2, 0.5][below(3) as usize],
                 max_unjudged_cases: below(3),
             };
-            let decision = decide(required, &results, below(12) / 11);
+            let never = Unforgivable { without_judge: below(12) / 11, out_of_quota: below(12) / 11 };
+            let decision = decide(required, &results, never);
             for (case, verdict) in summary.cases.iter_mut().zip(&decision.cases) {
                 case.verdict = *verdict;
             }

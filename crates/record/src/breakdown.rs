@@ -138,7 +138,7 @@ impl Sums {
     }
 
     fn add(&mut self, trial: &Trial) {
-        self.counts.add_verdict(trial.verdict, trial.failure.as_ref().map(|failure| failure.blame));
+        self.counts.add(trial);
         if let Some(latency) = &mut self.latency {
             trial.latencies.iter().for_each(|turn| latency.record(turn.total_micros));
         }

@@ -68,6 +68,13 @@ pub struct PartSummary {
     pub fail: u64,
     /// Those of `error` that are the agent's fault.
     pub agent_errors: u64,
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
+    /// has no evidence that the agent does.
+    #[serde(default)]
+    pub replayed_failures: u64,
+    /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
+    #[serde(default)]
+    pub doubtful: u64,
     pub inconclusive: u64,
     pub error: u64,
     pub skipped: u64,
@@ -235,6 +242,13 @@ pub struct Trials {
     pub error: u64,
     /// Those of `error` that are the agent's fault.
     pub agent_errors: u64,
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
+    /// has no evidence that the agent does.
+    #[serde(default)]
+    pub replayed_failures: u64,
+    /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
+    #[serde(default)]
+    pub doubtful: u64,
     pub skipped: u64,
     pub cancelled: u64,
     pub not_started: u64,
@@ -257,10 +271,13 @@ pub struct Rate {
 pub struct Bounds {
     /// pass / planned: every missing trial would have failed.
     pub low: f64,
-    /// (pass + missing) / planned: every missing trial would have passed.
+    /// (pass + missing + doubtful) / planned: every missing trial and every doubtful one would have passed.
     pub high: f64,
     /// Planned trials that say nothing about the agent, or have not ended.
     pub missing: u64,
+    /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
+    #[serde(default)]
+    pub doubtful: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -324,12 +341,15 @@ pub struct Attempts {
     /// Attempts that had begun and broke off because their worker was lost or gave them up. A trial that a lost worker held
     /// and had not begun is no attempt.
     pub lost: u64,
-    /// Attempts that ended and do not count, because the trial was played again.
+    /// Attempts that ended and of which another took the place, because the trial was played again.
     #[serde(default)]
     pub replayed: u64,
     /// Trials that were played again so.
     #[serde(default)]
     pub replayed_trials: u64,
+    /// Those of `replayed` that were held against the agent: somebody had failures played again, and they still count as failures.
+    #[serde(default)]
+    pub replayed_failed: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -370,6 +390,13 @@ pub struct CaseSummary {
     pub error: u64,
     /// Those of `error` that are the agent's fault.
     pub agent_errors: u64,
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
+    /// has no evidence that the agent does.
+    #[serde(default)]
+    pub replayed_failures: u64,
+    /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
+    #[serde(default)]
+    pub doubtful: u64,
     pub skipped: u64,
     pub cancelled: u64,
     /// pass / (pass + fail + errors of the agent).
@@ -377,7 +404,7 @@ pub struct CaseSummary {
     pub success_bounds: Bounds,
     /// pass / (pass + fail).
     pub judged_pass_rate: Rate,
-    /// Passed at least once, and at least once failed or ended with an error of the agent.
+    /// Passed at least once, and at least once failed or ended with an error of the agent; attempts that were played again count.
     pub flaky: bool,
     /// Unbiased estimates that k trials in a row all pass, for k = 1 to the number of trials in the success rate
     /// (at most 10).
@@ -394,7 +421,8 @@ impl Trials {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let Self { pass, fail, inconclusive, error, agent_errors, skipped, cancelled, .. } = *self;
-        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors }
+        let Self { replayed_failures, doubtful, .. } = *self;
+        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors, replayed_failures, doubtful }
     }
 }
 
@@ -402,6 +430,7 @@ impl CaseSummary {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let Self { pass, fail, inconclusive, error, agent_errors, skipped, cancelled, .. } = *self;
-        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors }
+        let Self { replayed_failures, doubtful, .. } = *self;
+        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors, replayed_failures, doubtful }
     }
 }

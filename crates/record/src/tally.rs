@@ -38,17 +38,27 @@ pub struct Counts {
     pub cancelled: u64,
     /// Those of `error` that are the agent's fault; they fail gates as a FAIL does.
     pub agent_errors: u64,
+    /// Those of `fail` that failed in an earlier attempt, and not in the last one, which somebody had played.
+    pub replayed_failures: u64,
+    /// The agent's failures that came after an attempt that our side broke, which might have passed.
+    pub doubtful: u64,
 }
 
 impl Counts {
-    pub fn add_verdict(&mut self, verdict: Verdict, blame: Option<Blame>) {
-        match verdict {
+    pub fn add(&mut self, trial: &Trial) {
+        self.doubtful += u64::from(trial.is_doubtful());
+        if trial.is_replayed_failure() {
+            self.fail += 1;
+            self.replayed_failures += 1;
+            return;
+        }
+        match trial.verdict {
             Verdict::Pass => self.pass += 1,
             Verdict::Fail => self.fail += 1,
             Verdict::Inconclusive => self.inconclusive += 1,
             Verdict::Error => {
                 self.error += 1;
-                self.agent_errors += u64::from(blame == Some(Blame::Agent));
+                self.agent_errors += u64::from(trial.is_held_against_agent());
             }
             Verdict::Skipped => self.skipped += 1,
             Verdict::Cancelled => self.cancelled += 1,
@@ -63,6 +73,8 @@ impl Counts {
         self.skipped += other.skipped;
         self.cancelled += other.cancelled;
         self.agent_errors += other.agent_errors;
+        self.replayed_failures += other.replayed_failures;
+        self.doubtful += other.doubtful;
     }
 
     /// Trials that ended, however.
@@ -71,7 +83,7 @@ impl Counts {
         self.pass + self.fail + self.inconclusive + self.error + self.skipped + self.cancelled
     }
 
-    /// Trials with a PASS or a FAIL.
+    /// Trials with a PASS or a FAIL, those that failed and were played again among them.
     #[must_use]
     pub fn judged(&self) -> u64 {
         self.pass + self.fail
@@ -104,9 +116,8 @@ impl Counts {
 
 impl Tally {
     pub fn add(&mut self, trial: &Trial) {
-        let blame = trial.failure.as_ref().map(|failure| failure.blame);
-        self.cases.entry(trial.case).or_default().add_verdict(trial.verdict, blame);
-        self.total.add_verdict(trial.verdict, blame);
+        self.cases.entry(trial.case).or_default().add(trial);
+        self.total.add(trial);
         self.conversations += u64::from(trial.conversations);
         self.turns += u64::from(trial.turns);
         self.unanswered += u64::from(trial.unanswered);

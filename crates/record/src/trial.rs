@@ -42,6 +42,18 @@ pub struct Trial {
     /// A provider said that its quota or credit is used up, whatever became of the trial.
     #[serde(default)]
     pub exhausted: bool,
+    /// What became of its earlier attempts; only the coordinator's store knows.
+    #[serde(default)]
+    pub past: Past,
+}
+
+/// How attempts ended of which another took the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Past {
+    /// Ends that were held against the agent, and that somebody had played again (`gabfest resume --failed`).
+    pub failed: u32,
+    /// Ends that our side broke, before the first that was held against the agent.
+    pub broken: u32,
 }
 
 /// Whether a trial that ended is played again, at the same place in the plan.
@@ -96,6 +108,32 @@ impl Trial {
         self.verdict == Verdict::Fail || (self.verdict == Verdict::Error && blame == Some(Blame::Agent))
     }
 
+    /// The past of the attempt that takes the place of this one. What is never played again by itself was held against the
+    /// agent, and somebody asked for it.
+    #[must_use]
+    pub fn past_of_the_next(&self) -> Past {
+        let Past { failed, broken } = self.past;
+        match self.replay() {
+            Replay::Never => Past { failed: failed.saturating_add(1), broken },
+            Replay::Limited | Replay::OnResume if failed == 0 => Past { failed, broken: broken.saturating_add(1) },
+            Replay::Limited | Replay::OnResume => Past { failed, broken },
+        }
+    }
+
+    /// An attempt of it failed, and the last one did not: it counts as failed all the same, since whoever plays until an agent
+    /// passes has no evidence that it does.
+    #[must_use]
+    pub fn is_replayed_failure(&self) -> bool {
+        self.past.failed > 0 && !self.is_held_against_agent()
+    }
+
+    /// It counts as failed, and our side broke an attempt before. The broken one might have passed: an error of the agent needs
+    /// no judge and a success does, so what breaks judges breaks successes, and each replay is a new chance to fail.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.past.broken > 0 && (self.past.failed > 0 || self.is_held_against_agent())
+    }
+
     /// A trial that ended without a word, and why. Its transcript is kept: there is nothing that could be left out.
     #[must_use]
     pub fn unplayed(planned: &scenario::Trial, epoch: u32, verdict: Verdict, failure: Failure) -> Self {
@@ -121,6 +159,7 @@ impl Trial {
             judgments: Vec::new(),
             keep_transcript: true,
             exhausted: false,
+            past: Past::default(),
         }
     }
 }
@@ -175,6 +214,33 @@ mod tests {
         assert_eq!(slow(Blame::Judge).replay(), Replay::Limited, "whoever reports a failure knows whose it is");
         assert_eq!(slow(Blame::Agent).replay(), Replay::Never);
         assert!(slow(Blame::Agent).is_held_against_agent() && !slow(Blame::Judge).is_held_against_agent());
+    }
+
+    #[test]
+    fn a_failure_that_was_played_again_stays_one_and_one_after_our_fault_is_doubtful() {
+        let planned = scenario::Trial {
+            number: 0,
+            id: TrialId::new("t"),
+            case: 0,
+            case_id: CaseId::new("c"),
+            repeat: 0,
+            seed: 0,
+        };
+        let trial = |verdict, failed, broken| Trial {
+            past: Past { failed, broken },
+            ..Trial::unplayed(&planned, 2, verdict, Failure::new(FailureKind::CheckFailed, ""))
+        };
+        for (trial, replayed, doubtful) in [
+            (trial(Verdict::Pass, 0, 0), false, false),
+            (trial(Verdict::Pass, 0, 2), false, false),
+            (trial(Verdict::Pass, 1, 0), true, false),
+            (trial(Verdict::Pass, 1, 1), true, true),
+            (trial(Verdict::Fail, 1, 0), false, false),
+            (trial(Verdict::Fail, 0, 1), false, true),
+            (trial(Verdict::Error, 0, 1), false, true),
+        ] {
+            assert_eq!((trial.is_replayed_failure(), trial.is_doubtful()), (replayed, doubtful), "{trial:?}");
+        }
     }
 
     #[test]

@@ -62,12 +62,17 @@ pub(crate) fn weighted(summary: &Summary) -> Option<String> {
     weighs.then(|| format!("weighted success rate {} (one weight a scenario)", percent(rate)))
 }
 
-/// What the success rate can be once the missing trials are known: `66.7–83.3% of all 24 planned trials, 4 of them missing`.
+/// What the success rate can be once the missing trials are known:
+/// `between 66.7% and 83.3% of 24 planned trials, 4 missing`.
 pub(crate) fn bounds(totals: &Totals) -> Option<String> {
     let bounds = &totals.success_bounds;
     let (low, high) = (percent(bounds.low), percent(bounds.high));
     let planned = plural(totals.trials.planned, "planned trial", "planned trials");
-    (bounds.missing > 0).then(|| format!("between {low} and {high} of {planned}, {} missing", count(bounds.missing)))
+    let missing = (bounds.missing > 0).then(|| format!("{} missing", count(bounds.missing)));
+    let doubtful = (bounds.doubtful > 0)
+        .then(|| format!("{} failed only after our side broke an attempt", count(bounds.doubtful)));
+    let open: Vec<String> = missing.into_iter().chain(doubtful).collect();
+    (!open.is_empty()).then(|| format!("between {low} and {high} of {planned}, {}", open.join(", ")))
 }
 
 /// `812 ms`, `1.84 s`, `2 min 5 s`.
@@ -136,11 +141,25 @@ pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
     }
 }
 
-/// How many trials were played again because of faults that were not the agent's; nothing where none was.
+/// How many attempts our side broke, so that they were played again; nothing where it broke none.
 pub(crate) fn replayed(attempts: &Attempts) -> Option<String> {
-    let trials = plural(attempts.replayed_trials, "trial", "trials");
-    let replays = plural(attempts.replayed, "attempt does", "attempts do");
-    (attempts.replayed > 0).then(|| format!("{trials} played again; {replays} not count, their cost does"))
+    let broken = attempts.replayed.saturating_sub(attempts.replayed_failed);
+    let counts = if broken == 1 { "it does not count, its cost does" } else { "they do not count, their cost does" };
+    (broken > 0).then(|| format!("{} broke and played again: {counts}", plural(broken, "attempt", "attempts")))
+}
+
+/// Failures of the agent that somebody had played again:
+/// `10 failed attempts played again, which count as failures; 7 trials did not fail when played again`.
+pub(crate) fn replayed_failures(totals: &Totals) -> Option<String> {
+    let attempts = totals.attempts.replayed_failed;
+    let which = if attempts == 1 { "which counts as a failure" } else { "which count as failures" };
+    (attempts > 0).then(|| {
+        format!(
+            "{} played again, {which}; {} did not fail in the last attempt",
+            plural(attempts, "failed attempt", "failed attempts"),
+            plural(totals.trials.replayed_failures, "trial", "trials"),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -197,6 +216,15 @@ mod tests {
         assert_eq!(unanswered(&latency(0)), None);
         assert_eq!(unanswered(&latency(1)).unwrap(), "1 turn without an answer is not in it");
         assert_eq!(unanswered(&latency(1_200)).unwrap(), "1,200 turns without an answer are not in it");
+    }
+
+    #[test]
+    fn replays_of_failures_are_not_told_as_our_fault() {
+        let attempts = Attempts { total: 30, replayed: 10, replayed_trials: 7, replayed_failed: 10, lost: 0 };
+        assert_eq!(replayed(&attempts), None);
+        let one_of_ours = Attempts { replayed: 11, ..attempts };
+        let said = "1 attempt broke and played again: it does not count, its cost does";
+        assert_eq!(replayed(&one_of_ours).unwrap(), said);
     }
 
     #[test]

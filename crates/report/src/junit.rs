@@ -101,6 +101,12 @@ fn test_case(case: &CaseSummary, reasons: Option<&CaseReasons>, tolerant: bool) 
     test.add_property(("case_id", case.id.as_str()));
     test.add_property(("trials", case.trials.to_string().as_str()));
     test.add_property(("pass", case.pass.to_string().as_str()));
+    if case.replayed_failures > 0 {
+        test.add_property(("replayed_failures", case.replayed_failures.to_string().as_str()));
+    }
+    if case.doubtful > 0 {
+        test.add_property(("doubtful_failures", case.doubtful.to_string().as_str()));
+    }
     test.add_property(("flaky", if case.flaky { "true" } else { "false" }));
     test
 }

@@ -95,6 +95,9 @@ fn heading(page: &mut String, summary: &Summary) {
     if let Some(judged) = figures::judged_pass_rate(totals) {
         page.push_str(&format!("Beside it: {judged}.\n"));
     }
+    if let Some(replayed) = figures::replayed_failures(totals) {
+        page.push_str(&format!("Replayed: {replayed}.\n"));
+    }
     if let Some(wall) = summary.wall {
         let pace = figures::pace(&wall, totals.conversations).map_or_else(String::new, |pace| format!("; {pace}"));
         page.push_str(&format!("Wall time: {}{pace}.\n", millis(wall.duration_ms as f64)));

@@ -157,6 +157,9 @@ impl Page {
         if let Some(judged) = figures::judged_pass_rate(totals) {
             self.fact("judged", &judged);
         }
+        if let Some(replayed) = figures::replayed_failures(totals) {
+            self.fact("replayed", &replayed);
+        }
         if let Some(weighted) = figures::weighted(summary) {
             self.fact("weighted", &weighted);
         }

@@ -33,6 +33,8 @@ pub fn line(trial: &Trial) -> String {
         cost_usd: trial.spend.cost().dollars(),
         unpriced_calls: trial.spend.unpriced_calls(),
         estimated_calls: trial.spend.estimated_calls(),
+        past_failures: trial.past.failed,
+        past_breaks: trial.past.broken,
         judgments: &trial.judgments,
     };
     let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
@@ -66,6 +68,10 @@ struct Line<'a> {
     unpriced_calls: u64,
     /// Calls whose tokens, and the cost made of them, are estimated.
     estimated_calls: u64,
+    /// Earlier attempts that were held against the agent, and that somebody had played again: the trial counts as failed.
+    past_failures: u32,
+    /// Earlier attempts that our side broke.
+    past_breaks: u32,
     judgments: &'a [Judgment],
 }
 

@@ -3,12 +3,17 @@
 //! One rule decides every requirement, of the run and of a case. *Missing* trials are planned ones that say nothing about the
 //! agent, or have not ended.
 //!
-//! - FAIL, if the requirement would not hold even where every missing trial passed.
+//! - FAIL, if the requirement would not hold even where every missing trial passed, and every *doubtful* one: a failure of the
+//!   agent in a replay of a trial that our side broke. What allows no failure at all is broken by a doubtful one too: the agent
+//!   did fail.
 //! - PASS, if it holds where every missing trial failed.
 //! - Otherwise INCONCLUSIVE: our own faults never count against the agent, and never for it.
 //!
+//! A trial that failed and passed when somebody had it played again has failed.
+//!
 //! `max_unjudged` forgives: while no more trials of the run are missing than it allows, missing trials are left out, and PASS
-//! asks that the requirement holds among the others. It never forgives a case without a trial that says something.
+//! asks that the requirement holds among the others. It never forgives a case without a trial that says something, nor trials
+//! that were not played or that a used-up quota broke: such a run is not over.
 
 use record::{
     share,
@@ -32,6 +37,15 @@ pub struct Required {
     pub max_unjudged: f64,
     /// How many cases may be without a trial that says something about the agent.
     pub max_unjudged_cases: u64,
+}
+
+/// Missing trials that no setting forgives, beside those that were not played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unforgivable {
+    /// Skipped, because no judge could be asked.
+    pub without_judge: u64,
+    /// Broken by a quota that is used up: the run is not over, and plays them when it is resumed.
+    pub out_of_quota: u64,
 }
 
 /// One case as gates see it.
@@ -72,12 +86,17 @@ impl Asked {
         }
     }
 
+    fn allows_failures(self) -> bool {
+        !matches!(self, Self::Rate(rate) if rate >= 1.0)
+    }
+
     /// The rule above, for all requirements.
     fn verdict(self, counts: &Counts, planned: u64, forgiven: bool) -> RunVerdict {
         let missing = counts.missing(planned);
         let all = counts.conclusive() + missing;
         let of = if forgiven { counts.conclusive() } else { all };
-        if !self.holds(counts.pass + missing, all) {
+        let doubtful = if self.allows_failures() { counts.doubtful } else { 0 };
+        if !self.holds(counts.pass + missing + doubtful, all) {
             RunVerdict::Fail
         } else if counts.conclusive() > 0 && self.holds(counts.pass, of) {
             RunVerdict::Pass
@@ -98,15 +117,15 @@ impl Required {
     }
 }
 
-/// Every gate of the run, and what they say together. `without_judge`: trials that were skipped because no judge could be
-/// asked, which no setting forgives.
+/// Every gate of the run, and what they say together.
 #[must_use]
-pub fn decide(required: Required, cases: &[CaseResult], without_judge: u64) -> Decision {
+pub fn decide(required: Required, cases: &[CaseResult], never: Unforgivable) -> Decision {
     let mut total = Counts::default();
     cases.iter().for_each(|case| total.merge(&case.counts));
     let planned = cases.iter().map(|case| case.planned).sum();
     let missing = total.missing(planned);
-    let forgiven = missing < planned && share::allows(required.max_unjudged, missing, planned);
+    let is_over = total.ended() >= planned && never.out_of_quota == 0;
+    let forgiven = is_over && missing < planned && share::allows(required.max_unjudged, missing, planned);
     let asked: Vec<Asked> = cases.iter().map(|case| required.of(case)).collect();
     let verdicts: Vec<RunVerdict> =
         cases.iter().zip(&asked).map(|(case, asked)| asked.verdict(&case.counts, case.planned, forgiven)).collect();
@@ -123,10 +142,10 @@ pub fn decide(required: Required, cases: &[CaseResult], without_judge: u64) -> D
         }
     };
     gates.push(every_case(name, cases, &asked, &verdicts, judged));
-    gates.push(enough_evidence(required.max_unjudged, &total, planned, forgiven));
+    gates.push(enough_evidence(required.max_unjudged, &total, planned, never.out_of_quota));
     gates.push(every_case_judged(required.max_unjudged_cases, cases.len(), &unjudged));
-    if without_judge > 0 {
-        gates.push(judge_available(without_judge));
+    if never.without_judge > 0 {
+        gates.push(judge_available(never.without_judge));
     }
     let verdict = fold(gates.iter().map(|gate| gate.verdict));
     Decision { gates, verdict, cases: verdicts }
@@ -208,7 +227,15 @@ fn pass_rate(required: f64, total: &Counts, planned: u64, forgiven: bool) -> Gat
             0 => String::new(),
             errors => format!(", {errors} ended with an error of the agent"),
         };
-        format!("{pass} of {n} passed ({}){broken}", percent(pass as f64 / n as f64))
+        let replayed = match total.replayed_failures {
+            0 => String::new(),
+            replayed => format!(", {replayed} failed and did not when played again, which counts as failed"),
+        };
+        let doubtful = match total.doubtful {
+            0 => String::new(),
+            doubtful => format!(", {doubtful} failed only after our side broke an attempt, which might have passed"),
+        };
+        format!("{pass} of {n} passed ({}){broken}{replayed}{doubtful}", percent(pass as f64 / n as f64))
     };
     let missing = match missing {
         0 => String::new(),
@@ -218,10 +245,11 @@ fn pass_rate(required: f64, total: &Counts, planned: u64, forgiven: bool) -> Gat
     Gate { name: "pass_rate".to_owned(), verdict, reason: format!("{found}{missing}, required {}", percent(required)) }
 }
 
-fn enough_evidence(allowed: f64, total: &Counts, planned: u64, enough: bool) -> Gate {
+fn enough_evidence(allowed: f64, total: &Counts, planned: u64, out_of_quota: u64) -> Gate {
     let missing = total.missing(planned);
     let unplayed = planned.saturating_sub(total.ended());
-    let verdict = if enough { RunVerdict::Pass } else { RunVerdict::Inconclusive };
+    let few = missing < planned && share::allows(allowed, missing, planned);
+    let verdict = if few && unplayed == 0 && out_of_quota == 0 { RunVerdict::Pass } else { RunVerdict::Inconclusive };
     let reason = match (planned, missing) {
         (0, _) => "nothing was planned".to_owned(),
         (_, _) if unplayed == planned => format!("none of {} was played", trials(planned)),
@@ -232,11 +260,16 @@ fn enough_evidence(allowed: f64, total: &Counts, planned: u64, enough: bool) -> 
         (1, 0) => "the only trial was judged".to_owned(),
         (_, 0) => format!("all {planned} trials were judged"),
         (_, _) => format!(
-            "{missing} of {} {} nothing about the agent ({} not judged, {unplayed} not played), allowed {}",
+            "{missing} of {} {} nothing about the agent ({} not judged, {unplayed} not played), allowed {}{}",
             trials(planned),
             if missing == 1 { "says" } else { "say" },
             missing.saturating_sub(unplayed),
-            percent(allowed)
+            percent(allowed),
+            match (unplayed, out_of_quota) {
+                (_, 1..) if few => " once the trials that a used-up quota broke have been played",
+                (1.., 0) if few => " once all trials have been played",
+                _ => "",
+            }
         ),
     };
     Gate { name: "enough_evidence".to_owned(), verdict, reason }

@@ -5,10 +5,11 @@ use record::tally::Counts;
 /// Estimates beyond this many repeats in a row are not shown.
 pub const MOST_REPEATS: u64 = 10;
 
-/// Passed at least once and failed at least once; an error that is the agent's fault counts as failed.
+/// Passed at least once and failed at least once; an error that is the agent's fault counts as failed, and so does an attempt
+/// that somebody had played again.
 #[must_use]
 pub fn is_flaky(counts: &Counts) -> bool {
-    counts.pass > 0 && counts.held_against_agent() > 0
+    counts.replayed_failures > 0 || (counts.pass > 0 && counts.held_against_agent() > 0)
 }
 
 /// pass^k for k = 1 to n (at most 10): the chance that k trials in a row all pass, estimated without bias from
@@ -63,6 +64,7 @@ mod tests {
             (Counts { pass: 1, error: 1, agent_errors: 1, ..Counts::default() }, true),
             (Counts { pass: 1, error: 1, ..Counts::default() }, false),
             (Counts { pass: 1, inconclusive: 3, ..Counts::default() }, false),
+            (Counts { fail: 1, replayed_failures: 1, ..Counts::default() }, true),
             (Counts { pass: 5, ..Counts::default() }, false),
             (Counts { fail: 5, ..Counts::default() }, false),
             (Counts::default(), false),

@@ -62,7 +62,7 @@ fn upgrade(document: &mut Value) {
         let agent_errors = if agent_errors == errors { error } else { 0 };
         let (pass, fail, inconclusive) = (number("pass"), number("fail"), number("inconclusive"));
         let (skipped, cancelled, planned) = (number("skipped"), number("cancelled"), number("trials"));
-        let counts = Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors };
+        let counts = Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors, ..Counts::default() };
         case.insert("agent_errors".to_owned(), json!(agent_errors));
         rates(case, &counts, planned);
     }

@@ -23,16 +23,17 @@ pub fn judged_pass_rate(counts: &Counts) -> Rate {
 }
 
 /// What the success rate of all planned trials is at least, where every missing trial would have failed, and at most, where
-/// every one would have passed. C. F. Manski, "Nonparametric bounds on treatment effects", AER 80 (1990).
+/// every one would have passed, as well as every failure in a replay of a trial that our side broke. C. F. Manski, "Nonparametric bounds on treatment effects", AER 80 (1990).
 #[must_use]
 pub fn bounds(counts: &Counts, planned: u64) -> Bounds {
     let missing = counts.missing(planned);
+    let doubtful = counts.doubtful;
     let all = counts.conclusive() + missing;
     if all == 0 {
-        return Bounds { low: 0.0, high: 1.0, missing };
+        return Bounds { low: 0.0, high: 1.0, missing, doubtful };
     }
     let share = |trials: u64| trials as f64 / all as f64;
-    Bounds { low: share(counts.pass), high: share(counts.pass + missing), missing }
+    Bounds { low: share(counts.pass), high: share(counts.pass + missing + doubtful), missing, doubtful }
 }
 
 /// The mean of success rates by weight; those without a trial are left out.
@@ -75,6 +76,15 @@ mod tests {
         let whole = bounds(&counts(3, 0, 1, 0), 4);
         assert_eq!((whole.low, whole.high, whole.missing), (0.75, 0.75, 0));
         assert_eq!((bounds(&Counts::default(), 0).low, bounds(&Counts::default(), 0).high), (0.0, 1.0));
+    }
+
+    /// An agent that answers 500 in 19 of 100 trials, and a judge that breaks most of those that it must judge: the first
+    /// attempts say that 19 fail, and what is played again fails more often still.
+    #[test]
+    fn failures_in_replays_of_what_we_broke_do_not_push_the_bounds_below_the_truth() {
+        let after_replays = Counts { doubtful: 17, ..counts(60, 0, 36, 4) };
+        let found = bounds(&after_replays, 100);
+        assert_eq!((found.low, found.high, found.missing, found.doubtful), (0.6, 0.81, 4, 17));
     }
 
     #[test]

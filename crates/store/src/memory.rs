@@ -9,7 +9,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use record::{Usd, call::Spend, summary::RunState, trial::Replay};
+use record::{
+    Usd,
+    call::Spend,
+    summary::RunState,
+    trial::{Past, Replay},
+};
 use scenario::{Digest, RunId};
 
 use crate::{Commit, Committed, Error, Lease, Part, Piece, Recovered, RunRow, Store, StoredTrial, losses, ranges};
@@ -156,6 +161,7 @@ impl Run {
         }
         let mut left = before.map_or(replays, |kept| kept.left);
         let replaced = before.map_or(0, |kept| kept.replaced + 1);
+        stored.trial.past = before.map_or(Past::default(), |kept| kept.stored.trial.past_of_the_next());
         stored.again = match stored.trial.replay() {
             Replay::Never => false,
             Replay::OnResume => true,
@@ -280,6 +286,10 @@ impl Store for Memory {
                 committed.fenced.push(number);
             } else if run.is_done(number) {
                 committed.counted.push(number);
+                let past = run.trials.get(&number).map_or(Past::default(), |kept| kept.stored.trial.past);
+                if past != Past::default() {
+                    committed.pasts.insert(number, past);
+                }
             } else {
                 committed.again.push(number);
             }
@@ -403,6 +413,7 @@ impl Store for Memory {
             leases,
             lost_attempts: run.lost.values().filter(|lost| lost.begun).count() as u64,
             replayed_attempts: run.trials.values().map(|kept| kept.replaced).sum(),
+            replayed_failed: run.trials.values().map(|kept| u64::from(kept.stored.trial.past.failed)).sum(),
             replayed_trials: run.trials.values().filter(|kept| kept.replaced > 0).count() as u64,
             unsettled: run.unsettled,
         })

@@ -1,9 +1,9 @@
 //! What goes into a store and what comes out of it.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;
-use record::{Trial, Usd, call::Spend, summary::RunState};
+use record::{Trial, Usd, call::Spend, summary::RunState, trial::Past};
 use scenario::{Digest, RunId};
 
 /// A run as it is listed.
@@ -115,11 +115,22 @@ pub struct Committed {
     pub again: Vec<u64>,
     /// Numbers of the trials whose epoch is stale or that were already done: not counted.
     pub fenced: Vec<u64>,
+    /// Of those that were counted and have a past: what became of their earlier attempts.
+    pub pasts: BTreeMap<u64, Past>,
+}
+
+impl Committed {
+    /// What became of the earlier attempts of a trial that was counted.
+    #[must_use]
+    pub fn past(&self, number: u64) -> Past {
+        self.pasts.get(&number).copied().unwrap_or_default()
+    }
 }
 
 /// The latest attempt at a trial that ended, and where its turns are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
+    /// With its past.
     pub trial: Trial,
     pub session: u64,
     pub pieces: Vec<Piece>,
@@ -162,6 +173,8 @@ pub struct Recovered {
     pub replayed_attempts: u64,
     /// Trials that were played again so.
     pub replayed_trials: u64,
+    /// Those of `replayed_attempts` that were held against the agent, and that somebody had played again.
+    pub replayed_failed: u64,
     /// What calls in flight of lost sessions may have cost at most.
     pub unsettled: Usd,
 }

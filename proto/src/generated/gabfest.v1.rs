@@ -548,6 +548,12 @@ pub struct Trial {
     /// A provider said that its quota or credit is used up.
     #[prost(bool, tag = "30")]
     pub exhausted: bool,
+    /// Earlier attempts that were held against the agent and played again; an export says it, a worker does not.
+    #[prost(uint32, tag = "31")]
+    pub past_failures: u32,
+    /// Earlier attempts that our side broke; an export says it, a worker does not.
+    #[prost(uint32, tag = "32")]
+    pub past_breaks: u32,
 }
 /// The turns of one attempt in the segment of one batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

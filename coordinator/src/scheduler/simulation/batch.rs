@@ -39,5 +39,6 @@ fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {
         judgments: Vec::new(),
         keep_transcript: false,
         exhausted: false,
+        past: record::trial::Past::default(),
     }
 }

@@ -202,3 +202,129 @@ fn an_interrupt_after_a_resumed_quota_stop_is_an_interrupt() {
     assert_eq!(resumed.wait(Duration::from_secs(30)), 130);
     assert_eq!(place.json("out/report.json")["run"]["state"], "interrupted");
 }
+
+/// An agent that answers as its number among all calls says, and a judge that answers as its number says.
+fn with_agent(
+    gates: &str,
+    checks: &str,
+    agent: impl Fn(u64) -> (u16, Value) + Send + Sync + 'static,
+    judge: impl Fn(u64) -> (u16, Value) + Send + Sync + 'static,
+) -> Place {
+    let numbered = |answer: Box<dyn Fn(u64) -> (u16, Value) + Send + Sync>| {
+        let asked = AtomicU64::new(0);
+        serve(move |_| answer(asked.fetch_add(1, Ordering::SeqCst)))
+    };
+    let (agent, judge) = (numbered(Box::new(agent)), numbered(Box::new(judge)));
+    let place = Place::new();
+    place.write("talk.scenario.yaml", &SCENARIO.replace("CHECKS", checks));
+    let settings = format!(
+        "endpoints:\n  ag: {{ kind: openai, url: \"{agent}\", model: a }}\n  ju: {{ kind: openai, url: \"{judge}\", model: j }}\n\
+         agents: {{ ag: {{ endpoint: ag }} }}\nroles: {{ judge: ju }}\ngates: {gates}\n"
+    );
+    place.write("gabfest.yaml", &settings);
+    place
+}
+
+const SAYS_RIGHT: &str = "[{ type: string_contains, value: right }]";
+
+fn read(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path().join(name)).unwrap()
+}
+
+fn polite() -> (u16, Value) {
+    says(&json!({ "judgment": "yes", "confidence": 0.9, "reasoning": "polite" }).to_string())
+}
+
+/// Whoever plays failures again until they pass has no evidence that the agent does.
+#[test]
+fn failures_that_are_played_again_until_they_pass_stay_failures() {
+    // 7 of the first 20 fail, 3 of the 7 fail again, then all pass.
+    let agent = |number| match number {
+        0..7 | 20..23 => says("wrong"),
+        _ => says("right"),
+    };
+    let place = with_agent("{ pass_rate: 0.9 }", SAYS_RIGHT, agent, |_| polite());
+    assert_eq!(run(&place, "20", "1").code, 1);
+    assert!(place.run(&["resume", "out", "--failed"]).code == 1);
+    let ended = place.run(&["resume", "out", "--failed"]);
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    let report = place.json("out/report.json");
+    assert_eq!(report["verdict"], "FAIL");
+    let totals = &report["summary"];
+    let trials = &totals["trials"];
+    assert_eq!((&trials["pass"], &trials["fail"], &trials["replayed_failures"]), (&json!(13), &json!(7), &json!(7)));
+    assert_eq!((&totals["success_rate"]["estimate"], &totals["success_rate"]["n"]), (&json!(0.65), &json!(20)));
+    let attempts = &totals["attempts"];
+    assert_eq!((&attempts["replayed"], &attempts["replayed_failed"]), (&json!(10), &json!(10)));
+    let case = &report["cases"][0];
+    assert_eq!((&case["flaky"], &case["verdict"], &case["fail"]), (&json!(true), &json!("FAIL"), &json!(7)));
+    for page in [ended.stdout.clone(), read(&place, "out/report.md")] {
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!page.contains("Not the agent's fault"), "{page}");
+        assert!(page.contains("10 failed attempts played again, which count as failures"), "{page}");
+        assert!(page.contains("7 trials did not fail in the last attempt"), "{page}");
+    }
+    let junit = read(&place, "out/junit.xml");
+    assert!(junit.contains("<failure") && junit.contains("replayed_failures"), "{junit}");
+    let lines = read(&place, "out/trials.jsonl");
+    let failed_before = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["past_failures"] != 0;
+    assert_eq!(lines.lines().filter(failed_before).count(), 7);
+}
+
+/// An error of the agent needs no judge and a success does: what breaks a judge breaks successes, and each replay of one is a
+/// new chance to fail. Four fifths of the first attempts are right, and the bounds say so.
+#[test]
+fn what_a_judge_broke_does_not_become_the_agents_failure() {
+    let agent = |number| if number % 5 == 4 { (500, json!({ "error": "down" })) } else { says("right") };
+    let sittings = std::sync::Mutex::new((0_u64, 0_u64));
+    // It answers prose to each question three times, and every seventh at once.
+    let judge = move |_| {
+        let mut sittings = sittings.lock().unwrap();
+        let (sitting, tries) = &mut *sittings;
+        if *sitting % 7 == 0 {
+            *sitting += 1;
+            return polite();
+        }
+        *tries += 1;
+        *sitting += u64::from(*tries % 3 == 0);
+        says("sorry, I am overloaded")
+    };
+    let place = with_agent("{ pass_rate: 0.72, max_unjudged: 0.5 }", JUDGED, agent, judge);
+    let ended = run(&place, "60", "1");
+    let report = place.json("out/report.json");
+    let (trials, bounds) = (&report["summary"]["trials"], &report["summary"]["success_bounds"]);
+    assert!(trials["doubtful"].as_u64().unwrap() > 5, "{trials}");
+    assert!(report["summary"]["success_rate"]["estimate"].as_f64().unwrap() < 0.72, "{trials}");
+    assert!(bounds["low"].as_f64().unwrap() <= 0.8 && bounds["high"].as_f64().unwrap() >= 0.8, "{bounds}");
+    assert_eq!((ended.code, &report["verdict"]), (3, &json!("INCONCLUSIVE")), "{}", ended.stdout);
+    assert!(ended.stdout.contains("failed only after our side broke an attempt"), "{}", ended.stdout);
+}
+
+/// The report of a run that has more to come does not say PASS, whatever is forgiven: its exit code is 4 or 130.
+#[test]
+fn a_run_that_is_not_over_is_no_pass_however_much_is_forgiven() {
+    let forgiving = "{ pass_rate: 0.3, max_unjudged: 0.9, max_unjudged_cases: 5 }";
+    let place =
+        with_agent(forgiving, JUDGED, |_| says("right"), |number| if number < 5 { polite() } else { no_money() });
+    assert_eq!(run(&place, "10", "10").code, 4);
+    let report = place.json("out/report.json");
+    assert_eq!(report["summary"]["trials"]["pass"], 5);
+    assert_eq!(report["verdict"], "INCONCLUSIVE", "{}", report["gates"]);
+
+    let asked = Arc::new(AtomicU64::new(0));
+    let heard = Arc::clone(&asked);
+    let agent = move |_| {
+        heard.fetch_add(1, Ordering::SeqCst);
+        says("right")
+    };
+    let place = with_agent(forgiving, SAYS_RIGHT, agent, |_| polite());
+    let args = ["run", "talk.scenario.yaml", "--no-preflight", "--repeats", "2000", "--slots", "1", "--out", "out"];
+    let mut started = place.start(&args);
+    while asked.load(Ordering::SeqCst) < 20 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    started.signal("INT");
+    assert_eq!(started.wait(Duration::from_secs(30)), 130);
+    let report = place.json("out/report.json");
+    assert_eq!((&report["verdict"], &report["run"]["state"]), (&json!("INCONCLUSIVE"), &json!("interrupted")));
+}

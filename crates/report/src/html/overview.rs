@@ -248,6 +248,7 @@ fn figures(summary: &Summary) -> Vec<Figure> {
                 Some(format!("{} interval {}", rate.method, figures::interval(rate))),
                 figures::bounds(totals),
                 figures::judged_pass_rate(totals),
+                figures::replayed_failures(totals),
                 figures::weighted(summary),
             ]
             .into_iter()

@@ -5,6 +5,8 @@ use super::*;
 const PASS: RunVerdict = RunVerdict::Pass;
 const FAIL: RunVerdict = RunVerdict::Fail;
 const OPEN: RunVerdict = RunVerdict::Inconclusive;
+/// Nothing that may not be forgiven.
+const NEVER: Unforgivable = Unforgivable { without_judge: 0, out_of_quota: 0 };
 
 fn case(planned: u64, pass: u64, fail: u64, inconclusive: u64, agent_errors: u64, required: Option<f64>) -> CaseResult {
     let counts = Counts { pass, fail, inconclusive, error: agent_errors, agent_errors, ..Counts::default() };
@@ -48,31 +50,31 @@ fn a_case_fails_only_where_what_is_missing_cannot_save_it() {
         (case(3, 0, 0, 3, 0, Some(0.0)), OPEN),
     ];
     for (case, verdict) in rows {
-        assert_eq!(decide(Required::default(), std::slice::from_ref(&case), 0).cases, [verdict], "{case:?}");
+        assert_eq!(decide(Required::default(), std::slice::from_ref(&case), NEVER).cases, [verdict], "{case:?}");
     }
 }
 
 /// Required 90 %, 16 pass, 2 fail, 2 lost to a judge: 18 of 20 is within reach.
 #[test]
 fn two_trials_that_a_judge_lost_are_no_failure_of_the_agent() {
-    let decision = decide(rate(0.9), &[case(20, 16, 2, 2, 0, None)], 0);
+    let decision = decide(rate(0.9), &[case(20, 16, 2, 2, 0, None)], NEVER);
     assert_eq!(decision.verdict, OPEN);
     assert_eq!(reason(&decision, "pass_rate"), (OPEN, "16 of 18 passed (88.89 %), 2 of 20 missing, required 90 %"));
     // An interrupted run is the same: what was not played may pass.
-    assert_eq!(decide(rate(0.9), &[case(20, 16, 2, 0, 0, None)], 0).verdict, OPEN);
-    assert_eq!(decide(rate(0.9), &[case(20, 1, 3, 0, 0, None)], 0).verdict, FAIL, "17 of 20 at most");
+    assert_eq!(decide(rate(0.9), &[case(20, 16, 2, 0, 0, None)], NEVER).verdict, OPEN);
+    assert_eq!(decide(rate(0.9), &[case(20, 1, 3, 0, 0, None)], NEVER).verdict, FAIL, "17 of 20 at most");
     // What is forgiven is left out: 17 of 18 is enough, 16 of 18 is not.
     let forgiving = Required { max_unjudged: 0.1, ..rate(0.9) };
-    assert_eq!(decide(forgiving, &[case(20, 17, 1, 2, 0, None)], 0).verdict, PASS);
-    assert_eq!(decide(forgiving, &[case(20, 16, 2, 2, 0, None)], 0).verdict, OPEN);
-    assert_eq!(decide(forgiving, &[case(20, 17, 0, 3, 0, None)], 0).verdict, OPEN, "3 are more than it forgives");
+    assert_eq!(decide(forgiving, &[case(20, 17, 1, 2, 0, None)], NEVER).verdict, PASS);
+    assert_eq!(decide(forgiving, &[case(20, 16, 2, 2, 0, None)], NEVER).verdict, OPEN);
+    assert_eq!(decide(forgiving, &[case(20, 17, 0, 3, 0, None)], NEVER).verdict, OPEN, "3 are more than it forgives");
 }
 
 #[test]
 fn our_own_errors_are_open_and_not_failed() {
     let mut ours = case(2, 1, 0, 0, 0, None);
     ours.counts.error = 1;
-    assert_eq!(decide(Required::default(), &[ours], 0).verdict, OPEN);
+    assert_eq!(decide(Required::default(), &[ours], NEVER).verdict, OPEN);
 }
 
 /// 20 cases of 20 trials, all at 100 % but one at 0 %: 95 % of all.
@@ -80,7 +82,7 @@ fn our_own_errors_are_open_and_not_failed() {
 fn a_dead_case_breaks_the_floor_and_is_named() {
     let mut cases = vec![case(20, 20, 0, 0, 0, None); 19];
     cases.push(CaseResult { name: "dead".into(), ..case(20, 0, 20, 0, 0, None) });
-    let decision = decide(rate(0.95), &cases, 0);
+    let decision = decide(rate(0.95), &cases, NEVER);
     assert_eq!(decision.verdict, FAIL);
     assert_eq!(reason(&decision, "pass_rate").0, PASS);
     assert_eq!(
@@ -88,7 +90,7 @@ fn a_dead_case_breaks_the_floor_and_is_named() {
         (FAIL, "of 20 cases, 1 failed (dead: 0 of 20 passed, so at most 13.91 %, floor 47.5 %)")
     );
     let off = Required { case_pass_rate: Some(0.0), ..rate(0.95) };
-    assert_eq!(decide(off, &cases, 0).verdict, PASS, "a floor of 0 is none");
+    assert_eq!(decide(off, &cases, NEVER).verdict, PASS, "a floor of 0 is none");
 }
 
 #[test]
@@ -108,7 +110,7 @@ fn a_floor_is_broken_by_evidence_and_not_by_chance() {
         (case(5, 3, 2, 0, 0, Some(0.8)), FAIL),
     ];
     for (case, verdict) in rows {
-        assert_eq!(decide(rate(0.95), std::slice::from_ref(&case), 0).cases, [verdict], "{case:?}");
+        assert_eq!(decide(rate(0.95), std::slice::from_ref(&case), NEVER).cases, [verdict], "{case:?}");
     }
 }
 
@@ -117,7 +119,7 @@ fn a_case_that_was_never_judged_is_not_forgiven() {
     let mut cases = vec![case(5, 5, 0, 0, 0, None); 19];
     cases.push(CaseResult { name: "silent".into(), ..case(5, 0, 0, 5, 0, None) });
     for required in [Required { max_unjudged: 0.05, ..rate(1.0) }, lenient(0.05)] {
-        let decision = decide(required, &cases, 0);
+        let decision = decide(required, &cases, NEVER);
         assert_eq!(decision.verdict, OPEN);
         assert_eq!(reason(&decision, "enough_evidence").0, PASS);
         assert_eq!(
@@ -125,21 +127,51 @@ fn a_case_that_was_never_judged_is_not_forgiven() {
             (OPEN, "1 of 20 cases has no judged trial (silent), allowed 0")
         );
         let tolerant = Required { max_unjudged_cases: 1, ..required };
-        let decision = decide(tolerant, &cases, 0);
+        let decision = decide(tolerant, &cases, NEVER);
         assert_eq!((decision.verdict, decision.cases[19]), (PASS, OPEN), "{:?}", decision.gates);
         let strict = Required { max_unjudged: 0.04, ..tolerant };
-        assert_eq!(decide(strict, &cases, 0).verdict, OPEN, "its trials are missing all the same");
+        assert_eq!(decide(strict, &cases, NEVER).verdict, OPEN, "its trials are missing all the same");
     }
     // The agent's own errors say something about the agent.
     let dead = [case(5, 0, 0, 0, 5, None)];
-    assert_eq!(reason(&decide(lenient(0.0), &dead, 0), "every_case_judged").0, PASS);
+    assert_eq!(reason(&decide(lenient(0.0), &dead, NEVER), "every_case_judged").0, PASS);
 }
 
 #[test]
 fn a_share_forgives_nothing_but_its_own_rounding() {
-    assert_eq!(decide(rate(0.951), &[case(20, 19, 1, 0, 0, None)], 0).verdict, FAIL);
-    assert_eq!(decide(rate(0.95), &[case(20, 19, 1, 0, 0, None)], 0).verdict, PASS);
-    assert_eq!(decide(Required::default(), &[case(3, 2, 1, 0, 0, Some(0.67))], 0).verdict, PASS);
+    assert_eq!(decide(rate(0.951), &[case(20, 19, 1, 0, 0, None)], NEVER).verdict, FAIL);
+    assert_eq!(decide(rate(0.95), &[case(20, 19, 1, 0, 0, None)], NEVER).verdict, PASS);
+    assert_eq!(decide(Required::default(), &[case(3, 2, 1, 0, 0, Some(0.67))], NEVER).verdict, PASS);
+}
+
+#[test]
+fn a_failure_that_was_played_again_until_it_passed_is_a_failure() {
+    let counts = Counts { pass: 13, fail: 7, replayed_failures: 7, ..Counts::default() };
+    let cases = [CaseResult { name: "refund".into(), planned: 20, counts, required_pass_rate: None }];
+    let decision = decide(rate(0.9), &cases, NEVER);
+    assert_eq!(decision.verdict, FAIL);
+    assert_eq!(
+        reason(&decision, "pass_rate").1,
+        "13 of 20 passed (65 %), 7 failed and did not when played again, which counts as failed, required 90 %"
+    );
+    assert_eq!(decide(Required::default(), &cases, NEVER).verdict, FAIL);
+    assert_eq!(decide(rate(0.6), &cases, NEVER).verdict, PASS, "it is the verdict without the replays");
+}
+
+#[test]
+fn a_failure_after_our_own_fault_is_no_fail_unless_no_failure_is_allowed() {
+    let counts = Counts { pass: 60, fail: 2, error: 36, agent_errors: 34, doubtful: 21, ..Counts::default() };
+    let case = |own| [CaseResult { name: "refund".into(), planned: 100, counts, required_pass_rate: own }];
+    // The agent is right in 81 of 100: what the first attempts said.
+    let decision = decide(Required { max_unjudged: 0.25, ..rate(0.8) }, &case(None), NEVER);
+    assert_eq!(reason(&decision, "pass_rate").0, OPEN, "{:?}", decision.gates);
+    let said = &reason(&decision, "pass_rate").1;
+    assert!(said.contains(", 21 failed only after our side broke an attempt, which might have passed, "), "{said}");
+    assert_eq!(decide(rate(0.9), &case(None), NEVER).verdict, FAIL, "even if all of them had passed");
+    assert_eq!(decide(Required::default(), &case(Some(0.8)), NEVER).verdict, OPEN);
+    assert_eq!(decide(Required::default(), &case(None), NEVER).verdict, FAIL, "every trial passes: it did fail");
+    let floor = Required { case_pass_rate: Some(0.75), ..rate(0.3) };
+    assert_eq!(decide(floor, &case(None), NEVER).cases, [OPEN]);
 }
 
 #[test]
@@ -206,7 +238,7 @@ fn the_run_is_decided_by_its_gates() {
         ),
     ];
     for (name, required, cases, verdict, gates) in rows {
-        let found = decide(required, &cases, 0);
+        let found = decide(required, &cases, NEVER);
         assert_eq!(found.verdict, verdict, "{name}: {:?}", found.gates);
         let found: Vec<_> = found.gates.iter().map(|gate| (gate.name.as_str(), gate.verdict)).collect();
         assert_eq!(found, gates, "{name}");
@@ -216,10 +248,10 @@ fn the_run_is_decided_by_its_gates() {
 #[test]
 fn reasons_say_what_was_found_and_what_was_asked() {
     let many: Vec<CaseResult> = (0..5).map(|_| case(2, 1, 1, 0, 0, None)).collect();
-    let decision = decide(Required::default(), &many, 0);
+    let decision = decide(Required::default(), &many, NEVER);
     assert_eq!(decision.gates[0].reason, "of 5 cases, 5 failed (refund, refund, refund and 2 more)");
     let half = [case(4, 1, 1, 1, 0, None)];
-    let decision = decide(Required { max_unjudged: 0.1, ..rate(0.955) }, &half, 0);
+    let decision = decide(Required { max_unjudged: 0.1, ..rate(0.955) }, &half, NEVER);
     assert_eq!(decision.gates[0].reason, "1 of 2 passed (50 %), 2 of 4 missing, required 95.5 %");
     assert_eq!(
         decision.gates[2].reason,
@@ -227,13 +259,42 @@ fn reasons_say_what_was_found_and_what_was_asked() {
     );
     let own = [case(4, 1, 3, 0, 0, Some(0.5))];
     assert_eq!(
-        decide(Required::default(), &own, 0).gates[0].reason,
+        decide(Required::default(), &own, NEVER).gates[0].reason,
         "of 1 case, 1 failed (refund: 1 of 4 passed, required 50 %)"
     );
     let errors = [case(4, 3, 0, 0, 1, Some(0.5))];
-    let decision = decide(rate(0.7), &errors, 0);
+    let decision = decide(rate(0.7), &errors, NEVER);
     assert_eq!(decision.gates[0].reason, "3 of 4 passed (75 %), 1 ended with an error of the agent, required 70 %");
     assert_eq!(decision.gates[1].reason, "the only case passed, with 1 failed trial that the required rates allow");
+}
+
+/// Stopped by Ctrl-C or by a used-up quota: there is more to come, so nothing is forgiven and the report does not say PASS.
+#[test]
+fn what_was_not_played_or_met_a_used_up_quota_is_never_forgiven() {
+    let forgiving = Required { max_unjudged: 0.99, max_unjudged_cases: 5, ..rate(0.1) };
+    let interrupted = decide(forgiving, &[case(60, 20, 0, 0, 0, None)], NEVER);
+    assert_eq!(interrupted.verdict, OPEN, "{:?}", interrupted.gates);
+    assert_eq!(
+        reason(&interrupted, "enough_evidence"),
+        (
+            OPEN,
+            "40 of 60 trials say nothing about the agent (0 not judged, 40 not played), allowed 99 % once all trials have been played"
+        )
+    );
+    let quota = |out_of_quota| {
+        let mut broken = case(10, 5, 0, 0, 0, None);
+        broken.counts.error = 5;
+        decide(Required { max_unjudged: 0.6, ..rate(0.3) }, &[broken], Unforgivable { out_of_quota, ..NEVER })
+    };
+    assert_eq!(quota(0).verdict, PASS, "a judge that failed is forgiven");
+    assert_eq!(quota(1).verdict, OPEN);
+    let said = reason(&quota(1), "enough_evidence").1.to_owned();
+    assert!(said.ends_with("allowed 60 % once the trials that a used-up quota broke have been played"), "{said}");
+    assert_eq!(
+        decide(forgiving, &[case(60, 0, 59, 0, 0, None)], NEVER).verdict,
+        FAIL,
+        "what is missing cannot save it"
+    );
 }
 
 #[test]
@@ -243,11 +304,15 @@ fn a_missing_judge_is_never_forgiven() {
         let counts = Counts { pass, fail, skipped: 2, ..Counts::default() };
         [CaseResult { name: "refund".into(), planned: 2 + pass + fail, counts, required_pass_rate: None }]
     };
-    assert_eq!(decide(lenient, &skipped(2, 0), 0).verdict, PASS, "programs that were not allowed may be forgiven");
-    let decision = decide(lenient, &skipped(2, 0), 2);
+    assert_eq!(decide(lenient, &skipped(2, 0), NEVER).verdict, PASS, "programs that were not allowed may be forgiven");
+    let decision = decide(lenient, &skipped(2, 0), Unforgivable { without_judge: 2, ..NEVER });
     assert_eq!(decision.verdict, OPEN);
     assert_eq!(reason(&decision, "judge_available").1, "2 trials were skipped because no judge could be asked");
-    assert_eq!(decide(lenient, &skipped(0, 6), 2).verdict, FAIL, "what was judged still counts");
+    assert_eq!(
+        decide(lenient, &skipped(0, 6), Unforgivable { without_judge: 2, ..NEVER }).verdict,
+        FAIL,
+        "what was judged still counts"
+    );
 }
 
 /// Pass, fail, agent errors and missing of a case, and its own rate in tenths.
@@ -290,8 +355,8 @@ proptest! {
     fn no_fail_is_one_that_more_evidence_could_have_turned_into_a_pass(
         drawn in drawn(), required in required(), passing in proptest::collection::vec(any::<u64>(), 7),
     ) {
-        let before = decide(required, &cases(&drawn), 0);
-        let after = decide(required, &completed(&drawn, &passing), 0);
+        let before = decide(required, &cases(&drawn), NEVER);
+        let after = decide(required, &completed(&drawn, &passing), NEVER);
         if before.verdict == FAIL {
             prop_assert_eq!(after.verdict, FAIL, "{:?} {:?}", before.gates, after.gates);
         }
@@ -306,7 +371,7 @@ proptest! {
         drawn in drawn(), required in required(), passing in proptest::collection::vec(any::<u64>(), 7),
     ) {
         let required = Required { max_unjudged: 0.0, ..required };
-        let (before, after) = (decide(required, &cases(&drawn), 0), decide(required, &completed(&drawn, &passing), 0));
+        let (before, after) = (decide(required, &cases(&drawn), NEVER), decide(required, &completed(&drawn, &passing), NEVER));
         prop_assert!(before.verdict != PASS || after.verdict == PASS);
         for (before, after) in before.cases.iter().zip(&after.cases) {
             prop_assert!(*before != PASS || *after == PASS);
@@ -317,7 +382,7 @@ proptest! {
     #[test]
     fn verdicts_are_monotone(drawn in drawn(), required in required(), which in any::<prop::sample::Index>()) {
         let worth = |verdict| match verdict { FAIL => 0, OPEN => 1, PASS => 2 };
-        let before = decide(required, &cases(&drawn), 0);
+        let before = decide(required, &cases(&drawn), NEVER);
         let index = which.index(drawn.len());
         let ((pass, fail, errors, open), own) = drawn[index];
         for better in [
@@ -327,7 +392,7 @@ proptest! {
         ].into_iter().flatten() {
             let mut changed = drawn.clone();
             changed[index] = (better, own);
-            let after = decide(required, &cases(&changed), 0);
+            let after = decide(required, &cases(&changed), NEVER);
             prop_assert!(worth(after.verdict) >= worth(before.verdict), "{:?} {:?}", before.gates, after.gates);
         }
     }
@@ -337,8 +402,8 @@ proptest! {
         planned in proptest::collection::vec(1_u64..6, 1..8), required in required(),
     ) {
         let all: Vec<_> = planned.iter().map(|planned| case(*planned, *planned, 0, 0, 0, None)).collect();
-        prop_assert_eq!(decide(required, &all, 0).verdict, PASS);
+        prop_assert_eq!(decide(required, &all, NEVER).verdict, PASS);
         let none: Vec<_> = planned.iter().map(|planned| case(*planned, 0, 0, *planned, 0, None)).collect();
-        prop_assert_eq!(decide(required, &none, 0).verdict, OPEN);
+        prop_assert_eq!(decide(required, &none, NEVER).verdict, OPEN);
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use record::trial::Replay;
+use record::trial::{Past, Replay};
 use sqlx::{query, query_as};
 
 use super::{bound, integer, json, leases, pieces, runs, writer::Writing};
@@ -151,15 +151,15 @@ impl Encoded {
         Ok(())
     }
 
-    /// Writes the trials that were lent to the session with their epoch and are not done, and returns which, and whether
-    /// they are to be played again.
+    /// Writes the trials that were lent to the session with their epoch and are not done, and returns which, whether they are
+    /// to be played again, and their pasts: as [`record::Trial::past_of_the_next`] says.
     async fn count(
         &self,
         writing: &mut Writing<'_>,
         run: i64,
         replays: u32,
-    ) -> Result<BTreeMap<(i64, i64), bool>, Error> {
-        let counted: Vec<(i64, i64, bool)> = query_as(
+    ) -> Result<BTreeMap<(i64, i64), End>, Error> {
+        let counted: Vec<(i64, i64, bool, u32, u32)> = query_as(
             "insert into trial
                  (run, number, epoch, session, first_sequence, last_sequence, pieces, body, replay, again, replays_left)
              select ?1, ended.value ->> 0, ended.value ->> 1, ?2, 0, 0, ended.value ->> 2,
@@ -179,9 +179,11 @@ impl Encoded {
                  last_sequence = excluded.last_sequence, pieces = excluded.pieces, body = excluded.body, replay = excluded.replay,
                  again = case excluded.replay when 2 then 1 when 1 then replays_left > 0 else 0 end,
                  replays_left = case excluded.replay when 1 then max(replays_left - 1, 0) else replays_left end,
-                 replaced = replaced + 1
+                 replaced = replaced + 1,
+                 replaced_failed = replaced_failed + (trial.replay = 0),
+                 replaced_broken = replaced_broken + (trial.replay <> 0 and replaced_failed = 0)
              where trial.again = 1 and excluded.epoch > trial.epoch
-             returning number, epoch, again",
+             returning number, epoch, again, replaced_failed, replaced_broken",
         )
         .bind(run)
         .bind(self.session)
@@ -190,7 +192,11 @@ impl Encoded {
         .bind(replays)
         .fetch_all(&mut writing.connection)
         .await?;
-        Ok(counted.into_iter().map(|(number, epoch, again)| ((number, epoch), again)).collect())
+        let ends = counted.into_iter().map(|(number, epoch, again, failed, broken)| {
+            let past = Past { failed, broken };
+            ((number, epoch), End { again, past })
+        });
+        Ok(ends.collect())
     }
 }
 
@@ -223,13 +229,25 @@ pub(super) async fn add_spend(writing: &mut Writing<'_>, run: i64, spend: &str) 
     Ok(())
 }
 
+/// A trial that was written.
+struct End {
+    /// It is to be played again.
+    again: bool,
+    past: Past,
+}
+
 /// Which trials counted, in the order of the batch; one that is in it twice counted the first time.
-fn outcome(commit: &Commit, mut counted: BTreeMap<(i64, i64), bool>) -> Committed {
+fn outcome(commit: &Commit, mut counted: BTreeMap<(i64, i64), End>) -> Committed {
     let mut committed = Committed::default();
     for EndedTrial { trial, .. } in &commit.ended {
         match counted.remove(&(bound(trial.number), i64::from(trial.epoch))) {
-            Some(false) => committed.counted.push(trial.number),
-            Some(true) => committed.again.push(trial.number),
+            Some(End { again: false, past }) => {
+                committed.counted.push(trial.number);
+                if past != Past::default() {
+                    committed.pasts.insert(trial.number, past);
+                }
+            }
+            Some(End { again: true, .. }) => committed.again.push(trial.number),
             None => committed.fenced.push(trial.number),
         }
     }

@@ -98,5 +98,6 @@ fn migrations() -> Migrator {
         migration(4, "replays", include_str!("../../migrations/sqlite/4_replays.sql")),
         migration(5, "preflight", include_str!("../../migrations/sqlite/5_preflight.sql")),
         migration(6, "sessions", include_str!("../../migrations/sqlite/6_sessions.sql")),
+        migration(7, "pasts", include_str!("../../migrations/sqlite/7_pasts.sql")),
     ])
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
-    Role, Tokens, Usd,
+    Role, Tokens, Trial, Usd,
     call::{Spend, SpendLine},
+    trial::Past,
 };
 use scenario::RunId;
 use sqlx::{SqliteConnection, SqlitePool, query_as, query_scalar};
@@ -19,8 +20,8 @@ pub(super) async fn trials(
     limit: u32,
 ) -> Result<Vec<StoredTrial>, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<(String, i64, Option<String>, i64, i64, bool)> = query_as(
-        "select body, session, pieces, first_sequence, last_sequence, again from trial
+    let rows: Vec<(String, i64, Option<String>, i64, i64, bool, u32, u32)> = query_as(
+        "select body, session, pieces, first_sequence, last_sequence, again, replaced_failed, replaced_broken from trial
          where run = ?1 and number >= ?2 order by number limit ?3",
     )
     .bind(run)
@@ -28,14 +29,17 @@ pub(super) async fn trials(
     .bind(limit)
     .fetch_all(readers)
     .await?;
-    let stored = rows.into_iter().map(|(body, session, pieces, first_sequence, last_sequence, again)| {
-        let trial = serde_json::from_str(&body).map_err(|error| Error::Failed(format!("a stored trial: {error}")))?;
-        let pieces = match pieces {
-            Some(pieces) => pieces::of_json(&pieces)?,
-            None => pieces::whole(natural(first_sequence)?..=natural(last_sequence)?),
-        };
-        Ok(StoredTrial { trial, session: natural(session)?, pieces, again })
-    });
+    let stored =
+        rows.into_iter().map(|(body, session, pieces, first_sequence, last_sequence, again, failed, broken)| {
+            let trial: Trial =
+                serde_json::from_str(&body).map_err(|error| Error::Failed(format!("a stored trial: {error}")))?;
+            let trial = Trial { past: Past { failed, broken }, ..trial };
+            let pieces = match pieces {
+                Some(pieces) => pieces::of_json(&pieces)?,
+                None => pieces::whole(natural(first_sequence)?..=natural(last_sequence)?),
+            };
+            Ok(StoredTrial { trial, session: natural(session)?, pieces, again })
+        });
     stored.collect()
 }
 
@@ -76,7 +80,7 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
     let mut reading = readers.begin().await?;
     let key = runs::key(&mut *reading, run).await?;
     let (attempts, losses) = attempts(&mut reading, key).await?;
-    let (replayed_attempts, replayed_trials) = replayed(&mut reading, key).await?;
+    let (replayed_attempts, replayed_trials, replayed_failed) = replayed(&mut reading, key).await?;
     let leases = leases(&mut reading, run, key).await?;
     Ok(Recovered {
         done: done(&mut reading, key).await?,
@@ -84,6 +88,7 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
         losses,
         replayed_attempts,
         replayed_trials,
+        replayed_failed,
         seen: seen(&mut reading, &leases).await?,
         leases,
         lost_attempts: lost_attempts(&mut reading, key).await?,
@@ -147,14 +152,16 @@ async fn seen(reading: &mut SqliteConnection, leases: &[Lease]) -> Result<Vec<(u
     rows.into_iter().map(|(session, at)| Ok((natural(session)?, at))).collect()
 }
 
-/// Ends that another took the place of, and the trials that had some.
-async fn replayed(reading: &mut SqliteConnection, run: i64) -> Result<(u64, u64), Error> {
-    let (ends, trials): (i64, i64) =
-        query_as("select coalesce(sum(replaced), 0), count(*) from trial where run = ?1 and replaced > 0")
-            .bind(run)
-            .fetch_one(reading)
-            .await?;
-    Ok((natural(ends)?, natural(trials)?))
+/// Ends that another took the place of, the trials that had some, and those of the ends that were held against the agent.
+async fn replayed(reading: &mut SqliteConnection, run: i64) -> Result<(u64, u64, u64), Error> {
+    let (ends, trials, failed): (i64, i64, i64) = query_as(
+        "select coalesce(sum(replaced), 0), count(*), coalesce(sum(replaced_failed), 0) from trial
+         where run = ?1 and replaced > 0",
+    )
+    .bind(run)
+    .fetch_one(reading)
+    .await?;
+    Ok((natural(ends)?, natural(trials)?, natural(failed)?))
 }
 
 async fn lost_attempts(reading: &mut SqliteConnection, run: i64) -> Result<u64, Error> {

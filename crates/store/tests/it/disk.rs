@@ -37,6 +37,8 @@ async fn of_version_0_1_0(path: &Path) {
         "alter table trial drop column again",
         "alter table trial drop column replays_left",
         "alter table trial drop column replaced",
+        "alter table trial drop column replaced_failed",
+        "alter table trial drop column replaced_broken",
         "alter table attempt drop column given_up",
         "alter table attempt drop column begun",
         "alter table session drop column last_seen",

@@ -1,6 +1,6 @@
 //! Batches of results: what counts, what is fenced, what is refused.
 
-use record::{Failure, FailureKind, Role, Usd, Verdict, summary::RunState};
+use record::{Failure, FailureKind, Role, Usd, Verdict, summary::RunState, trial::Past};
 use store::{Commit, Committed, Error, Store};
 
 use super::{counted, fenced, numbers, ready};
@@ -152,11 +152,16 @@ fn again(numbers: &[u64]) -> Committed {
     Committed { again: numbers.to_vec(), ..Committed::default() }
 }
 
+/// As [`counted`], of one trial with a past.
+fn counted_after(number: u64, failed: u32, broken: u32) -> Committed {
+    Committed { pasts: [(number, Past { failed, broken })].into(), ..counted(&[number]) }
+}
+
 pub(super) async fn what_our_side_broke_is_played_again_as_often_as_it_may<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let store = stand.store();
     let broken = |epoch: u32| ended_as(session, epoch.into(), 4, epoch, FailureKind::SimulatorFailed);
-    for (epoch, outcome) in [(1, again(&[4])), (2, again(&[4])), (3, counted(&[4]))] {
+    for (epoch, outcome) in [(1, again(&[4])), (2, again(&[4])), (3, counted_after(4, 0, 2))] {
         store.grant(&[lease(epoch.into(), session, "run", 4..5, epoch)], 1).await.unwrap();
         assert_eq!(store.commit(&broken(epoch), 2).await.unwrap(), outcome, "epoch {epoch}");
         let recovered = store.recover(&id("run")).await.unwrap();
@@ -164,9 +169,10 @@ pub(super) async fn what_our_side_broke_is_played_again_as_often_as_it_may<S: St
         assert_eq!(recovered.done.is_empty(), !done);
         assert_eq!(recovered.attempts, if done { vec![] } else { vec![(4, epoch)] });
         assert_eq!((recovered.replayed_attempts, recovered.lost_attempts), (u64::from(epoch) - 1, 0));
-        assert_eq!(recovered.replayed_trials, u64::from(epoch > 1));
+        assert_eq!((recovered.replayed_trials, recovered.replayed_failed), (u64::from(epoch > 1), 0));
         let stored = store.trials(&id("run"), 0, 9).await.unwrap();
         assert_eq!((stored.len(), stored[0].trial.epoch, stored[0].again), (1, epoch, !done), "the latest end");
+        assert_eq!(stored[0].trial.past, Past { failed: 0, broken: epoch - 1 });
         assert_eq!(stored[0].pieces.last().map(|piece| piece.sequence), Some(epoch.into()));
     }
     // What an attempt of before says is of no interest any more.
@@ -192,7 +198,7 @@ pub(super) async fn a_used_up_quota_waits_for_somebody_to_resume<S: Stand>() {
     let mut hidden = batch(session, 5, "run", &[(0, 5)]);
     hidden.ended[0].trial.exhausted = true;
     store.grant(&[lease(9, session, "run", 0..1, 5)], 1).await.unwrap();
-    assert_eq!(store.commit(&hidden, 2).await.unwrap(), counted(&[0]));
+    assert_eq!(store.commit(&hidden, 2).await.unwrap(), counted_after(0, 0, 4));
     assert!(store.run(&id("run")).await.unwrap().unwrap().exhausted);
 }
 
@@ -200,7 +206,12 @@ pub(super) async fn a_resumed_run_plays_again_what_is_named<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let store = stand.store();
     store.grant(&[lease(1, session, "run", 0..3, 1)], 1).await.unwrap();
-    store.commit(&batch(session, 1, "run", &[(0, 1), (1, 1), (2, 1)]), 2).await.unwrap();
+    let mut first = batch(session, 1, "run", &[(0, 1), (1, 1), (2, 1)]);
+    // What a worker says of the past is not believed.
+    first.ended.iter_mut().for_each(|ended| ended.trial.past = Past { failed: 9, broken: 9 });
+    (first.ended[1].trial.verdict, first.ended[1].trial.failure) =
+        (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, "")));
+    assert_eq!(store.commit(&first, 2).await.unwrap(), counted(&[0, 1, 2]));
     store.set_state(&id("run"), RunState::Finished, Some(3)).await.unwrap();
     store.resume(&id("run"), &[1, 7], 1).await.unwrap();
     let stand = stand.reopen().await;
@@ -213,7 +224,12 @@ pub(super) async fn a_resumed_run_plays_again_what_is_named<S: Stand>() {
     let broken = ended_as(session, 2, 1, 2, FailureKind::JudgeFailed);
     assert_eq!(store.commit(&broken, 4).await.unwrap(), again(&[1]), "it may be played again as a new one may");
     store.grant(&[lease(3, session, "run", 1..2, 3)], 4).await.unwrap();
-    assert_eq!(store.commit(&batch(session, 3, "run", &[(1, 3)]), 4).await.unwrap(), counted(&[1]));
+    assert_eq!(store.commit(&batch(session, 3, "run", &[(1, 3)]), 4).await.unwrap(), counted_after(1, 1, 0));
+    let stored = store.trials(&id("run"), 0, 9).await.unwrap();
+    assert_eq!(stored[1].trial.past, Past { failed: 1, broken: 0 }, "it failed first, and we broke it after that");
+    assert_eq!(stored[0].trial.past, Past::default());
+    let recovered = store.recover(&id("run")).await.unwrap();
+    assert_eq!((recovered.replayed_attempts, recovered.replayed_failed), (2, 1));
     let ghost = store.resume(&id("ghost"), &[], 1).await.unwrap_err();
     assert!(matches!(ghost, Error::UnknownRun(_)), "{ghost}");
 }
