@@ -9,6 +9,7 @@ use scenario::{Digest, Plan, RunId};
 use store::{Recovered, RunRow, Store};
 
 mod breakdown;
+mod called;
 mod summary;
 
 /// Trials read from the store at a time.

@@ -22,7 +22,7 @@ use statistics::{
 };
 use store::{Recovered, RunRow};
 
-use super::breakdown::Tables;
+use super::{breakdown::Tables, called::Called};
 
 pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recovered: &Recovered) -> Summary {
     let planned = planned_by_case(plan);
@@ -233,21 +233,6 @@ fn planned_by_case(plan: &Plan) -> Vec<(Case, u64)> {
             (case, repeats)
         })
         .collect()
-}
-
-/// What a person calls a case: its scenario, and the question that it asks of a knowledge base.
-struct Called {
-    title: String,
-    variant: Option<String>,
-}
-
-impl Called {
-    fn name_of(&self, case: &Case, agents: usize) -> String {
-        let variant = self.variant.as_ref().or(case.combination.as_ref()).filter(|variant| **variant != self.title);
-        let agent = (agents > 1).then_some(&case.agent);
-        let rest = [variant, case.persona.as_ref(), agent];
-        rest.into_iter().flatten().fold(self.title.clone(), |name, part| format!("{name} / {part}"))
-    }
 }
 
 fn rfc3339(unix_millis: i64) -> String {

@@ -1,0 +1,17 @@
+//! What a person calls a case: its scenario, and the question that it asks of a knowledge base.
+
+use scenario::Case;
+
+pub(super) struct Called {
+    pub(super) title: String,
+    pub(super) variant: Option<String>,
+}
+
+impl Called {
+    pub(super) fn name_of(&self, case: &Case, agents: usize) -> String {
+        let variant = self.variant.as_ref().or(case.combination.as_ref()).filter(|variant| **variant != self.title);
+        let agent = (agents > 1).then_some(&case.agent);
+        let rest = [variant, case.persona.as_ref(), agent];
+        rest.into_iter().flatten().fold(self.title.clone(), |name, part| format!("{name} / {part}"))
+    }
+}
