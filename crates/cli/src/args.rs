@@ -324,7 +324,7 @@ pub(crate) enum Format {
 pub(crate) struct Resume {
     /// A run's folder, or its id
     pub(crate) run: String,
-    /// Play again what failed, too
+    /// Also play again what failed; it counts as failed all the same
     #[arg(long)]
     pub(crate) failed: bool,
     #[command(flatten)]
