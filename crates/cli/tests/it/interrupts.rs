@@ -12,7 +12,8 @@ use crate::process::{Place, Process, scenarios};
 fn start(place: &Place, latency_ms: u32) -> Process {
     place.write(
         "gabfest.yaml",
-        &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n"),
+        &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n\
+             gates: {{ pass_rate: 0.1, max_unjudged: 0.99, max_unjudged_cases: 1000 }}\n"),
     );
     let eliza = format!("{}/eliza", scenarios());
     let mut command =
@@ -43,6 +44,7 @@ fn one_interrupt_finishes_what_is_played_and_reports() {
     assert_eq!(run.wait(Duration::from_secs(30)), 130);
     let report = place.json("out/report.json");
     assert_eq!(report["run"]["state"], "interrupted");
+    assert_eq!(report["verdict"], "INCONCLUSIVE", "nothing forgives what was not played: {}", report["gates"]);
     let trials = &report["summary"]["trials"];
     assert!(trials["pass"].as_u64().unwrap() > 0);
     assert!(trials["not_started"].as_u64().unwrap() > 0);

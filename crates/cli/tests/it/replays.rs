@@ -300,9 +300,9 @@ fn what_a_judge_broke_does_not_become_the_agents_failure() {
     assert!(ended.stdout.contains("failed only after our side broke an attempt"), "{}", ended.stdout);
 }
 
-/// The report of a run that has more to come does not say PASS, whatever is forgiven: its exit code is 4 or 130.
+/// The report of a run that has more to come does not say PASS, whatever is forgiven: its exit code is 4.
 #[test]
-fn a_run_that_is_not_over_is_no_pass_however_much_is_forgiven() {
+fn a_run_that_met_a_used_up_quota_is_no_pass_however_much_is_forgiven() {
     let forgiving = "{ pass_rate: 0.3, max_unjudged: 0.9, max_unjudged_cases: 5 }";
     let place =
         with_agent(forgiving, JUDGED, |_| says("right"), |number| if number < 5 { polite() } else { no_money() });
@@ -310,21 +310,4 @@ fn a_run_that_is_not_over_is_no_pass_however_much_is_forgiven() {
     let report = place.json("out/report.json");
     assert_eq!(report["summary"]["trials"]["pass"], 5);
     assert_eq!(report["verdict"], "INCONCLUSIVE", "{}", report["gates"]);
-
-    let asked = Arc::new(AtomicU64::new(0));
-    let heard = Arc::clone(&asked);
-    let agent = move |_| {
-        heard.fetch_add(1, Ordering::SeqCst);
-        says("right")
-    };
-    let place = with_agent(forgiving, SAYS_RIGHT, agent, |_| polite());
-    let args = ["run", "talk.scenario.yaml", "--no-preflight", "--repeats", "2000", "--slots", "1", "--out", "out"];
-    let mut started = place.start(&args);
-    while asked.load(Ordering::SeqCst) < 20 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    started.signal("INT");
-    assert_eq!(started.wait(Duration::from_secs(30)), 130);
-    let report = place.json("out/report.json");
-    assert_eq!((&report["verdict"], &report["run"]["state"]), (&json!("INCONCLUSIVE"), &json!("interrupted")));
 }
