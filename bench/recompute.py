@@ -57,7 +57,11 @@ class Folder:
         self.kept = self.rows("select number, body, replaced, replaced_failed from trial where run = ?", self.run["key"])
         self.bodies = {row["number"]: json.loads(row["body"]) for row in self.kept}
         self.lost = self.lost_attempts()
-        self.spend = self.spend_of_batches()
+        self.batches = self.spend_of([row["spend"] for row in self.rows("select spend from segment where run = ?", self.run["key"])])
+        self.preflight = self.spend_of([self.run["preflight"]] if "preflight" in self.run.keys() else [])
+        self.spend = collections.defaultdict(collections.Counter)
+        for key, line in [*self.batches.items(), *self.preflight.items()]:
+            self.spend[key].update(line)
         self.groups = self.groups_by_case()
         self.numbers = {case["id"]: index for index, case in enumerate(self.report["cases"])}
 
@@ -72,11 +76,11 @@ class Folder:
         rows = [dict(row) for row in self.rows("select * from attempt where run = ?", self.run["key"])]
         return sum(row.get("begun", 1) for row in rows)
 
-    def spend_of_batches(self):
-        """What each batch said that its calls used, by role and model: of all attempts, also of those that were lost."""
+    def spend_of(self, texts):
+        """By role and model. Batches say what their calls used: those of all attempts, also of those that were lost."""
         spend = collections.defaultdict(collections.Counter)
-        for row in self.rows("select spend from segment where run = ?", self.run["key"]):
-            for entry in json.loads(row["spend"]):
+        for text in texts:
+            for entry in json.loads(text):
                 of, line = spend[entry["role"], entry["model"]], entry["line"]
                 of.update({"input": line["tokens"]["input"], "output": line["tokens"]["output"]})
                 of.update({key: value for key, value in line.items() if key != "tokens"})
@@ -441,9 +445,9 @@ def compare_calls(comparison, folder):
                 unpriced_calls=(call["cost"] is None) + call["lost_tries"], estimated_calls=call["estimated"],
                 tries=call["tries"], throttled_tries=call["throttled_tries"], wait_micros=call["wait_micros"])
     whole = len(folder.transcripts) == summary["attempts"]["total"] and has_all_calls(folder)
-    for key in set(spend) | set(transcribed):
-        for figure in set(spend[key]) | set(transcribed[key]):
-            batches, words = spend[key][figure], transcribed[key][figure]
+    for key in set(folder.batches) | set(transcribed):
+        for figure in set(folder.batches[key]) | set(transcribed[key]):
+            batches, words = folder.batches[key][figure], transcribed[key][figure]
             if batches < words or (whole and batches != words):
                 comparison.wrong.append(f"{figure} of {key}: the batches say {batches}, the transcripts {words}")
     models = summary["models"]
@@ -478,6 +482,14 @@ def compare_calls(comparison, folder):
     ]:
         comparison.equal(("summary", "cost", key), value)
     comparison.equal(("summary", "unsettled_usd"), unsettled / 1e9)
+    before = lambda figure: sum(line[figure] for line in folder.preflight.values())
+    if folder.preflight or "preflight" in summary:
+        for name, value in [
+            (("calls",), before("calls")), (("tokens", "input"), before("input")), (("tokens", "output"), before("output")),
+            (("cost_usd",), before("cost") / 1e9), (("unpriced_calls",), before("unpriced_calls")),
+            (("estimated_calls",), before("estimated_calls")),
+        ]:
+            comparison.equal(("summary", "preflight", *name), value)
 
 
 def has_all_calls(folder):
