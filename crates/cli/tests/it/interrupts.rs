@@ -12,8 +12,10 @@ use crate::process::{Place, Process, scenarios};
 fn start(place: &Place, latency_ms: u32) -> Process {
     place.write(
         "gabfest.yaml",
-        &format!("endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n\
-             gates: {{ pass_rate: 0.1, max_unjudged: 0.99, max_unjudged_cases: 1000 }}\n"),
+        &format!(
+            "endpoints:\n  mock:\n    kind: mock\n    mock:\n      latency: {{ ms: {latency_ms} }}\n\
+             gates: {{ pass_rate: 0.1, max_unjudged: 0.99, max_unjudged_cases: 1000 }}\n"
+        ),
     );
     let eliza = format!("{}/eliza", scenarios());
     let mut command =
