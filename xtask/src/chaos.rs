@@ -81,9 +81,6 @@ fn play_all(chaos: &Chaos, faults: &[Fault], place: &Place, results: &mut Result
     if faults.iter().any(|fault| *fault != Fault::SlowLink) {
         let calm = storm::undisturbed(place)?;
         results.undisturbed(&calm);
-        if mixed {
-            storm::rounds(chaos, faults, place, &calm, results)?;
-        }
         if faults.contains(&Fault::KillStorm) {
             results.add(storm::kill_storm(chaos.seed, place, &calm)?);
         }
@@ -92,6 +89,10 @@ fn play_all(chaos: &Chaos, faults: &[Fault], place: &Place, results: &mut Result
         }
         if faults.contains(&Fault::FullDisk) {
             results.add(disk::full(place, &calm)?);
+        }
+        // Their kills count, too.
+        if mixed {
+            storm::rounds(chaos, faults, place, &calm, results)?;
         }
     }
     if faults.contains(&Fault::SlowLink) {

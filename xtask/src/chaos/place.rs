@@ -87,7 +87,8 @@ impl Place {
 pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let width = PORTS.end - PORTS.start;
-    let first = u16::try_from(std::process::id() % u32::from(width))?;
+    // Far from the ports of another session, which may have the next process id.
+    let first = u16::try_from(std::process::id().wrapping_mul(611) % u32::from(width))?;
     for _ in 0..width {
         let port = PORTS.start + (first + NEXT.fetch_add(1, Ordering::Relaxed) % width) % width;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));

@@ -133,8 +133,8 @@ impl Play<'_, '_> {
                         return Ok(false);
                     }
                     watchers += 1;
-                    // It may be that the coordinator is away: the run is what counts.
-                    std::thread::sleep(Duration::from_secs(1));
+                    // The run is what counts.
+                    self.fleet.heal()?;
                     watcher = self.fleet.watch()?;
                 }
                 None => {}
@@ -267,7 +267,7 @@ impl Play<'_, '_> {
         let workers = (0..self.fleet.workers.len()).map(Who::Worker);
         for who in std::iter::once(Who::Coordinator).chain(workers) {
             let role = self.role(who);
-            let (name, stopping) = (role.name.clone(), role.stopping);
+            let (name, stopping, young) = (role.name.clone(), role.stopping, role.was_young);
             let Some(code) = role.ended()? else {
                 if stopping.is_some_and(|since| since.elapsed() > STOPS_WITHIN) {
                     role.kill();
@@ -279,7 +279,10 @@ impl Play<'_, '_> {
             let said = tail(&role.logged(), 2);
             role.stopping = None;
             match stopping {
-                Some(_) if code == 0 => {}
+                // What it could not send, since the coordinator was away, is played again.
+                Some(_) if code == 0 || (code == 3 && said.contains("the coordinator was away")) => {}
+                // Nothing had begun that could be finished.
+                Some(_) if code == -1 && young => {}
                 Some(_) => self.outcome.broken.push(format!("{name} ended with {code} after SIGTERM: {said}")),
                 None => self.outcome.broken.push(format!("{name} ended by itself with {code}: {said}")),
             }

@@ -5,13 +5,16 @@ use std::{
     fs::File,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::clock;
+
+/// A debug build on a busy machine takes so long until it listens to signals.
+const YOUNG: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(crate) struct Role {
@@ -21,12 +24,23 @@ pub(crate) struct Role {
     child: Option<Child>,
     /// Since when it was asked to stop.
     pub(crate) stopping: Option<Instant>,
+    /// Whether it was asked before it can have heard of signals.
+    pub(crate) was_young: bool,
+    started: Option<Instant>,
 }
 
 impl Role {
     /// Its log is `NAME.log` in `folder`.
     pub(crate) fn new(name: &str, folder: &Path, command: Vec<OsString>) -> Self {
-        Self { name: name.to_owned(), command, folder: folder.to_owned(), child: None, stopping: None }
+        Self {
+            name: name.to_owned(),
+            command,
+            folder: folder.to_owned(),
+            child: None,
+            stopping: None,
+            was_young: false,
+            started: None,
+        }
     }
 
     pub(crate) fn start(&mut self) -> anyhow::Result<()> {
@@ -43,6 +57,7 @@ impl Role {
             .with_context(|| format!("failed to start {}", self.name))?;
         self.child = Some(child);
         self.stopping = None;
+        self.started = Some(clock::now());
         Ok(())
     }
 
@@ -76,6 +91,7 @@ impl Role {
 
     /// Asks it to stop. What stands still would not hear it.
     pub(crate) fn stop(&mut self) {
+        self.was_young = self.started.is_some_and(|started| started.elapsed() < YOUNG);
         self.signal(Signal::CONT);
         self.signal(Signal::TERM);
         self.stopping = Some(clock::now());
