@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use record::{Summary, Tally, Trial, breakdown::Breakdown, call::Spend, summary::RunState, trial::Replay};
+use record::{Summary, Tally, Trial, Verdict, breakdown::Breakdown, call::Spend, summary::RunState, trial::Replay};
 use scenario::{Digest, Plan, RunId};
-use store::{Recovered, RunRow, Store};
+use store::{Recovered, RunRow, Store, StoredTrial};
 
 mod breakdown;
 mod called;
@@ -66,12 +66,27 @@ impl Which {
 pub(crate) async fn tally(store: &impl Store, run: &RunId, which: Which, mut tally: Tally) -> Result<Tally, Error> {
     let mut first = 0;
     loop {
-        let page = store.trials(run, first, PAGE).await?;
+        let page = trials(store, run, first, PAGE).await?;
         let Some(last) = page.last() else { return Ok(tally) };
         first = last.trial.number + 1;
         let wanted = page.iter().filter(|stored| which == Which::Ended || !stored.again);
         wanted.for_each(|stored| tally.add(&stored.trial));
     }
+}
+
+/// Trials with a number of at least `first`, at most `limit`. One whose record cannot be read is among them with its ids, as an error
+/// of our side: it counts as what it is, it is named, and it is played again when the run is resumed.
+pub(crate) async fn trials(store: &impl Store, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
+    let mut page = store.trials(run, first, limit).await?;
+    if page.iter().any(|stored| stored.unreadable) {
+        let plan = plan(store, &row(store, run).await?.plan_digest).await?;
+        for StoredTrial { trial, .. } in page.iter_mut().filter(|stored| stored.unreadable) {
+            if let (Some(planned), Some(failure)) = (plan.trial(trial.number), trial.failure.take()) {
+                *trial = Trial::unplayed(&planned, trial.epoch, Verdict::Error, failure);
+            }
+        }
+    }
+    Ok(page)
 }
 
 /// Trials of the run that ended and are worth another attempt: what our side broke, and what was held against the agent
@@ -80,7 +95,7 @@ pub(crate) async fn to_play_again(store: &impl Store, run: &RunId, failed: bool)
     let mut again = Vec::new();
     let mut first = 0;
     loop {
-        let page = store.trials(run, first, PAGE).await?;
+        let page = trials(store, run, first, PAGE).await?;
         let Some(last) = page.last() else { return Ok(again) };
         first = last.trial.number + 1;
         let wanted = |trial: &Trial| trial.replay() != Replay::Never || (failed && trial.is_held_against_agent());

@@ -47,6 +47,8 @@ mod shown;
 const ENDED_KEPT: usize = 8;
 /// How long a drain waits for the numbers of runs that have just ended.
 const LAST_NUMBERS: Duration = Duration::from_secs(2);
+/// Between two looks whether the store is where it was.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -91,6 +93,8 @@ pub(crate) struct Dispatcher<S> {
     own: Option<(u64, u64)>,
     /// Ended runs whose numbers are being found out for those who look on.
     telling: JoinSet<()>,
+    /// When it was last looked whether the store is there.
+    looked: Instant,
 }
 
 impl<S: Store> Dispatcher<S> {
@@ -109,6 +113,7 @@ impl<S: Store> Dispatcher<S> {
             shares: Shares::default(),
             own: None,
             telling: JoinSet::new(),
+            looked: Instant::now(),
         }
     }
 
@@ -135,6 +140,7 @@ impl<S: Store> Dispatcher<S> {
     }
 
     async fn tick(&mut self) {
+        self.look_for_the_store().await;
         self.hear(Event::Tick).await;
         let running: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
@@ -142,6 +148,17 @@ impl<S: Store> Dispatcher<S> {
         self.share_limits();
         self.show_fleet();
         while self.telling.try_join_next().is_some() {}
+    }
+
+    /// Whether the store is where it was. A commit finds out too, but an agent may take minutes for its next reply.
+    async fn look_for_the_store(&mut self) {
+        if self.looked.elapsed() < BETWEEN_LOOKS || !self.runs.values().any(Active::is_running) {
+            return;
+        }
+        self.looked = Instant::now();
+        if let Err(error) = self.store.check().await {
+            self.store_failed(&error).await;
+        }
     }
 
     async fn obey(&mut self, command: Command) {

@@ -12,6 +12,8 @@ pub enum Error {
     UnknownWord { what: &'static str, word: String },
     #[error("the field {0} is missing on the wire")]
     Missing(&'static str),
+    #[error("{what} {number} on the wire, where a number is expected that can be kept")]
+    NotFinite { what: &'static str, number: String },
     #[error("undecodable bytes on the wire: {0}")]
     Undecodable(String),
 }
@@ -114,6 +116,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::Cancelled => "cancelled",
     FailureKind::RecordRefused => "record_refused",
     FailureKind::Panicked => "panicked",
+    FailureKind::Unreadable => "unreadable",
 ]);
 
 impl From<RunState> for v1::RunState {

@@ -65,6 +65,46 @@ pub fn attempts(segment: Bytes) -> Result<Vec<(u64, u32, Vec<v1::Turn>)>, Error>
     Ok(segment.trials.into_iter().map(|part| (part.trial, part.epoch, part.turns)).collect())
 }
 
+/// A piece that cannot be read to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Whose turns it holds (trial, epoch), where that much can be read.
+    pub attempt: Option<(u64, u32)>,
+    pub error: Error,
+}
+
+/// Reads a piece to its end, as a report will, and says whose turns it holds: (trial, epoch).
+pub fn check(piece: Bytes) -> Result<(u64, u32), Broken> {
+    let whose = whose(piece.clone());
+    let read = || {
+        let mut attempts = attempts(piece)?;
+        let (Some((trial, epoch, turns)), true) = (attempts.pop(), attempts.is_empty()) else {
+            return Err(Error::Undecodable("a piece that is not one attempt".to_owned()));
+        };
+        turns.into_iter().try_for_each(|turn| turn::from_wire(turn).map(drop))?;
+        Ok((trial, epoch))
+    };
+    read().map_err(|error| Broken { attempt: whose, error })
+}
+
+/// Whose turns a piece holds, whatever they are.
+fn whose(mut piece: Bytes) -> Option<(u64, u32)> {
+    encoding::decode_key(&mut piece).ok()?;
+    encoding::decode_varint(&mut piece).ok()?;
+    // The fields come in their order, so that what cannot be read comes after these.
+    let mut head = (0, 0);
+    for _ in 0..2 {
+        let Ok(key) = encoding::decode_key(&mut piece) else { break };
+        match key {
+            (1, WireType::Varint) => head.0 = encoding::decode_varint(&mut piece).ok()?,
+            (2, WireType::Varint) => head.1 = u32::try_from(encoding::decode_varint(&mut piece).ok()?).ok()?,
+            // A number that is 0 is left out.
+            _ => break,
+        }
+    }
+    Some(head)
+}
+
 /// The turns of one attempt in a segment, in the order in which they happened; those of others are not decoded.
 pub fn turns_of(segment: Bytes, trial: u64, epoch: u32) -> Result<Vec<v1::Turn>, Error> {
     let mut turns = Vec::new();
@@ -159,6 +199,30 @@ mod tests {
         for bytes in [&b"\x0a"[..], b"\x0a\x09short", b"\xff\xff", b"\x0a\x01\xff"] {
             assert!(turns_of(Bytes::from_static(bytes), 1, 1).is_err(), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_piece_is_checked_as_a_report_will_read_it() {
+        let piece = |trial, epoch, turns: Vec<v1::Turn>| {
+            Bytes::from(v1::Segment { trials: vec![v1::TrialTurns { trial, epoch, turns }] }.encode_to_vec())
+        };
+        let good = turn::to_wire(turn(1, "a"));
+        for (trial, epoch) in [(0, 1), (7, 3), (u64::MAX, u32::MAX)] {
+            assert_eq!(check(piece(trial, epoch, vec![good.clone()])), Ok((trial, epoch)));
+            assert_eq!(check(piece(trial, epoch, vec![])), Ok((trial, epoch)));
+            let unknown = v1::Turn { speaker: "parrot".into(), ..good.clone() };
+            let error = Error::UnknownWord { what: "speaker", word: "parrot".into() };
+            let broken = Broken { attempt: Some((trial, epoch)), error };
+            assert_eq!(check(piece(trial, epoch, vec![good.clone(), unknown])), Err(broken));
+            // A turn whose bytes are no turn.
+            let mut broken = piece(trial, epoch, vec![good.clone()]).to_vec();
+            *broken.last_mut().unwrap() = 0xff;
+            let broken = check(broken.into()).unwrap_err();
+            assert!(matches!(broken.error, Error::Undecodable(_)) && broken.attempt == Some((trial, epoch)));
+        }
+        assert_eq!(check(Bytes::from_static(b"\x0a\xff")).unwrap_err().attempt, None);
+        let two = [piece(1, 1, vec![]), piece(2, 1, vec![])].concat();
+        assert!(check(two.into()).is_err() && check(Bytes::new()).is_err());
     }
 
     /// A segment as it was stored before turns had messages.

@@ -186,6 +186,10 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         (None, true) => Scope::Conversation { step },
         (None, false) => Scope::Step { step },
     };
+    if let Some(score) = judgment.score {
+        finite("score", score)?;
+    }
+    let weight = finite("weight", judgment.weight.unwrap_or(1.0))?;
     Ok(Judgment {
         check: judgment.check,
         description: judgment.description,
@@ -197,8 +201,13 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         failure: judgment.failure.as_deref().map(names::kind::read).transpose()?,
         line: judgment.line,
         required: !judgment.informational,
-        weight: judgment.weight.unwrap_or(1.0),
+        weight,
     })
+}
+
+/// JSON, in which trials are kept, has no other numbers.
+fn finite(what: &'static str, number: f64) -> Result<f64, Error> {
+    if number.is_finite() { Ok(number) } else { Err(Error::NotFinite { what, number: number.to_string() }) }
 }
 
 #[cfg(test)]
@@ -278,6 +287,18 @@ mod tests {
         let wire: v1::Failure = prost::Message::decode(sent).unwrap();
         let failure = failure_from_wire(wire).unwrap();
         assert_eq!(failure, Failure::new(FailureKind::CheckFailed, "rude").in_turn(2));
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_an_error_since_it_could_not_be_read_back() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let scored = v1::Judgment { finding: "pass".into(), score: Some(number), ..v1::Judgment::default() };
+            let weighed = v1::Judgment { finding: "pass".into(), weight: Some(number), ..v1::Judgment::default() };
+            for (what, judgment) in [("score", scored), ("weight", weighed)] {
+                let error = judgment_from_wire(judgment).unwrap_err().to_string();
+                assert!(error.starts_with(&format!("{what} {number} on the wire")), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use record::{
     call::{Spend, SpendLine},
     summary::{
         Attempts, CaseSummary, Cost, FailureCount, Latencies, ModelSpend, Preflight, Run, RunState, RunVerdict,
-        SCHEMA_VERSION, Totals, Trials, Wall,
+        SCHEMA_VERSION, Totals, Trials, Unreadable, Wall,
     },
     tally::Counts,
 };
@@ -86,6 +86,8 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         by_tag: tags,
         by_axis: axes,
         by_check: checks,
+        // Found out where the trials are read.
+        unreadable: Unreadable::default(),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use bytes::Bytes;
 use proto::v1;
+use record::Trial;
 use scenario::RunId;
 use store::{Part, Piece, Store, StoredTrial};
 
@@ -40,7 +42,7 @@ impl<S: Store> Transcripts<S> {
     /// Reads on: each piece once, and no other.
     async fn read(&mut self) -> Result<(), Error> {
         if self.page.is_empty() {
-            self.page = self.store.trials(&self.run, self.next, PAGE).await?.into();
+            self.page = aggregate::trials(&*self.store, &self.run, self.next, PAGE).await?.into();
         }
         let some = self.few();
         let Some(last) = some.last() else { return Ok(()) };
@@ -49,13 +51,15 @@ impl<S: Store> Transcripts<S> {
             some.iter().flat_map(|stored| stored.pieces.iter().map(|piece| (stored.session, *piece))).collect();
         let mut pieces = self.store.pieces(&self.run, &asked).await?.into_iter();
         for StoredTrial { trial, session, pieces: places, .. } in some {
-            let mut turns = Vec::new();
-            for (place, words) in places.into_iter().zip(&mut pieces) {
-                let broken = |error| broken(session, place.sequence, error);
-                turns.extend(proto::segment::turns_of(words, trial.number, trial.epoch).map_err(broken)?);
-            }
+            // All of them are taken, so that the next trial begins with its own.
+            let pieces: Vec<_> = places.into_iter().zip(&mut pieces).collect();
+            // Words that cannot be read are no reason to hand over no others.
+            let (turns, unreadable) = match turns(&trial, session, pieces) {
+                Ok(turns) => (turns, String::new()),
+                Err(reason) => (Vec::new(), reason),
+            };
             let trial = proto::trial::to_wire(trial, Vec::new());
-            self.read.push_back(v1::ExportedTrial { trial: Some(trial), turns });
+            self.read.push_back(v1::ExportedTrial { trial: Some(trial), turns, unreadable });
         }
         Ok(())
     }
@@ -82,7 +86,15 @@ fn size(piece: &Piece) -> usize {
     }
 }
 
-fn broken(session: u64, sequence: u64, error: proto::Error) -> Error {
-    let text = format!("segment {sequence} of session {session} is broken: {error}");
-    Error::Read(aggregate::Error::Store(store::Error::Failed(text)))
+/// The turns of a trial, or why they cannot be read.
+fn turns(trial: &Trial, session: u64, pieces: Vec<(Piece, Bytes)>) -> Result<Vec<v1::Turn>, String> {
+    let mut turns = Vec::new();
+    for (Piece { sequence, .. }, words) in pieces {
+        if words.is_empty() {
+            return Err(format!("segment {sequence} of session {session} is missing"));
+        }
+        let broken = |error: proto::Error| format!("segment {sequence} of session {session} is broken: {error}");
+        turns.extend(proto::segment::turns_of(words, trial.number, trial.epoch).map_err(broken)?);
+    }
+    Ok(turns)
 }

@@ -472,6 +472,9 @@ pub(crate) struct Submit {
     pub(crate) config: Config,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// With --watch: seconds that the coordinator may be away
+    #[arg(long, default_value_t = 120, value_name = "S")]
+    pub(crate) patience: u64,
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     pub(crate) coordinator: String,
@@ -492,6 +495,9 @@ pub(crate) struct Watch {
     pub(crate) coordinator: String,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// Seconds that the coordinator may be away
+    #[arg(long, default_value_t = 120, value_name = "S")]
+    pub(crate) patience: u64,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -39,13 +39,13 @@ pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
     Ok(Arc::new(Sqlite::open(path).await.with_context(|| format!("failed to open {}", path.display()))?))
 }
 
-/// The run that a folder's store holds, and its plan.
-pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<(RunId, Plan)> {
-    let row = store.runs().await?.into_iter().next().context("the store holds no run")?;
+/// The run that a folder's store holds, and its plan; `None` where it was killed before the store had it.
+pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<Option<(RunId, Plan)>> {
+    let Some(row) = store.runs().await?.into_iter().next() else { return Ok(None) };
     let bytes = store.plan(&row.plan_digest).await?.context("the store holds no plan")?;
     let plan = Plan::from_json(std::str::from_utf8(&bytes).context("failed to read the plan")?)
         .context("failed to read the plan")?;
-    Ok((row.id, plan))
+    Ok(Some((row.id, plan)))
 }
 
 impl Embedded {
@@ -106,6 +106,11 @@ impl Embedded {
 
     pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
         submit::hand_over(&mut self.client, run, plan, preflight).await
+    }
+
+    /// Whether nothing of the run is kept any more.
+    pub(crate) async fn is_gone(&self) -> bool {
+        matches!(self.store.check().await, Err(store::Error::Gone(_)))
     }
 
     /// Lets the worker finish what it holds, then ends the coordinator.

@@ -1,29 +1,25 @@
 //! Follows a run to its end, then writes its files and tells the result. The same for every transport.
 
-use std::{collections::BTreeSet, io::IsTerminal as _, path::Path, time::Duration};
+use std::{collections::BTreeSet, io::IsTerminal as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use futures_util::StreamExt as _;
 use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
-use record::{FailureKind, Summary, Trial, Turn};
+use record::{FailureKind, Summary, Trial};
 use report::{
     Found,
     write::{Writer, Written},
 };
 use scenario::{Format, Plan, RunId};
-use tokio::time::Instant;
 use tonic::{Status, Streaming, transport::Channel};
 
 use crate::{
     exit::{Exit, usage},
+    export::{self, Away, Exported, Patience},
     progress::Progress,
     signals::Interrupts,
     stdout,
 };
-
-/// How long a coordinator may be away while somebody follows a run of it: an upgrade, a new pod.
-const PATIENCE: Duration = Duration::from_secs(120);
-const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
 /// The two services of a coordinator that people use.
 pub(crate) struct Client {
@@ -44,8 +40,8 @@ pub(crate) fn client(channel: Channel) -> Client {
 pub(crate) enum OnInterrupt<'a> {
     /// The run is ours: drain it, then call this, which gives up what is being played. Either way it can be resumed.
     StopTheRun(&'a (dyn Fn() + Sync)),
-    /// The run is somebody's: only stop looking.
-    StopLooking,
+    /// The run is somebody's: only stop looking. Its coordinator may be away for so long.
+    StopLooking(Patience),
 }
 
 /// Shows progress until the run ends. `None`: somebody stopped looking. A run that is somebody's goes on without us, so that a
@@ -71,25 +67,21 @@ pub(crate) async fn watch(
                     }
                 }
                 lost => {
-                    let reason = lost.map_or_else(|| "it stopped".to_owned(), |lost| reason(lost.err().as_ref()));
-                    let back = match on_interrupt {
-                        OnInterrupt::StopTheRun(_) => Err(reason),
-                        OnInterrupt::StopLooking => {
-                            shown.note(&format!("the coordinator went away ({reason}): waiting for it"));
-                            tokio::select! {
-                                back = wait_for(client, run) => back,
-                                () = interrupts.reached(1) => {
-                                    shown.finish(None);
-                                    return Ok(None);
-                                }
-                            }
-                        }
+                    let gone = || Status::unavailable("the connection was closed");
+                    let status = lost.map_or_else(gone, |lost| lost.err().unwrap_or_else(gone));
+                    let patience = match on_interrupt {
+                        OnInterrupt::StopTheRun(_) => Patience::NONE,
+                        OnInterrupt::StopLooking(patience) => patience,
+                    };
+                    let back = tokio::select! {
+                        back = wait_for(client, run, patience, status) => back,
+                        () = interrupts.reached(asked + 1) => Ok(None),
                     };
                     match back {
-                        Ok(back) => updates = back,
-                        Err(reason) => {
+                        Ok(Some(back)) => updates = back,
+                        other => {
                             shown.finish(None);
-                            return Err(anyhow!("the coordinator was lost while the run went on: {reason}"));
+                            return other.map(|_| None);
                         }
                     }
                 }
@@ -119,22 +111,24 @@ async fn updates(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Progr
     client.runs.watch(request).await.map(tonic::Response::into_inner)
 }
 
-/// Tries to follow the run again until the coordinator is back. An error says why that was given up.
-async fn wait_for(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Progress>, String> {
-    let began = Instant::now();
+/// Tries to follow the run again until the coordinator is back.
+async fn wait_for(
+    client: &mut Client,
+    run: &RunId,
+    patience: Patience,
+    mut status: Status,
+) -> anyhow::Result<Option<Streaming<v1::Progress>>> {
+    let mut away = Away::new(patience);
     loop {
-        tokio::time::sleep(BETWEEN_TRIES).await;
+        away.wait("the coordinator was lost while the run went on", &status).await?;
         match updates(client, run).await {
-            Ok(updates) => return Ok(updates),
-            Err(status) if status.code() != tonic::Code::Unavailable || began.elapsed() >= PATIENCE => {
-                return Err(reason(Some(&status)));
-            }
-            Err(_) => {}
+            Ok(updates) => return Ok(Some(updates)),
+            Err(next) => status = next,
         }
     }
 }
 
-fn reason(status: Option<&Status>) -> String {
+pub(crate) fn reason(status: Option<&Status>) -> String {
     let said = status.map(proto::reason).filter(|text| !text.is_empty());
     said.unwrap_or_else(|| "the connection was closed".to_owned())
 }
@@ -153,6 +147,15 @@ pub(crate) fn stopped(trouble: &str, exit: anyhow::Result<Exit>, again: &str) ->
     }
 }
 
+/// The end of a run whose store is gone: there is nothing to go on with, whatever the report has.
+pub(crate) fn lost(trouble: &str, report: &anyhow::Result<Exit>, folder: &Path) -> anyhow::Error {
+    let kept = match report {
+        Ok(_) => format!("what was played until then is in the report in {}", folder.display()),
+        Err(_) => "nothing of the run is kept".to_owned(),
+    };
+    anyhow!("the run stopped: {trouble}\nhint: {kept}; it cannot be gone on with, so run it again")
+}
+
 /// Asks for the numbers and every trial, writes the run's files, and prints the summary.
 ///
 /// `trouble`: why the coordinator stopped the run by itself, empty where it did not. Then nobody interrupted it, and what
@@ -163,8 +166,9 @@ pub(crate) async fn report(
     folder: &Path,
     quiet: bool,
     trouble: &str,
+    patience: Patience,
 ) -> anyhow::Result<Exit> {
-    let (summary, written, hints) = write(client, run, folder).await?;
+    let (summary, written, hints) = write(client, run, folder, patience).await?;
     if !quiet {
         let text = format!("{}\nreport  {}\n", summary_text(&summary, &written.found), written.report_html.display());
         stdout::painted(&text)?;
@@ -185,19 +189,40 @@ pub(crate) async fn write(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
+    patience: Patience,
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
-    let summary = summary(client, run).await?;
+    let is_new = !folder.exists();
+    let written = write_files(client, run, folder, patience).await;
+    if written.is_err() && is_new {
+        // One that holds nothing is in nobody's interest; one that holds something stays.
+        let _ = std::fs::remove_dir(folder);
+    }
+    written
+}
+
+async fn write_files(
+    client: &mut Client,
+    run: &RunId,
+    folder: &Path,
+    patience: Patience,
+) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
+    let mut summary = summary(client, run, patience).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
     if summary.cases.iter().any(|case| case.format == Format::Qna.name()) {
         writer = writer.with_plan(&plan(client, &summary).await?);
     }
     let mut hints = BTreeSet::new();
-    each_trial(client, run, |trial, turns| {
-        hints.extend(flag_of(trial));
-        writer.add(trial, turns).context("failed to write the report")
+    export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
+        hints.extend(flag_of(&trial));
+        let written = match unreadable {
+            None => writer.add(&trial, &turns),
+            Some(reason) => writer.add_without_words(&trial, &reason),
+        };
+        written.context("failed to write the report").map(|()| true)
     })
     .await?;
     let written = writer.finish(&summary).context("failed to write the report")?;
+    summary.unreadable.clone_from(&written.unreadable);
     Ok((summary, written, hints))
 }
 
@@ -212,36 +237,6 @@ fn flag_of(trial: &Trial) -> Option<&'static str> {
     })
 }
 
-/// Hands over the winning attempt of each trial with its turns, in the plan's order, one at a time.
-pub(crate) async fn each_trial(
-    client: &mut Client,
-    run: &RunId,
-    mut take: impl FnMut(&Trial, &[Turn]) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    trials_from(client, run, 0, |trial, turns| take(trial, turns).map(|()| true)).await
-}
-
-/// The same from a trial on, until somebody has enough.
-pub(crate) async fn trials_from(
-    client: &mut Client,
-    run: &RunId,
-    first: u64,
-    mut take: impl FnMut(&Trial, &[Turn]) -> anyhow::Result<bool>,
-) -> anyhow::Result<()> {
-    let request = v1::ExportRequest { run: run.as_str().to_owned(), first };
-    let unreadable = |status: Status| refused("the trials cannot be read", &status);
-    let mut trials = client.runs.export(request).await.map_err(unreadable)?.into_inner();
-    while let Some(exported) = trials.next().await {
-        let exported = exported.map_err(unreadable)?;
-        let trial = proto::trial::from_wire(exported.trial.ok_or_else(|| anyhow!("a trial came without its record"))?)?;
-        let turns = exported.turns.into_iter().map(proto::turn::from_wire).collect::<Result<Vec<_>, _>>()?;
-        if !take(&trial, &turns)? {
-            break;
-        }
-    }
-    Ok(())
-}
-
 async fn plan(client: &mut Client, summary: &Summary) -> anyhow::Result<Plan> {
     let request = v1::GetPlanRequest { digest: summary.run.plan_digest.to_string() };
     let reply = client
@@ -254,18 +249,21 @@ async fn plan(client: &mut Client, summary: &Summary) -> anyhow::Result<Plan> {
     Plan::from_json(text).context("failed to read the plan of the run")
 }
 
-pub(crate) async fn summary(client: &mut Client, run: &RunId) -> anyhow::Result<Summary> {
-    let reply = client
-        .runs
-        .get_summary(v1::GetSummaryRequest { run: run.as_str().to_owned() })
-        .await
-        .map_err(|status| refused("the numbers of the run cannot be read", &status))?
-        .into_inner();
-    statistics::stored::read(&reply.summary).context("failed to read the numbers of the run")
+pub(crate) async fn summary(client: &mut Client, run: &RunId, patience: Patience) -> anyhow::Result<Summary> {
+    let mut away = Away::new(patience);
+    loop {
+        match client.runs.get_summary(v1::GetSummaryRequest { run: run.as_str().to_owned() }).await {
+            Ok(reply) => {
+                let reply = reply.into_inner();
+                return statistics::stored::read(&reply.summary).context("failed to read the numbers of the run");
+            }
+            Err(status) => away.wait("the numbers of the run cannot be read", &status).await?,
+        }
+    }
 }
 
 /// What a coordinator refused. A run that it does not know is the caller's mistake.
-fn refused(what: &str, status: &Status) -> anyhow::Error {
+pub(crate) fn refused(what: &str, status: &Status) -> anyhow::Error {
     let error = anyhow!("{what}: {}", status.message());
     if status.code() == tonic::Code::NotFound { usage(error) } else { error }
 }

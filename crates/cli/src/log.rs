@@ -7,7 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::Log,
-    follow::{self, Client},
+    export::{self, Exported, Patience},
+    follow::Client,
     stdout,
 };
 
@@ -28,12 +29,12 @@ pub(crate) async fn print(
     loop {
         let last = ended.is_cancelled();
         // Trials end in any order; those behind one that is being played wait for it.
-        follow::trials_from(&mut client, &run, next, |trial, turns| {
+        export::each_trial(&mut client, &run, next, Patience::NONE, |Exported { trial, turns, .. }| {
             if !last && trial.number != next {
                 return Ok(false);
             }
             next = trial.number + 1;
-            stdout::write(&log.add(trial, turns))?;
+            stdout::write(&log.add(&trial, &turns))?;
             Ok(true)
         })
         .await?;

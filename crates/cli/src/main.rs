@@ -11,6 +11,7 @@ mod diagnostics;
 mod embedded;
 mod estimate;
 mod exit;
+mod export;
 mod follow;
 mod init;
 mod judges;

@@ -49,7 +49,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     // What was asked and answered is in the result; nothing else of the run is kept.
     let kept = tempfile::tempdir().context("failed to make a temporary folder")?;
     let run = clock::new_run_id();
-    let folder = RunFolder::create(&run, Some(kept.path()))?;
+    let folder = RunFolder::begin(&run, &plan, Some(kept.path())).await?;
     let worker = (resources, assemble::slots(&read, &capacity));
     let exit = run::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, true, None).await?;
     let text = ["report.qna", "report.qna.tsv"].map(|name| std::fs::read_to_string(kept.path().join(name)));

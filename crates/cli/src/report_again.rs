@@ -10,11 +10,15 @@ use crate::{
     args::{Format, Report},
     embedded::{self, Embedded},
     exit::{Exit, usage},
+    export::{self, Exported, Patience},
     follow::{self, Client},
     remote, report_files,
     run_folder::{RUNS, RunFolder},
     stdout,
 };
+
+/// How long a coordinator may be away while its report is read.
+const AWAY_SECONDS: u64 = 120;
 
 pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
     let files = RunFolder::with_report(&args.run).filter(|_| !RunFolder::exists(&args.run));
@@ -28,13 +32,21 @@ pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
             None => RunId::new(args.run.clone()),
         };
         let usual = files.unwrap_or_else(|| Path::new(RUNS).join(&args.run));
-        return render(&mut client, &run, &args, usual).await;
+        return render(&mut client, &run, &args, usual, Patience::seconds(AWAY_SECONDS)).await;
     }
     let folder = RunFolder::find(&args.run)?;
     let store = embedded::open(&folder.store()).await?;
-    let (run, _) = embedded::only_run(&store).await?;
+    let Some((run, _)) = embedded::only_run(&store).await? else {
+        let path = folder.path.display();
+        let hint = format!(
+            "`gabfest resume {path}` plays it where its plan is there; `gabfest run … --out {path}` begins another"
+        );
+        return Err(usage(anyhow!(
+            "the run in {path} was stopped before it began: there is nothing to report\nhint: {hint}"
+        )));
+    };
     let mut embedded = Embedded::start(store, None, Observers::default()).await?;
-    let exit = render(embedded.client(), &run, &args, folder.path).await;
+    let exit = render(embedded.client(), &run, &args, folder.path, Patience::NONE).await;
     embedded.stop().await;
     exit
 }
@@ -61,21 +73,26 @@ fn of_files(folder: &Path, args: &Report) -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-async fn render(client: &mut Client, run: &RunId, args: &Report, usual: PathBuf) -> anyhow::Result<Exit> {
+async fn render(
+    client: &mut Client,
+    run: &RunId,
+    args: &Report,
+    usual: PathBuf,
+    patience: Patience,
+) -> anyhow::Result<Exit> {
     let Some(format) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
-        let (_, written, _) = follow::write(client, run, &folder).await?;
+        let (_, written, _) = follow::write(client, run, &folder, patience).await?;
         stdout::line(&written.report_html.display().to_string())?;
         return Ok(Exit::Held);
     };
     if format == Format::View {
-        return follow::each_trial(client, run, |trial, _| stdout::document(&report::view::line(trial)))
-            .await
-            .map(|()| Exit::Held);
+        let print = |Exported { trial, .. }| stdout::document(&report::view::line(&trial)).map(|()| true);
+        return export::each_trial(client, run, 0, patience, print).await.map(|()| Exit::Held);
     }
     // Every format is written by the same hand; what is asked for is then printed.
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let (summary, written, _) = follow::write(client, run, folder.path()).await?;
+    let (summary, written, _) = follow::write(client, run, folder.path(), patience).await?;
     let text = match format {
         Format::Text => return painted(&follow::summary_text(&summary, &written.found)),
         format => read_file(format, folder.path(), written.qna.is_some(), written.qna_tsv.is_some())?,

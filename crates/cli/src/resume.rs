@@ -32,7 +32,12 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let slots = assemble::slots(&read, &args.capacity);
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;
-    let (run, plan) = embedded::only_run(&store).await?;
+    let stored = embedded::only_run(&store).await?;
+    let is_stored = stored.is_some();
+    // One that was killed at its very beginning has left its plan.
+    let Some((run, plan)) = stored.map_or_else(|| folder.begun(), |stored| Ok(Some(stored)))? else {
+        return Err(usage(anyhow!("there is no run {:?}\nhint: {}", args.run, folder.hint_to_begin())));
+    };
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
@@ -44,6 +49,10 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
+        if !is_stored {
+            embedded.submit(&run, &plan, record::call::Spend::default()).await?;
+        }
+        folder.is_stored();
         let reply = ask(embedded.client(), &run, args.failed).await?;
         say(args.quiet, &goes_on(&reply));
         let hurry = embedded.hurry();

@@ -12,6 +12,7 @@ use crate::{
     assemble, clock,
     embedded::{self, Embedded},
     exit::Exit,
+    export::Patience,
     follow::{self, OnInterrupt},
     judges, log,
     observed::{self, Observed},
@@ -42,7 +43,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         let asks = !args.selection.no_preflight && plan.planned() >= ping::LONG_TRIALS;
         let preflight = if asks { ping::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
         let run = clock::new_run_id();
-        let folder = RunFolder::create(&run, args.output.out.as_deref())?;
+        let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
         let submitted = (plan, preflight);
         play(submitted, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log).await
     };
@@ -65,6 +66,7 @@ pub(crate) async fn play(
     let store = embedded::open(&folder.store()).await?;
     let mut embedded = Embedded::start(store, Some(worker), observers).await?;
     embedded.submit(run, &plan, preflight).await?;
+    folder.is_stored();
     let log_ends = CancellationToken::new();
     let log = log.map(|format| {
         let client = embedded.second_client();
@@ -89,8 +91,13 @@ pub(crate) async fn finish(
     interrupted: bool,
 ) -> anyhow::Result<Exit> {
     let trouble = last.map_or("", |last| last.trouble.as_str());
-    let exit = follow::report(embedded.client(), run, &folder.path, quiet, trouble).await;
+    let exit = follow::report(embedded.client(), run, &folder.path, quiet, trouble, Patience::NONE).await;
+    let is_gone = embedded.is_gone().await;
     embedded.stop().await;
+    if is_gone {
+        let trouble = if trouble.is_empty() { "the store was removed at the end of the run" } else { trouble };
+        return Err(follow::lost(trouble, &exit, &folder.path));
+    }
     if !trouble.is_empty() {
         return follow::stopped(trouble, exit, &format!("`gabfest resume {}`", folder.path.display()));
     }

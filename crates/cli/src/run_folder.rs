@@ -1,15 +1,26 @@
-//! A run's folder: where its store and its report are, found by id or by path.
+//! A run's folder: where its store and its report are, found by id or by path, and how a run begins in it.
+//!
+//! A run that begins leaves its plan in the folder first, then makes its store, and takes the plan away once the store has
+//! the run. A process that is killed in between leaves a folder in which `gabfest run` begins anew, and which
+//! `gabfest resume` goes on with where the plan is there.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-use anyhow::anyhow;
-use scenario::RunId;
+use anyhow::{Context as _, anyhow};
+use scenario::{Plan, RunId};
+use serde_json::{Value, json};
+use store::{Sqlite, Store as _};
 
 use crate::exit::usage;
 
 /// Where runs are kept unless `--out` says otherwise.
 pub(crate) const RUNS: &str = "gabfest-runs";
 const STORE: &str = "run.db";
+/// The plan of a run that may not be in its store yet.
+const BEGUN: &str = "begun.json";
 
 #[derive(Debug, Clone)]
 pub(crate) struct RunFolder {
@@ -17,30 +28,78 @@ pub(crate) struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes the folder of a new run.
-    pub(crate) fn create(run: &RunId, out: Option<&Path>) -> anyhow::Result<Self> {
+    /// Makes the folder of a new run and leaves its plan there. A folder that holds a run is refused.
+    pub(crate) async fn begin(run: &RunId, plan: &Plan, out: Option<&Path>) -> anyhow::Result<Self> {
         let path = out.map_or_else(|| Path::new(RUNS).join(run.as_str()), Path::to_path_buf);
         let folder = Self { path };
-        if folder.store().exists() {
+        if folder.store().exists() && folder.holds_a_run().await? {
             return Err(usage(anyhow!(
                 "{} holds a run already\nhint: go on with it by `gabfest resume {0}`, or choose another --out",
                 folder.path.display()
             )));
         }
-        std::fs::create_dir_all(&folder.path)
+        fs::create_dir_all(&folder.path)
             .map_err(|error| anyhow!("failed to make the run's folder {}: {error}", folder.path.display()))?;
+        let begun = json!({ "run": run.as_str(), "plan": plan.to_json() }).to_string();
+        write_whole(&folder.path, BEGUN, &begun)
+            .with_context(|| format!("failed to write the plan to {}", folder.path.display()))?;
         Ok(folder)
+    }
+
+    /// Whether the store has a run: one that was killed at its beginning has left it empty.
+    async fn holds_a_run(&self) -> anyhow::Result<bool> {
+        let store = match Sqlite::open(&self.store()).await {
+            // Whoever plays it has not come to the run yet, or is in the middle of it.
+            Err(store::Error::InUse(_)) => return Ok(true),
+            store => store.with_context(|| format!("failed to open {}", self.store().display()))?,
+        };
+        let runs = store.runs().await?;
+        store.close().await?;
+        Ok(!runs.is_empty())
+    }
+
+    /// The run that was begun here and may not be in the store.
+    pub(crate) fn begun(&self) -> anyhow::Result<Option<(RunId, Plan)>> {
+        let text = match fs::read_to_string(self.path.join(BEGUN)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.with_context(|| format!("failed to read {BEGUN} of {}", self.path.display()))?,
+        };
+        let begun: Value = serde_json::from_str(&text)
+            .with_context(|| format!("failed to read {BEGUN} of {}", self.path.display()))?;
+        let (Some(run), Some(plan)) = (begun["run"].as_str(), begun["plan"].as_str()) else {
+            return Err(anyhow!("{BEGUN} of {} names no run and no plan", self.path.display()));
+        };
+        let plan = Plan::from_json(plan).context("failed to read the plan")?;
+        Ok(Some((RunId::new(run), plan)))
+    }
+
+    /// The store has the run.
+    pub(crate) fn is_stored(&self) {
+        // One that stays is not looked at any more, since the store comes first.
+        let _ = fs::remove_file(self.path.join(BEGUN));
     }
 
     /// Finds a run by its folder, or by its id among the usual runs.
     pub(crate) fn find(run: &str) -> anyhow::Result<Self> {
-        for path in [PathBuf::from(run), Path::new(RUNS).join(run)] {
-            let folder = Self { path };
-            if folder.store().is_file() {
-                return Ok(folder);
-            }
+        let folders = [PathBuf::from(run), Path::new(RUNS).join(run)].map(|path| Self { path });
+        if let Some(folder) = folders.iter().find(|folder| folder.is_begun()) {
+            return Ok(folder.clone());
         }
-        Err(usage(anyhow!("there is no run {run:?}\nhint: name a run's folder, or an id below {RUNS}/")))
+        let hint = match folders.iter().find(|folder| folder.path.is_dir()) {
+            None => format!("name a run's folder, or an id below {RUNS}/"),
+            Some(folder) => folder.hint_to_begin(),
+        };
+        Err(usage(anyhow!("there is no run {run:?}\nhint: {hint}")))
+    }
+
+    /// Whether a run was begun here.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.store().is_file() || self.path.join(BEGUN).is_file()
+    }
+
+    /// For a folder in which no run can be gone on with.
+    pub(crate) fn hint_to_begin(&self) -> String {
+        format!("no run has begun in {0}; `gabfest run … --out {0}` begins one there", self.path.display())
     }
 
     /// The folder that holds the report of a run, and perhaps not its store: `submit --watch` and `watch` write such.
@@ -56,4 +115,11 @@ impl RunFolder {
     pub(crate) fn store(&self) -> PathBuf {
         self.path.join(STORE)
     }
+}
+
+/// Writes a file that is there whole or not at all.
+fn write_whole(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let part = folder.join(format!(".{name}.part"));
+    fs::write(&part, text)?;
+    fs::rename(part, folder.join(name))
 }

@@ -86,7 +86,7 @@ impl Run {
         let folder = RunFolder { path: path.to_path_buf() };
         let report = std::fs::read_to_string(path.join("report.json")).ok();
         let report: Option<Value> = report.and_then(|text| serde_json::from_str(&text).ok());
-        if report.is_none() && !folder.store().is_file() {
+        if report.is_none() && !folder.is_begun() {
             return None;
         }
         let began = report.as_ref().and_then(|report| time(report, "/run/started_at"));

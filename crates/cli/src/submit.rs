@@ -8,11 +8,14 @@ use record::call::Spend;
 use scenario::{Plan, RunId};
 
 use crate::{
-    args::{Cancel, Submit, Watch},
+    args::{Cancel, Output, Submit, Watch},
     assemble, clock,
-    exit::{Exit, usage},
+    exit::{Exit, UsageError, usage},
+    export::Patience,
     follow::{self, Client, OnInterrupt},
-    plan, remote, settings,
+    plan, remote,
+    run_folder::RUNS,
+    settings,
     signals::Interrupts,
     stdout,
 };
@@ -32,7 +35,7 @@ pub(crate) async fn submit(args: Submit) -> anyhow::Result<Exit> {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);
     }
-    look(client, &run, args.output.out.as_deref(), args.output.quiet).await
+    look(client, &run, &args.output, Patience::seconds(args.patience)).await
 }
 
 /// Submits a plan; the same id with the same plan is the same run.
@@ -55,7 +58,7 @@ pub(crate) async fn hand_over(client: &mut Client, run: &RunId, plan: &Plan, pre
 
 pub(crate) async fn watch(args: Watch) -> anyhow::Result<Exit> {
     let client = follow::client(remote::connect(&args.coordinator).await?);
-    look(client, &RunId::new(args.run), args.output.out.as_deref(), args.output.quiet).await
+    look(client, &RunId::new(args.run), &args.output, Patience::seconds(args.patience)).await
 }
 
 pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
@@ -76,21 +79,34 @@ pub(crate) async fn cancel(args: Cancel) -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-async fn look(mut client: Client, run: &RunId, out: Option<&Path>, quiet: bool) -> anyhow::Result<Exit> {
+async fn look(mut client: Client, run: &RunId, output: &Output, patience: Patience) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
-    let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking).await?;
+    let quiet = output.quiet;
+    let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking(patience)).await?;
     let Some(last) = last else {
         stdout::line(&format!(
             "run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"
         ))?;
         return Ok(Exit::Interrupted);
     };
-    let folder = out.map_or_else(|| Path::new("gabfest-runs").join(run.as_str()), Path::to_path_buf);
-    let exit = follow::report(&mut client, run, &folder, quiet, &last.trouble).await;
+    let folder = output.out.clone().unwrap_or_else(|| Path::new(RUNS).join(run.as_str()));
+    let exit = tokio::select! {
+        exit = follow::report(&mut client, run, &folder, quiet, &last.trouble, patience) => exit,
+        () = interrupts.reached(1) => {
+            stdout::line(&format!("run {run} has ended; `gabfest watch {run}` writes its report"))?;
+            return Ok(Exit::Interrupted);
+        }
+    };
     if last.trouble.is_empty() {
-        return exit;
+        return exit.map_err(|error| if error.is::<UsageError>() { error } else { not_downloaded(run, &error) });
     }
     follow::stopped(&last.trouble, exit, &format!("`gabfest resume {run} --coordinator URL`"))
+}
+
+fn not_downloaded(run: &RunId, error: &anyhow::Error) -> anyhow::Error {
+    anyhow!(
+        "the run has ended, and its report is not written: {error:#}\nhint: the coordinator keeps the run; `gabfest watch {run}` writes the report"
+    )
 }
 
 pub(crate) fn word(state: v1::RunState) -> &'static str {

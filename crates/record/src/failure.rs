@@ -70,6 +70,8 @@ pub enum FailureKind {
     RecordRefused,
     /// A bug of gabfest's own.
     Panicked,
+    /// How it ended was stored and cannot be read back.
+    Unreadable,
 }
 
 impl FailureKind {
@@ -97,7 +99,8 @@ impl FailureKind {
             | Self::Poisoned
             | Self::Cancelled
             | Self::RecordRefused
-            | Self::Panicked => Blame::Infra,
+            | Self::Panicked
+            | Self::Unreadable => Blame::Infra,
         }
     }
 
@@ -130,6 +133,7 @@ impl FailureKind {
             Self::Cancelled => "cancelled",
             Self::RecordRefused => "record_refused",
             Self::Panicked => "panicked",
+            Self::Unreadable => "unreadable",
         }
     }
 }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{CaseId, Digest, RunId};
+use scenario::{CaseId, Digest, RunId, TrialId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles, pace::Throttling, tally::Counts};
+use crate::{Blame, FailureKind, Role, Tokens, Trial, latency::Quantiles, pace::Throttling, tally::Counts};
 
 /// Bumped when a field changes its meaning or goes away; new fields do not bump it.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -34,6 +34,65 @@ pub struct Summary {
     pub by_axis: Vec<AxisSummary>,
     #[serde(default)]
     pub by_check: Vec<CheckSummary>,
+    /// What is stored and cannot be read back; absent where all can.
+    #[serde(default, skip_serializing_if = "Unreadable::is_none")]
+    pub unreadable: Unreadable,
+}
+
+/// What is stored of a run and cannot be read back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Unreadable {
+    /// Trials of which nobody can say how they ended. Each is an ERROR of kind `unreadable`, and `gabfest resume` plays it again.
+    pub records: u64,
+    /// Trials that count and whose transcripts cannot be read.
+    pub transcripts: u64,
+    /// The first 100 of both, in the plan's order.
+    pub trials: Vec<UnreadableTrial>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreadableTrial {
+    /// Its place in the plan, from 0.
+    pub number: u64,
+    pub trial_id: TrialId,
+    pub case_id: CaseId,
+    /// From 0.
+    pub repeat: u32,
+    pub reason: String,
+}
+
+impl Unreadable {
+    const LISTED: usize = 100;
+
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.records == 0 && self.transcripts == 0
+    }
+
+    /// Takes a trial whose record cannot be read.
+    pub fn add_record(&mut self, trial: &Trial) {
+        self.records += 1;
+        let reason = trial.failure.as_ref().map(|failure| failure.message.as_str());
+        self.list(trial, reason.unwrap_or_default());
+    }
+
+    /// Takes a trial whose transcript cannot be read.
+    pub fn add_transcript(&mut self, trial: &Trial, reason: &str) {
+        self.transcripts += 1;
+        self.list(trial, &format!("its transcript cannot be read: {reason}"));
+    }
+
+    fn list(&mut self, trial: &Trial, reason: &str) {
+        if self.trials.len() < Self::LISTED {
+            self.trials.push(UnreadableTrial {
+                number: trial.number,
+                trial_id: trial.trial_id.clone(),
+                case_id: trial.case_id.clone(),
+                repeat: trial.repeat,
+                reason: reason.to_owned(),
+            });
+        }
+    }
 }
 
 /// From the start of a run to its end, with the time between an interruption and `gabfest resume`.

@@ -195,6 +195,7 @@ mod tests {
             (Verdict::Error, Kind::OutOfResources, Replay::Limited),
             (Verdict::Error, Kind::HookFailed, Replay::Limited),
             (Verdict::Error, Kind::Panicked, Replay::Limited),
+            (Verdict::Error, Kind::Unreadable, Replay::Limited),
             (Verdict::Error, Kind::ProviderExhausted, Replay::OnResume),
             (Verdict::Inconclusive, Kind::Undecided, Replay::Never),
             (Verdict::Inconclusive, Kind::NothingJudged, Replay::Never),

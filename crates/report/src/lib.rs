@@ -25,6 +25,7 @@ mod part_file;
 mod parts;
 mod place;
 mod reasons;
+mod unreadable;
 
 pub mod battery;
 pub mod html;

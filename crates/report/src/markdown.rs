@@ -14,7 +14,7 @@ use crate::{
     failures::Group,
     figures::{self, count, millis, percent},
     matrix::{Cell, Matrix},
-    parts, spending, terminal,
+    parts, spending, terminal, unreadable,
 };
 
 /// GitHub takes comments of up to 65,536 characters.
@@ -23,6 +23,7 @@ const ROWS_SHOWN: usize = 60;
 const SHARES_SHOWN: usize = 8;
 const PARTS_SHOWN: usize = 30;
 const BATTERIES_SHOWN: usize = 10;
+const UNREADABLE_SHOWN: usize = 20;
 const LAST_WORDS_CHARS: usize = 240;
 
 #[must_use]
@@ -397,7 +398,8 @@ fn faults(page: &mut String, summary: &Summary) {
         summary.summary.failures.iter().filter(|failure| failure.blame != record::Blame::Agent).collect();
     let attempts = &summary.summary.attempts;
     let replayed = figures::replayed(attempts);
-    if ours.is_empty() && attempts.lost == 0 && replayed.is_none() {
+    let unreadable = unreadable::lines(summary, UNREADABLE_SHOWN);
+    if ours.is_empty() && attempts.lost == 0 && replayed.is_none() && unreadable.is_empty() {
         return;
     }
     page.push_str("## Not the agent's fault\n\n");
@@ -411,6 +413,9 @@ fn faults(page: &mut String, summary: &Summary) {
     }
     if let Some(replayed) = replayed {
         page.push_str(&format!("- {replayed}\n"));
+    }
+    for line in unreadable {
+        page.push_str(&format!("- {}\n", escape(&line)));
     }
     page.push('\n');
 }

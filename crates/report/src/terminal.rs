@@ -18,7 +18,7 @@ use crate::{
     Found,
     figures::{self, count, millis, percent},
     matrix::{Cell, Matrix},
-    spending,
+    spending, unreadable,
 };
 
 /// Columns where there is no terminal to ask.
@@ -28,6 +28,7 @@ const NARROWEST: usize = 48;
 const GATE_NAME_COLUMNS: usize = 20;
 const GATE_LINES: usize = 4;
 const ROWS_SHOWN: usize = 40;
+const UNREADABLE_SHOWN: usize = 5;
 
 /// Lines with a line end each; `width` in columns. What stands where is the caller's to add.
 #[must_use]
@@ -371,7 +372,8 @@ impl Page {
         let totals = &summary.summary;
         let ours: Vec<_> = totals.failures.iter().filter(|failure| failure.blame != Blame::Agent).collect();
         let replayed = figures::replayed(&totals.attempts);
-        if ours.is_empty() && totals.attempts.lost == 0 && replayed.is_none() {
+        let unreadable = unreadable::lines(summary, UNREADABLE_SHOWN);
+        if ours.is_empty() && totals.attempts.lost == 0 && replayed.is_none() && unreadable.is_empty() {
             return;
         }
         self.heading("Not the agent's fault");
@@ -388,6 +390,9 @@ impl Page {
         }
         if let Some(replayed) = replayed {
             self.wrapped(2, 2, &replayed);
+        }
+        for line in unreadable {
+            self.wrapped(2, 2, &clean(&line));
         }
     }
 }

@@ -7,6 +7,16 @@ use serde::Serialize;
 /// A line of JSON with its line end; `None` for a trial that passed and need not be kept.
 #[must_use]
 pub fn line(trial: &Trial, turns: &[Turn]) -> Option<String> {
+    line_of(trial, turns, None)
+}
+
+/// The same for a trial whose words cannot be read, with the reason.
+#[must_use]
+pub fn line_without_words(trial: &Trial, reason: &str) -> Option<String> {
+    line_of(trial, &[], Some(reason))
+}
+
+fn line_of(trial: &Trial, turns: &[Turn], unreadable: Option<&str>) -> Option<String> {
     if trial.verdict == Verdict::Pass && !trial.keep_transcript {
         return None;
     }
@@ -17,6 +27,7 @@ pub fn line(trial: &Trial, turns: &[Turn]) -> Option<String> {
         repeat: trial.repeat,
         verdict: trial.verdict,
         turns,
+        unreadable,
     };
     let mut text = serde_json::to_string(&line).expect("a transcript's line has only string keys");
     text.push('\n');
@@ -31,4 +42,7 @@ struct Line<'a> {
     repeat: u32,
     verdict: Verdict,
     turns: &'a [Turn],
+    /// Why there are no turns, where they cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<&'a str>,
 }

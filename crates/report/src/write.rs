@@ -1,11 +1,12 @@
 //! A run's folder: lines as the trials come, pages at the end.
 
 use std::{
+    borrow::Cow,
     fs, io,
     path::{Path, PathBuf},
 };
 
-use record::{Summary, Trial, Turn};
+use record::{FailureKind, Summary, Trial, Turn, summary::Unreadable};
 
 use scenario::Plan;
 
@@ -37,6 +38,7 @@ pub struct Writer {
     selection: Selection,
     qna: Option<Batch>,
     books: Books,
+    unreadable: Unreadable,
 }
 
 /// What a writer left.
@@ -57,6 +59,8 @@ pub struct Written {
     pub workbooks: Vec<PathBuf>,
     /// For [`crate::terminal::summary_text`].
     pub found: Found,
+    /// As `report.json` has it.
+    pub unreadable: Unreadable,
 }
 
 impl Writer {
@@ -70,6 +74,7 @@ impl Writer {
             selection: Selection::default(),
             qna: None,
             books: Books::new(dir),
+            unreadable: Unreadable::default(),
         })
     }
 
@@ -80,20 +85,36 @@ impl Writer {
     }
 
     pub fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
+        if trial.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreadable) {
+            self.unreadable.add_record(trial);
+        }
+        self.add_line(trial, turns, transcripts_jsonl::line(trial, turns))
+    }
+
+    /// A trial that counts and whose words cannot be read, and why.
+    pub fn add_without_words(&mut self, trial: &Trial, reason: &str) -> Result<(), Error> {
+        self.unreadable.add_transcript(trial, reason);
+        self.add_line(trial, &[], transcripts_jsonl::line_without_words(trial, reason))
+    }
+
+    fn add_line(&mut self, trial: &Trial, turns: &[Turn], transcript: Option<String>) -> Result<(), Error> {
         self.selection.add(trial, turns);
         if let Some(batch) = &mut self.qna {
             batch.add(trial, turns);
         }
         self.books.add(trial, turns)?;
         self.trials.write(&trials_jsonl::line(trial))?;
-        match transcripts_jsonl::line(trial, turns) {
-            Some(line) => self.transcripts.write(&line),
-            None => Ok(()),
-        }
+        transcript.map_or(Ok(()), |line| self.transcripts.write(&line))
     }
 
     pub fn finish(self, summary: &Summary) -> Result<Written, Error> {
-        let Self { dir, trials, transcripts, selection, qna, books } = self;
+        let Self { dir, trials, transcripts, selection, qna, books, unreadable } = self;
+        let summary = if unreadable.is_none() {
+            Cow::Borrowed(summary)
+        } else {
+            Cow::Owned(Summary { unreadable: unreadable.clone(), ..summary.clone() })
+        };
+        let summary = &*summary;
         let trials_jsonl = trials.finish()?;
         let transcripts_jsonl = transcripts.finish()?;
         let page = |page: Page, name| {
@@ -118,6 +139,7 @@ impl Writer {
             transcripts_jsonl,
             found: selection.found().clone(),
             workbooks: books.finish(summary)?,
+            unreadable,
             dir,
         })
     }

@@ -281,6 +281,7 @@ impl Store for Memory {
                 session: commit.session,
                 pieces: ended.pieces.clone(),
                 again: false,
+                unreadable: false,
             };
             if !run.keep(stored, commit.replays) {
                 committed.fenced.push(number);

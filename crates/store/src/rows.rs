@@ -3,8 +3,11 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;
-use record::{Trial, Usd, call::Spend, summary::RunState, trial::Past};
-use scenario::{Digest, RunId};
+use record::{Failure, FailureKind, Trial, Usd, Verdict, call::Spend, summary::RunState, trial::Past};
+use scenario::{CaseId, Digest, RunId, TrialId};
+
+/// Of why a record cannot be read.
+const MOST_REASON_CHARS: usize = 300;
 
 /// A run as it is listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,6 +139,28 @@ pub struct StoredTrial {
     pub pieces: Vec<Piece>,
     /// It is to be played again: until then this is how it ended.
     pub again: bool,
+    /// Its record cannot be read: of `trial` only the number, the epoch and the reason are true.
+    pub unreadable: bool,
+}
+
+impl StoredTrial {
+    /// One whose record cannot be read: an error of our side, with a place in the plan and without anything else.
+    #[must_use]
+    pub(crate) fn unreadable(number: u64, epoch: u32, session: u64, again: bool, reason: &str) -> Self {
+        let nowhere = scenario::Trial {
+            number,
+            id: TrialId::new(""),
+            case: u64::MAX,
+            case_id: CaseId::new(""),
+            repeat: 0,
+            seed: 0,
+        };
+        // It may quote what is stored.
+        let reason: String = reason.chars().take(MOST_REASON_CHARS).collect();
+        let failure = Failure::new(FailureKind::Unreadable, format!("its record cannot be read: {reason}"));
+        let trial = Trial::unplayed(&nowhere, epoch, Verdict::Error, failure);
+        Self { trial, session, pieces: Vec::new(), again, unreadable: true }
+    }
 }
 
 /// How often a trial was lost with its worker.

@@ -7,6 +7,7 @@ mod commit;
 mod leases;
 mod open;
 mod pieces;
+mod place;
 mod refusal;
 mod results;
 mod runs;
@@ -126,6 +127,10 @@ impl Store for Sqlite {
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {
         results::spend(&self.readers, run).await
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.writer.check()
     }
 }
 

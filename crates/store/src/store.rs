@@ -108,6 +108,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// What all attempts used.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
+
+    /// Whether what is written is found again: [`Error::Gone`] where it is not. Nothing is written to find out.
+    fn check(&self) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(Ok(()))
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +129,9 @@ pub enum Error {
     /// The disk is full or may not be written.
     #[error("the store cannot be written: {0}")]
     Unwritable(String),
+    /// Its file was removed or replaced while it was open: what was stored is lost.
+    #[error("the store is gone: {0}")]
+    Gone(String),
     /// Its schema is not this program's: which file, and what to do.
     #[error("{0}")]
     Version(String),

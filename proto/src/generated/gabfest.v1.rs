@@ -481,6 +481,9 @@ pub struct ExportedTrial {
     pub trial: ::core::option::Option<Trial>,
     #[prost(message, repeated, tag = "2")]
     pub turns: ::prost::alloc::vec::Vec<Turn>,
+    /// Why its turns cannot be read, where they cannot; else empty.
+    #[prost(string, tag = "3")]
+    pub unreadable: ::prost::alloc::string::String,
 }
 /// A piece for each attempt: the coordinator stores them apart, so that one trial is read without the others.
 #[derive(Clone, PartialEq, ::prost::Message)]

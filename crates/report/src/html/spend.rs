@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use crate::{
     figures::{self, count},
-    spending,
+    spending, unreadable,
 };
+
+const UNREADABLE_SHOWN: usize = 100;
 
 #[derive(Serialize)]
 pub(super) struct Spend {
@@ -24,6 +26,7 @@ pub(super) struct Spend {
     our_failures: Vec<Failure>,
     lost: Option<String>,
     replayed: Option<String>,
+    unreadable: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -74,6 +77,7 @@ impl Spend {
                 format!("{lost} of {} lost with their workers and played again", count(totals.attempts.total))
             }),
             replayed: figures::replayed(&totals.attempts),
+            unreadable: unreadable::lines(summary, UNREADABLE_SHOWN),
         }
     }
 }

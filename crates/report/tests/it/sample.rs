@@ -436,6 +436,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
         by_tag: if cells.is_empty() { Vec::new() } else { by_tag.collect() },
         by_axis: by_axis.collect(),
         by_check: by_check.collect(),
+        unreadable: record::summary::Unreadable::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Sqlite, refusal, writer::Writer};
+use super::{Sqlite, place::Place, refusal, writer::Writer};
 use crate::Error;
 
 /// As the first migration sets it: "gabf".
@@ -35,9 +35,12 @@ pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
     let connection = prepare(&options).await.map_err(|error| named(path, error))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
+        // One that is open goes on reading when nothing can be opened any more.
+        .idle_timeout(None)
+        .max_lifetime(None)
         .test_before_acquire(false)
         .connect_lazy_with(options.clone().create_if_missing(false).read_only(true));
-    Ok(Sqlite { writer: Writer::new(options, connection), readers, lock })
+    Ok(Sqlite { writer: Writer::new(options, connection, Place::of(path)?), readers, lock })
 }
 
 /// Held as long as the file is open; the system gives it back when the process dies.
@@ -67,10 +70,13 @@ async fn prepare(options: &SqliteConnectOptions) -> Result<SqliteConnection, Err
     Ok(connection)
 }
 
-/// A file of another program must not be turned into a store.
+/// A file of another program must not be turned into a store. The table of migrations alone is what a process leaves that was
+/// killed while it made the store: the first migration is what names the program.
 async fn whose(connection: &mut SqliteConnection) -> Result<(), Error> {
     let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await?;
-    let tables: i64 = query_scalar("select count(*) from sqlite_schema").fetch_one(connection).await?;
+    let tables: i64 = query_scalar("select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'")
+        .fetch_one(connection)
+        .await?;
     match (application, tables) {
         (APPLICATION_ID, _) | (0, 0) => Ok(()),
         _ => Err(Error::Version("belongs to another program".to_owned())),

@@ -20,8 +20,9 @@ pub(super) async fn trials(
     limit: u32,
 ) -> Result<Vec<StoredTrial>, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<(String, i64, Option<String>, i64, i64, bool, u32, u32)> = query_as(
-        "select body, session, pieces, first_sequence, last_sequence, again, replaced_failed, replaced_broken from trial
+    let rows: Vec<TrialRow> = query_as(
+        "select number, epoch, body, session, pieces, first_sequence, last_sequence, again, replaced_failed, replaced_broken
+         from trial
          where run = ?1 and number >= ?2 order by number limit ?3",
     )
     .bind(run)
@@ -29,18 +30,28 @@ pub(super) async fn trials(
     .bind(limit)
     .fetch_all(readers)
     .await?;
-    let stored =
-        rows.into_iter().map(|(body, session, pieces, first_sequence, last_sequence, again, failed, broken)| {
-            let trial: Trial =
-                serde_json::from_str(&body).map_err(|error| Error::Failed(format!("a stored trial: {error}")))?;
-            let trial = Trial { past: Past { failed, broken }, ..trial };
-            let pieces = match pieces {
-                Some(pieces) => pieces::of_json(&pieces)?,
-                None => pieces::whole(natural(first_sequence)?..=natural(last_sequence)?),
-            };
-            Ok(StoredTrial { trial, session: natural(session)?, pieces, again })
-        });
-    stored.collect()
+    rows.into_iter().map(stored).collect()
+}
+
+/// Number, epoch, and the other columns in their order.
+type TrialRow = (i64, i64, String, i64, Option<String>, i64, i64, bool, u32, u32);
+
+/// One trial that cannot be read is no reason to read no other.
+fn stored(row: TrialRow) -> Result<StoredTrial, Error> {
+    let (number, epoch, body, session, pieces, first_sequence, last_sequence, again, failed, broken) = row;
+    let (number, epoch, session) = (natural(number)?, natural(epoch)?, natural(session)?);
+    let pieces = match pieces {
+        Some(pieces) => pieces::of_json(&pieces),
+        None => Ok(pieces::whole(natural(first_sequence)?..=natural(last_sequence)?)),
+    };
+    let read = serde_json::from_str::<Trial>(&body).map_err(|error| error.to_string()).and_then(|trial| {
+        let pieces = pieces.map_err(|error| error.to_string())?;
+        if trial.number == number { Ok((trial, pieces)) } else { Err(format!("it is that of trial {}", trial.number)) }
+    });
+    Ok(match read {
+        Ok((trial, pieces)) => StoredTrial { trial: Trial { past: Past { failed, broken }, ..trial }, session, pieces, again, unreadable: false },
+        Err(reason) => StoredTrial::unreadable(number, epoch, session, again, &reason),
+    })
 }
 
 pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {

@@ -7,11 +7,13 @@
 use sqlx::{ConnectOptions, Connection, SqliteConnection, query, sqlite::SqliteConnectOptions};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::place::Place;
 use crate::Error;
 
 #[derive(Debug)]
 pub(super) struct Writer {
     options: SqliteConnectOptions,
+    place: Place,
     /// `None` after a transaction that failed.
     idle: Mutex<Option<SqliteConnection>>,
 }
@@ -24,11 +26,17 @@ pub(super) struct Writing<'a> {
 }
 
 impl Writer {
-    pub(super) fn new(options: SqliteConnectOptions, connection: SqliteConnection) -> Self {
-        Self { options, idle: Mutex::new(Some(connection)) }
+    pub(super) fn new(options: SqliteConnectOptions, connection: SqliteConnection, place: Place) -> Self {
+        Self { options, place, idle: Mutex::new(Some(connection)) }
+    }
+
+    /// Whether what is written is found again.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.place.check()
     }
 
     pub(super) async fn begin(&self) -> Result<Writing<'_>, Error> {
+        self.check()?;
         let mut idle = self.idle.lock().await;
         let mut connection = match idle.take() {
             Some(connection) => connection,

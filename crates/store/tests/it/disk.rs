@@ -110,6 +110,47 @@ async fn a_store_is_open_once() {
 }
 
 #[tokio::test]
+async fn what_a_process_leaves_that_is_killed_while_it_makes_a_store_is_a_store() {
+    // What there is one after the other: an empty file, then the table of migrations alone.
+    let no_file: &[&str] = &[];
+    let no_migration = &["create table _sqlx_migrations (version bigint primary key, description text not null,
+        installed_on timestamp not null default current_timestamp, success boolean not null, checksum blob not null,
+        execution_time bigint not null)"];
+    for statements in [no_file, no_migration] {
+        let (_folder, path) = place();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        let mut connection = raw(&path).await;
+        for statement in statements {
+            sqlx::query(*statement).execute(&mut connection).await.unwrap();
+        }
+        connection.close().await.unwrap();
+        let store = Sqlite::open(&path).await.unwrap_or_else(|error| panic!("{statements:?}: {error}"));
+        store.create_run(&run("run"), PLAN).await.unwrap();
+        assert_eq!(store.runs().await.unwrap(), [run("run")]);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_removed_or_replaced_is_noticed() {
+    for replaced in [false, true] {
+        let (_folder, path) = place();
+        let store = Sqlite::open(&path).await.unwrap();
+        store.create_run(&run("run"), PLAN).await.unwrap();
+        store.check().await.unwrap();
+        fs::remove_file(&path).unwrap();
+        if replaced {
+            fs::write(&path, "another file").unwrap();
+        }
+        let says = if replaced { "run.db was replaced" } else { "run.db was removed" };
+        let says = says.replace("run.db", &path.display().to_string());
+        for refusal in [store.check().await.unwrap_err(), store.create_run(&run("other"), PLAN).await.unwrap_err()] {
+            assert!(matches!(&refusal, Error::Gone(why) if *why == says), "{refusal}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn another_version_is_refused() {
     let rows = [
         (

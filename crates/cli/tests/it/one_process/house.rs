@@ -154,7 +154,7 @@ impl House {
         let mut trials = self.people.export(request).await.unwrap().into_inner();
         let mut view = Vec::new();
         while let Some(exported) = trials.next().await {
-            let v1::ExportedTrial { trial, turns } = exported.unwrap();
+            let v1::ExportedTrial { trial, turns, .. } = exported.unwrap();
             let trial = proto::trial::from_wire(trial.unwrap()).unwrap();
             assert_eq!(trial.turns as usize, turns.len(), "all words of trial {} are there", trial.number);
             let mut seen = verdict_view(&trial);

@@ -1,0 +1,114 @@
+//! A report that is downloaded from a coordinator which goes away in between, and one whose disk is full.
+
+use std::{fs, path::Path, process::Command, time::Duration};
+
+use crate::process::{Ended, Place, Process};
+
+/// What the user says, long enough that a report takes a moment to be downloaded.
+fn scenario() -> String {
+    let input = "word ".repeat(20_000);
+    format!(
+        "name: long\ndescription: d\nrun: [{{ input: \"{input}\", evaluations: [{{ type: string_contains, value: hi }}] }}]\njudgment: {{ strategy: all_pass }}\n"
+    )
+}
+
+/// A run of 200 trials with 20 MB of words that has ended, on a coordinator.
+fn ended_run(place: &Place) -> (Process, String) {
+    place.write("long.scenario.yaml", &scenario());
+    let (coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let mut worker = place.start(&["worker", "--coordinator", &address]);
+    let submit = ["submit", "long.scenario.yaml", "--repeats", "200", "--run", "long", "--coordinator", &address];
+    let watched = place.run(&[&submit[..], &["--watch", "--quiet", "--out", "whole"]].concat());
+    assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
+    worker.signal("TERM");
+    worker.wait(Duration::from_secs(20));
+    (coordinator, address)
+}
+
+/// Starts to download the report and kills the coordinator as soon as some of it has come.
+fn killed_in_between(place: &Place, coordinator: &mut Process, address: &str, patience: &str) -> std::process::Child {
+    let watch = ["watch", "long", "--coordinator", address, "--quiet", "--out", "out", "--patience", patience];
+    let mut command = place.gabfest(&watch);
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    let watch = command.spawn().unwrap();
+    let part = place.path().join("out/.transcripts.jsonl.part");
+    while fs::metadata(&part).map_or(0, |part| part.len()) == 0 {
+        assert!(!place.path().join("out/report.json").exists(), "it was downloaded too fast for this test");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    coordinator.kill();
+    watch
+}
+
+#[test]
+fn a_download_goes_on_where_it_was_when_its_coordinator_comes_back() {
+    let place = Place::new();
+    let (mut coordinator, address) = ended_run(&place);
+    let watch = killed_in_between(&place, &mut coordinator, &address, "60");
+    assert!(!place.path().join("out/report.json").exists(), "it was downloaded too fast for this test");
+    let listen = address.trim_start_matches("http://");
+    let (_coordinator, _) = place.serve(&["coordinator", "--listen", listen, "--data", "data"]);
+    let watched = Ended::from(watch.wait_with_output().unwrap());
+    assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
+    for name in ["transcripts.jsonl", "trials.jsonl", "report.json"] {
+        let read = |folder: &str| fs::read(place.path().join(folder).join(name)).unwrap();
+        assert!(read("out") == read("whole"), "{name} is not the same");
+    }
+}
+
+#[test]
+fn a_download_whose_coordinator_stays_away_says_so_and_leaves_no_folder() {
+    let place = Place::new();
+    let (mut coordinator, address) = ended_run(&place);
+    let watch = killed_in_between(&place, &mut coordinator, &address, "1");
+    let watched = Ended::from(watch.wait_with_output().unwrap());
+    assert_eq!(watched.code, 3, "{}", watched.stderr);
+    for part in [
+        "the run has ended, and its report is not written",
+        "the coordinator went away and was not back within 1 second",
+        "hint: the coordinator keeps the run; `gabfest watch long` writes the report",
+    ] {
+        assert!(watched.stderr.contains(part), "{part}: {}", watched.stderr);
+    }
+    assert!(!place.path().join("out").exists());
+}
+
+/// A small disk for the coordinator's data, where one can be mounted.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(path: &'a Path) -> Option<Self> {
+        fs::create_dir(path).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(path).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_of_the_coordinator_is_what_the_watcher_says() {
+    let place = Place::new();
+    let path = place.path().join("disk");
+    let Some(_disk) = SmallDisk::mount(&path) else {
+        println!("SKIPPED: a small disk cannot be mounted here");
+        return;
+    };
+    place.write("long.scenario.yaml", &scenario());
+    let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "disk"]);
+    let mut worker = place.start(&["worker", "--coordinator", &address]);
+    let submit = ["submit", "long.scenario.yaml", "--repeats", "200", "--run", "long", "--coordinator", &address];
+    let watched = place.run(&[&submit[..], &["--watch", "--quiet", "--out", "out"]].concat());
+    assert_eq!(watched.code, 3, "{}", watched.stderr);
+    assert!(watched.stderr.contains("the run stopped: the store cannot be written: "), "{}", watched.stderr);
+    assert!(watched.stderr.contains("disk is full"), "{}", watched.stderr);
+    // Somebody who looks later is answered alike.
+    let later = place.run(&["watch", "long", "--coordinator", &address, "--quiet", "--out", "later"]);
+    assert_eq!(later.code, 3, "{}", later.stderr);
+    assert!(later.stderr.contains("disk is full"), "{}", later.stderr);
+    worker.kill();
+}

@@ -1,0 +1,95 @@
+//! A store in which bytes have changed: what can be read is reported, what cannot is counted and named, and played again.
+
+use std::{fs, process::Stdio, time::Duration};
+
+use serde_json::json;
+
+use crate::process::{Place, Process};
+
+const SCENARIO: &str = "
+name: hello
+description: d
+run: [{ input: hi, evaluations: [{ type: string_contains, value: hi }] }]
+judgment: { strategy: all_pass }
+";
+
+/// Puts other bytes in the place of these, once, as a disk might.
+fn spoil(store: &mut [u8], bytes: &[u8], others: &[u8]) {
+    assert_eq!(bytes.len(), others.len());
+    let at = store.windows(bytes.len()).position(|window| window == bytes).expect("the store has these bytes");
+    store[at..at + bytes.len()].copy_from_slice(others);
+}
+
+#[test]
+fn a_store_that_is_removed_while_it_is_played_stops_the_run() {
+    let place = Place::new();
+    place.write("hello.scenario.yaml", SCENARIO);
+    place.write("gabfest.yaml", "endpoints: { mock: { kind: mock, mock: { latency: { ms: 600000 } } } }");
+    let mut command = place.gabfest(&["run", "hello.scenario.yaml", "--repeats", "6", "--out", "out", "--quiet"]);
+    let mut run = Process(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let out = place.path().join("out");
+    while !out.join("run.db").exists() || out.join("begun.json").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for name in ["run.db", "run.db-wal", "run.db-shm"] {
+        let _ = fs::remove_file(out.join(name));
+    }
+    // Its trials take ten minutes.
+    assert_eq!(run.wait(Duration::from_secs(30)), 3);
+    let said = run.stderr();
+    assert!(said.contains("the run stopped: the store is gone: out/run.db was removed"), "{said}");
+    assert!(said.contains("it cannot be gone on with, so run it again"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_read_back_is_named_and_keeps_nothing_else_from_the_report() {
+    let place = Place::new();
+    place.write("hello.scenario.yaml", SCENARIO);
+    // One after the other, so that the words that come first in the file are those of the first trials or of the last.
+    let run = place.run(&["run", "hello.scenario.yaml", "--repeats", "6", "--slots", "1", "--out", "out", "--quiet"]);
+    assert!([0, 1].contains(&run.code), "{}", run.stderr);
+    let whole = place.view("out");
+    let path = place.path().join("out/run.db");
+    let mut store = fs::read(&path).unwrap();
+    // The record of one trial, a speaker that nobody knows, and a length that goes beyond the segment.
+    spoil(&mut store, b"\"repeat\":3,", b"\"repeat\":x,");
+    spoil(&mut store, b"\x1a\x08scripted", b"\x1a\x08scripteX");
+    spoil(&mut store, b"\x1a\x08scripted", b"\x1a\x7fscripted");
+    fs::write(&path, &store).unwrap();
+
+    let text = place.run(&["report", "out", "--format", "text"]);
+    assert_eq!(text.code, 0, "{}", text.stderr);
+    assert_eq!(place.run(&["report", "out"]).code, 0);
+    let report = place.json("out/report.json");
+    assert_eq!((&report["unreadable"]["records"], &report["unreadable"]["transcripts"]), (&json!(1), &json!(2)));
+    let failures = report["summary"]["failures"].as_array().unwrap();
+    let unreadable = failures.iter().find(|failure| failure["kind"] == "unreadable").expect("it is among the errors");
+    assert_eq!((&unreadable["blame"], &unreadable["trials"]), (&json!("infra"), &json!(1)));
+    let listed = report["unreadable"]["trials"].as_array().unwrap();
+    assert_eq!(listed.len(), 3);
+    let reasons: Vec<&str> = listed.iter().map(|trial| trial["reason"].as_str().unwrap()).collect();
+    for part in ["its record cannot be read: expected value", "unknown speaker \"scripteX\"", "is broken: undecodable"]
+    {
+        assert!(reasons.iter().any(|reason| reason.contains(part)), "{part}: {reasons:?}");
+    }
+    let numbers: Vec<u64> = listed.iter().map(|trial| trial["number"].as_u64().unwrap()).collect();
+    let pages = [
+        text.stdout,
+        fs::read_to_string(place.path().join("out/report.md")).unwrap(),
+        fs::read_to_string(place.path().join("out/report.html")).unwrap(),
+    ];
+    for page in pages {
+        for number in &numbers {
+            assert!(page.contains(&format!("trial {number} (hello, repeat ")), "trial {number}: {page}");
+        }
+    }
+    let lines = |name: &str| fs::read_to_string(place.path().join("out").join(name)).unwrap().lines().count();
+    assert_eq!(lines("trials.jsonl"), 6, "all trials are there");
+
+    // The trial whose end is lost is played again, and then nothing is missing but the words of the two others.
+    let resumed = place.run(&["resume", "out"]);
+    assert!([0, 1].contains(&resumed.code), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("1 trial is played again"), "{}", resumed.stderr);
+    assert_eq!(place.json("out/report.json")["unreadable"]["records"], 0);
+    assert_eq!(place.view("out"), whole);
+}
