@@ -5,6 +5,7 @@ use std::{io, path::Path, sync::Arc};
 use anyhow::Context as _;
 use coordinator::{Clock, Config, Coordinator, Observers, Reclaim};
 use hyper_util::rt::TokioIo;
+use listen::descriptors::Reserve;
 use record::call::Spend;
 use scenario::{Plan, RunId};
 use store::{Sqlite, Store as _};
@@ -22,6 +23,8 @@ use crate::{
 
 /// Of a pipe, in each direction.
 const PIPE_BYTES: usize = 1 << 20;
+/// Descriptors for the files of a report and for the connections to the store that read it.
+const RESERVE: usize = 32;
 
 pub(crate) struct Embedded {
     client: Client,
@@ -29,6 +32,8 @@ pub(crate) struct Embedded {
     worker: Option<JoinHandle<Result<(), worker::Error>>>,
     coordinator: JoinHandle<()>,
     store: Arc<Sqlite>,
+    /// For the report, where conversations have taken all other descriptors.
+    reserve: Option<Reserve>,
     /// Ends the worker, then the coordinator.
     drain_worker: worker::Drain,
     drain_coordinator: CancellationToken,
@@ -55,6 +60,7 @@ impl Embedded {
         worker: Option<(Resources, u32)>,
         observers: Observers,
     ) -> anyhow::Result<Self> {
+        let reserve = worker.as_ref().map(|_| Reserve::of(RESERVE));
         let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
         let (coordinator, handle) =
             Coordinator::open(Arc::clone(&store), config, Clock::new(clock::now_millis), observers)
@@ -83,7 +89,7 @@ impl Embedded {
         };
         let channel = channel(pipes);
         let client = follow::client(channel.clone());
-        Ok(Self { client, channel, worker, coordinator, store, drain_worker, drain_coordinator })
+        Ok(Self { client, channel, worker, coordinator, store, reserve, drain_worker, drain_coordinator })
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
@@ -106,6 +112,11 @@ impl Embedded {
 
     pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
         submit::hand_over(&mut self.client, run, plan, preflight).await
+    }
+
+    /// Gives back the descriptors that were kept for the report.
+    pub(crate) fn make_room(&mut self) {
+        self.reserve = None;
     }
 
     /// Whether nothing of the run is kept any more.

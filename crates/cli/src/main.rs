@@ -7,12 +7,14 @@ mod check;
 mod clock;
 mod compiled;
 mod convert;
+mod descriptors;
 mod diagnostics;
 mod embedded;
 mod estimate;
 mod exit;
 mod export;
 mod follow;
+mod incoming;
 mod init;
 mod judges;
 mod knowledge_base;
@@ -62,6 +64,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // The first line, since building an HTTP client panics without a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    listen::descriptors::raise();
     let args = Args::parse();
     if args.command.is_quiet() {
         stderr::be_quiet();

@@ -28,9 +28,7 @@ pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
     }
     stdout::line(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"))?;
     let interrupts = Interrupts::listen();
-    llm::mock::server::serve(listener, behaviour, knowledge_base, async move { interrupts.reached(1).await })
-        .await
-        .context("failed to serve")?;
+    llm::mock::server::serve(listener, behaviour, knowledge_base, async move { interrupts.reached(1).await }).await;
     Ok(Exit::Held)
 }
 

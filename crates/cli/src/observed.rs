@@ -67,11 +67,7 @@ impl Observed {
         let Some((listener, page)) = self.page.take() else { return Ok(()) };
         let address = listener.local_addr().context("failed to read the address of --metrics-listen")?;
         say(&format!("metrics on http://{address}/metrics"));
-        tokio::spawn(async move {
-            if let Err(error) = endpoint::serve(listener, page, health).await {
-                tracing::warn!(%error, "metrics are not served any more");
-            }
-        });
+        tokio::spawn(endpoint::serve(listener, page, health));
         Ok(())
     }
 

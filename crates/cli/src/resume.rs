@@ -6,7 +6,7 @@ use scenario::RunId;
 
 use crate::{
     args::Resume,
-    assemble,
+    assemble, descriptors,
     embedded::{self, Embedded},
     exit::{Exit, usage},
     follow::{self, OnInterrupt},
@@ -38,6 +38,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
     let Some((run, plan)) = stored.map_or_else(|| folder.begun(), |stored| Ok(Some(stored)))? else {
         return Err(usage(anyhow!("there is no run {:?}\nhint: {}", args.run, folder.hint_to_begin())));
     };
+    descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
     // The plan may name agents by address; they are as trustworthy as when the run was started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;

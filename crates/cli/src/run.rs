@@ -9,7 +9,7 @@ use worker::Resources;
 
 use crate::{
     args::{Log, Run},
-    assemble, clock,
+    assemble, clock, descriptors,
     embedded::{self, Embedded},
     exit::Exit,
     export::Patience,
@@ -31,6 +31,7 @@ pub(crate) async fn run(args: Run) -> anyhow::Result<Exit> {
         plan::dry_run(&plan, &read, slots)?;
         return Ok(Exit::Held);
     }
+    descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
     observed.serve(observed.health_of_worker())?;
@@ -91,6 +92,7 @@ pub(crate) async fn finish(
     interrupted: bool,
 ) -> anyhow::Result<Exit> {
     let trouble = last.map_or("", |last| last.trouble.as_str());
+    embedded.make_room();
     let exit = follow::report(embedded.client(), run, &folder.path, quiet, trouble, Patience::NONE).await;
     let is_gone = embedded.is_gone().await;
     embedded.stop().await;

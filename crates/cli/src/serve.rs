@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use coordinator::{Clock, Config, Coordinator};
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     args, clock,
     exit::{Exit, usage},
+    incoming::incoming,
     listening,
     observed::{self, Observed},
     signals::Interrupts,
@@ -43,8 +43,7 @@ pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
         .context("failed to start the coordinator")?;
     observed.serve(health(handle.clone()))?;
     let router = coordinator::service::router(handle).await.context("failed to start the services")?;
-    let incoming = TcpListenerStream::new(listener);
-    let served = router.serve_with_incoming_shutdown(incoming, drain.clone().cancelled_owned());
+    let served = router.serve_with_incoming_shutdown(incoming(listener), drain.clone().cancelled_owned());
     let (served, ()) = tokio::join!(served, coordinator.run(drain));
     observed.end().await;
     served.context("failed to serve")?;

@@ -7,7 +7,7 @@ use record::count::plural;
 use worker::{Config, Drain, Timing, Worker};
 
 use crate::{
-    args, assemble,
+    args, assemble, descriptors,
     exit::Exit,
     judges,
     observed::{self, Observed},
@@ -41,6 +41,9 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
         interrupts.reached(2).await;
         draining.hurry.cancel();
     });
+    // Which of them the plans name is not known yet.
+    let known = read.settings.agents.keys().map(String::as_str).chain(args.agents.iter().map(String::as_str));
+    descriptors::check(&read.settings, known, config.slots)?;
     let slots = plural(u64::from(config.slots), "slot", "slots");
     say(&format!("worker {name}: {slots}, coordinator {}", args.coordinator));
     let worked = Worker::new(config, resources).run(channel, drain).await;

@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, sync::Arc};
 
 use agent::Tools;
-use axum::serve::ListenerExt as _;
+use listen::{Door, Terms, descriptors};
 use tokio::{net::TcpListener, sync::OnceCell};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -96,22 +96,10 @@ async fn open(place: &Place) -> Result<Opened, Error> {
     let routes = http::routes(Arc::clone(&desks), place.hosts(bound));
     let closed = CancellationToken::new();
     let open = closed.clone().drop_guard();
-    // Nagle's algorithm would hold small answers back for 40 ms.
-    let listener = listener.tap_io(|socket| {
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, "no nodelay on this socket");
-        }
-    });
-    tokio::spawn(async move {
-        tokio::select! {
-            ended = axum::serve(listener, routes) => {
-                if let Err(error) = ended {
-                    tracing::warn!(%error, "the tool server ended");
-                }
-            }
-            () = closed.cancelled() => {}
-        }
-    });
+    // Agents call from as many connections as they like, and the conversations need theirs too.
+    let terms = Terms { most: descriptors::for_connections() / 2, ..Terms::new("tool server") };
+    let door = Door::new(listener, terms);
+    tokio::spawn(listen::http::serve(door, routes, async move { closed.cancelled().await }));
     let base = place.base(bound);
     tracing::info!(%bound, base, "tools are served");
     Ok(Opened {

@@ -6,6 +6,7 @@ mod agents;
 mod bad_input;
 mod cases;
 mod convert;
+mod descriptors;
 mod doors;
 mod downloads;
 mod first_run;

@@ -141,7 +141,7 @@ async fn a_server_by_its_address() {
     asked("Of course.").run().await;
     asked(llm::mock::UNHELPFUL).try_run().await.unwrap_err();
     stop.send(()).unwrap();
-    server.await.unwrap().unwrap();
+    server.await.unwrap();
 }
 
 #[tokio::test]

@@ -7,14 +7,14 @@ mod qna;
 mod reply;
 mod stats;
 
-use std::{future::Future, io, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, State},
     routing::{get, post},
-    serve::ListenerExt,
 };
+use listen::{Door, Terms};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -37,15 +37,12 @@ struct Served {
 
 /// Serves until `shutdown` is ready, a knowledge base too where there is one. Any model's name is answered; one with `user` or `judge` in it asks for that
 /// role where the headers name none.
-///
-/// # Errors
-/// When the listener fails.
 pub async fn serve(
     listener: TcpListener,
     behaviour: Behaviour,
     qna: Option<Service>,
     shutdown: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
+) {
     let qna = qna.map(|service| Arc::new(qna::Served::new(service)));
     let mock = Mock::new("mock", behaviour);
     let served = Arc::new(Served { mock, stats: Arc::new(Stats::default()), qna: qna.clone() });
@@ -62,15 +59,9 @@ pub async fn serve(
         .merge(qna.map(qna::routes).unwrap_or_default())
         .layer(DefaultBodyLimit::max(MOST_BODY));
     let (stop, stopping) = oneshot::channel();
-    // Nagle's algorithm would hold small pieces of a stream back for 40 ms.
-    let listener = listener.tap_io(|socket| {
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, "no nodelay on this socket");
-        }
-    });
-    let server = axum::serve(listener, routes).with_graceful_shutdown(async move {
+    let server = listen::http::serve(Door::new(listener, Terms::new("mock model")), routes, async move {
         shutdown.await;
-        // Nobody listens any more when the server has failed already.
+        // The other end is in this function.
         let _ = stop.send(());
     });
     let grace = async {
@@ -80,8 +71,8 @@ pub async fn serve(
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
-        ended = server => ended,
-        () = grace => Ok(()),
+        () = server => {}
+        () = grace => {}
     }
 }
 

@@ -10,9 +10,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use listen::{Door, Terms, descriptors};
 use tokio::net::TcpListener;
 
 use super::Page;
+
+/// Those who collect metrics are few.
+const MOST_CONNECTIONS: usize = 64;
 
 /// Whether the process can do its work, or why not.
 #[derive(Clone)]
@@ -36,12 +40,13 @@ impl fmt::Debug for Health {
 }
 
 /// Serves until the runtime ends. Nothing that is asked here changes anything.
-pub async fn serve(listener: TcpListener, page: Page, health: Health) -> std::io::Result<()> {
+pub async fn serve(listener: TcpListener, page: Page, health: Health) {
     let router = Router::new()
         .route("/metrics", get(metrics).with_state(page))
         .route("/livez", get(async || "ok\n"))
         .route("/healthz", get(healthz).with_state(health));
-    axum::serve(listener, router).await
+    let terms = Terms { most: MOST_CONNECTIONS.min(descriptors::for_connections()), ..Terms::new("metrics") };
+    listen::http::serve(Door::new(listener, terms), router, std::future::pending()).await;
 }
 
 async fn metrics(State(page): State<Page>) -> Response {

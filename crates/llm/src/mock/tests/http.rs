@@ -21,7 +21,7 @@ use crate::{
 struct Server {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
-    running: JoinHandle<std::io::Result<()>>,
+    running: JoinHandle<()>,
 }
 
 impl Server {
@@ -198,11 +198,7 @@ async fn a_call_that_hangs_is_seen_and_does_not_hold_up_the_end() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     server.stop.send(()).expect("still running");
-    tokio::time::timeout(Duration::from_secs(20), server.running)
-        .await
-        .expect("ends")
-        .expect("no panic")
-        .expect("served");
+    tokio::time::timeout(Duration::from_secs(20), server.running).await.expect("ends").expect("no panic");
     waiting.abort();
 }
 
