@@ -11,6 +11,7 @@ use crate::{Error, Handle, aggregate};
 
 mod parts;
 mod people;
+mod readable;
 mod transcripts;
 mod workers;
 

@@ -9,7 +9,7 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{parts::Parts, status};
+use super::{parts::Parts, readable, status};
 use crate::{
     Error, Handle,
     dispatcher::{
@@ -173,11 +173,18 @@ fn commit(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
         let at_fault = Held { run: run.clone(), trials, epoch: trial.epoch };
         ended_trial(sequence, trial).map_err(|reason| Refusal { reason: shown(&reason), trials: vec![at_fault] })
     });
-    let ended = ended.collect::<Result<_, _>>()?;
+    let ended: Vec<EndedTrial> = ended.collect::<Result<_, _>>()?;
     check_numbers([sequence]).map_err(of_any)?;
     let spend = proto::trial::spend_from_wire(spend).map_err(|error| of_any(error.to_string()))?;
     check_spend(&spend).map_err(of_any)?;
     let pieces = proto::segment::pieces(segment).map_err(|error| of_any(error.to_string()))?;
+    readable::check(sequence, &pieces, &ended).map_err(|readable::Unreadable { reason, attempt }| {
+        let at_fault = |(number, epoch): (u64, u32)| {
+            let trials = number..number.saturating_add(1);
+            Held { run: run.clone(), trials, epoch }
+        };
+        Refusal { reason: shown(&reason), trials: attempt.map(at_fault).into_iter().collect() }
+    })?;
     let segment = SegmentRow { pieces, turns, spend };
     Ok(Commit { session, sequence, run, segment, ended, replays: 0, begun: Vec::new() })
 }

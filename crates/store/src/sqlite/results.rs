@@ -49,7 +49,13 @@ fn stored(row: TrialRow) -> Result<StoredTrial, Error> {
         if trial.number == number { Ok((trial, pieces)) } else { Err(format!("it is that of trial {}", trial.number)) }
     });
     Ok(match read {
-        Ok((trial, pieces)) => StoredTrial { trial: Trial { past: Past { failed, broken }, ..trial }, session, pieces, again, unreadable: false },
+        Ok((trial, pieces)) => StoredTrial {
+            trial: Trial { past: Past { failed, broken }, ..trial },
+            session,
+            pieces,
+            again,
+            unreadable: false,
+        },
         Err(reason) => StoredTrial::unreadable(number, epoch, session, again, &reason),
     })
 }
