@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use record::{Call, Role, Tokens, Usd, call::ErrorKind};
+use record::{Call, Role, Tokens, Usd, call::ErrorKind, few};
 use tokio::time::Instant;
 
 use crate::{gate::Gate, outbox::Owed};
@@ -104,7 +104,7 @@ pub(crate) fn call_of(
         Ok(reply) => Call {
             role,
             endpoint: model.endpoint().to_owned(),
-            model: reply.model.clone(),
+            model: few::name(&reply.model).into_owned(),
             started_micros,
             wait_micros: micros(held + reply.timing.wait),
             connect_micros: reply.timing.connect.map(micros),

@@ -1,5 +1,7 @@
 //! A trial being played: what was said so far, what was found, and what it cost.
 
+mod bytes;
+
 use std::{
     iter::{once, repeat},
     sync::{
@@ -14,6 +16,7 @@ use evaluate::{Evaluator, Subject};
 use record::{
     Call, Failure, FailureKind, Judgment, Role, Scope, Tokens, Turn, Usd,
     call::{ErrorKind, Spend},
+    few,
     pace::Pace,
     session::{conversation_id, session_id},
     trial::TurnLatency,
@@ -26,6 +29,7 @@ use telemetry::{
 };
 use tokio::time::Instant;
 
+use self::bytes::Bytes;
 use crate::{
     bench::Bench,
     environment::Local,
@@ -73,6 +77,8 @@ pub(crate) struct Stage {
     opened: Vec<u32>,
     /// What the agent's next conversation begins with; `None`: what the scenario says.
     opening: Option<Vec<Message>>,
+    /// Of all turns, as they are recorded.
+    bytes: Bytes,
     /// Turns that the outbox has.
     emitted: usize,
     /// A call to the agent that is not over.
@@ -138,6 +144,7 @@ impl Stage {
             toolbox: Toolbox::default(),
             opened: Vec::new(),
             opening: None,
+            bytes: Bytes::default(),
             emitted: 0,
             asking: None,
         }
@@ -161,7 +168,7 @@ impl Stage {
         let came = Instant::now();
         let held = self.gate.pass().await;
         // What the agent calls from now on belongs to this turn.
-        self.toolbox.catch_up(self.turns.last_mut());
+        self.toolbox.begin_turn(self.turns.last_mut());
         let Some(session) = self.session.as_mut() else {
             return Err(Failure::new(FailureKind::Misconfigured, "no conversation with the agent is open"));
         };
@@ -215,12 +222,13 @@ impl Stage {
                     turn.tool_calls.clone_from(&reply.tool_calls);
                     turn.actions.clone_from(&reply.actions);
                 }
-                Some(Failure::new(error.kind, error.message).in_turn(number))
+                Some(Failure::new(error.kind, error.message))
             }
         };
         self.toolbox.hand_over(&mut turn);
+        self.bytes.add(&turn);
         self.push(turn);
-        failure.map_or(Ok(()), Err)
+        failure.or_else(|| self.bytes.failure(speaker)).map_or(Ok(()), |failure| Err(failure.in_turn(number)))
     }
 
     /// Keeps a turn. The one before it is complete now and goes to the coordinator.
@@ -472,7 +480,7 @@ fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited:
     Call {
         role: Role::Agent,
         endpoint: agent.to_owned(),
-        model: if reply.model.is_empty() { agent.to_owned() } else { reply.model.clone() },
+        model: if reply.model.is_empty() { agent.to_owned() } else { few::name(&reply.model).into_owned() },
         started_micros,
         wait_micros: micros(waited),
         connect_micros: reply.timing.connect.map(micros),

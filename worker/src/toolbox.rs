@@ -85,6 +85,14 @@ impl Toolbox {
         }
     }
 
+    /// What the agent calls from now on belongs to another turn than what it has called.
+    pub(crate) fn begin_turn(&mut self, last: Option<&mut Turn>) {
+        self.catch_up(last);
+        if let Some(seat) = &self.seat {
+            seat.journal().begin_turn();
+        }
+    }
+
     /// Brings what came after the reply into its turn: calls, and results of calls that the reply did not wait for.
     /// Before the first turn there is none: what comes then waits for it.
     pub(crate) fn catch_up(&mut self, turn: Option<&mut Turn>) {

@@ -270,6 +270,7 @@ impl Server {
     }
 
     fn json(&self, answer: &Answer, body: &[u8]) -> Result<Value, llm::Error> {
+        llm::json::check(body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), body))?;
         serde_json::from_slice(body)
             .map_err(|error| self.sender.malformed(answer.place(), format!("it is no JSON: {error}"), body))
     }

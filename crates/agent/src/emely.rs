@@ -80,8 +80,8 @@ impl llm::Model for Emely {
         let mut answer = sender.send(&call).await?;
         let body = sender.whole(&mut answer).await?;
         let ended = Instant::now();
-        let text =
-            serde_json::from_slice::<Value>(&body).ok().and_then(|value| Some(value["text"].as_str()?.to_owned()));
+        let value = llm::json::check(&body).ok().and_then(|()| serde_json::from_slice::<Value>(&body).ok());
+        let text = value.and_then(|value| Some(value["text"].as_str()?.to_owned()));
         let Some(text) = text else {
             return Err(sender.malformed(
                 answer.place(),

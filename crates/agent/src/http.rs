@@ -125,6 +125,8 @@ impl Conversation {
             shared.check(&mut answer).await?;
             let body = shared.sender.read(&mut answer).await?;
             let reading = Reading { session: Some(start.session.clone()), ..Reading::default() };
+            let crowded = |error: llm::json::TooMany| shared.sender.malformed(answer.place(), error.to_string(), &body);
+            llm::json::check(&body).map_err(crowded)?;
             let value: Value = serde_json::from_slice(&body).map_err(|error| {
                 shared.sender.malformed(answer.place(), format!("its start is no JSON: {error}"), &body)
             })?;

@@ -129,6 +129,7 @@ impl<S: Service> llm::Model for Conversation<S> {
         let mut answer = sender.send(&Call { method: Method::POST, url, headers, body }).await?;
         let body = sender.whole(&mut answer).await?;
         let ended = Instant::now();
+        llm::json::check(&body).map_err(|error| sender.malformed(answer.place(), error.to_string(), &body))?;
         let found = service
             .answers(&body)
             .map_err(|error| sender.malformed(answer.place(), format!("its body has no answers: {error}"), &body))?;

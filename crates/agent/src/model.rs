@@ -148,7 +148,9 @@ impl Session for ModelSession {
                 return Err(nothing_said(self.model.endpoint(), reply));
             }
             self.remember(&reply);
-            rounds.add(Reply { started, ..reply_of(reply) });
+            if rounds.add(Reply { started, ..reply_of(reply) }) {
+                return Err(rounds.excessive(self.model.endpoint()));
+            }
             let left = exchange.timeout.saturating_sub(rounds.took());
             // Boxed, as few turns call tools and thousands of them wait at once.
             let goes_on = rounds.count() <= MOST_ROUNDS && Box::pin(self.answer_calls(&mut rounds, left)).await?;
@@ -182,6 +184,8 @@ impl ModelSession {
         let Some(tools) = &self.tools else { return Ok(false) };
         let began = Instant::now();
         let mut answered = false;
+        let room = rounds.room();
+        let mut came = 0;
         for call in rounds.unanswered() {
             let arguments = tools::read(&call.arguments);
             let asked = tools.call(&call.name, &arguments);
@@ -193,6 +197,11 @@ impl ModelSession {
             };
             let Some(result) = result.map(|answer| answer.text()) else { continue };
             answered = true;
+            came += result.len();
+            if came > room {
+                rounds.waited_for_tools(began.elapsed());
+                return Err(rounds.excessive(self.model.endpoint()));
+            }
             let messages = self.request.messages.iter_mut().rev();
             let mut results = messages.take_while(|message| message.tool_call_id.is_some());
             if let Some(message) = results.find(|message| message.tool_call_id.as_ref() == Some(&call.id)) {
@@ -201,6 +210,7 @@ impl ModelSession {
             call.result = Some(result);
         }
         rounds.waited_for_tools(began.elapsed());
+        rounds.take(came);
         Ok(answered)
     }
 

@@ -45,15 +45,18 @@ impl Tools {
 
     /// The answer to a call, once its delay is over; `None` where no mock answers it.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Option<Answer> {
-        let call = Call { tool, arguments, context: &self.context, now_millis: (self.now_millis)() };
-        let answer = {
-            let found = mock::find(&self.mocks, &call)?;
-            found.answer(self.draw(tool, arguments))
-        };
+        let answer = self.answer(tool, arguments)?;
         if answer.delay > Duration::ZERO {
             tokio::time::sleep(answer.delay).await;
         }
         Some(answer)
+    }
+
+    /// The same at once, for those who wait for its delay by themselves.
+    pub fn answer(&self, tool: &str, arguments: &Value) -> Option<Answer> {
+        let call = Call { tool, arguments, context: &self.context, now_millis: (self.now_millis)() };
+        let found = mock::find(&self.mocks, &call)?;
+        Some(found.answer(self.draw(tool, arguments)))
     }
 
     /// The seed of this call, which is another one each time it is made.
@@ -66,13 +69,17 @@ impl Tools {
     }
 }
 
-/// Arguments as an agent wrote them; what is no JSON is a text.
+/// Arguments as an agent wrote them; what is no JSON, or a crowd of values, is a text.
 #[must_use]
 pub fn read(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
         return Value::Object(Map::new());
     }
-    serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()))
+    let text = || Value::String(arguments.to_owned());
+    if llm::json::check(arguments.as_bytes()).is_err() {
+        return text();
+    }
+    serde_json::from_str(arguments).unwrap_or_else(|_| text())
 }
 
 #[cfg(test)]

@@ -37,6 +37,15 @@ use crate::{
 
 /// Of one message from the agent.
 const MOST_BYTES: usize = 1 << 20;
+/// Messages of one turn that are no part of a reply: pings, pongs, and such in which nothing is found. Servers that keep a
+/// connection alive send one in several seconds.
+const MOST_IDLE: u32 = 10_000;
+/// Pings and pongs among them: each ping is answered, and an agent that reads no answers would have them pile up.
+const MOST_CONTROL: u32 = 1_000;
+/// What may wait to be written: a conversation's history, and answers to pings.
+const MOST_UNSENT_BYTES: usize = 16 << 20;
+/// Allocated for each connection.
+const READ_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
@@ -189,7 +198,12 @@ impl Shared {
             call.headers_mut().insert(name, value);
         }
         headers::write(&request.context, call.headers_mut());
-        let limits = WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
+        let limits = WebSocketConfig::default()
+            .read_buffer_size(READ_BYTES)
+            .write_buffer_size(0)
+            .max_write_buffer_size(MOST_UNSENT_BYTES)
+            .max_message_size(Some(MOST_BYTES))
+            .max_frame_size(Some(MOST_BYTES));
         let began = Instant::now();
         let connecting = timeout(CONNECT_WITHIN, connect_async_with_config(call, Some(limits), true)).await;
         let connected = connecting.map_err(|_| {
@@ -208,7 +222,16 @@ impl Shared {
     async fn hear(&self, socket: &mut Socket, heard: &mut Heard<'_>) -> Result<Instant, llm::Error> {
         let reading = &self.settings.reply;
         let plain = reading.text.is_none() && reading.delta.is_none();
+        let (mut control, mut idle) = (0_u32, 0_u32);
         loop {
+            if control > MOST_CONTROL {
+                return Err(self.malformed(format!("more than {MOST_CONTROL} pings and pongs in one turn"), heard));
+            }
+            if idle > MOST_IDLE {
+                return Err(
+                    self.malformed(format!("more than {MOST_IDLE} messages without a reply in one turn"), heard)
+                );
+            }
             let bytes = match socket.next().await {
                 Some(Ok(Message::Text(text))) => text.as_bytes().to_vec(),
                 Some(Ok(Message::Binary(bytes))) => bytes.to_vec(),
@@ -216,7 +239,10 @@ impl Shared {
                     let why = close.map_or_else(String::new, |close| format!(": {} {}", close.code, close.reason));
                     return Err(self.unreachable(&format!("it closed the connection{why}"), true));
                 }
-                Some(Ok(_)) => continue,
+                Some(Ok(_)) => {
+                    control += 1;
+                    continue;
+                }
                 Some(Err(tungstenite::Error::Capacity(error))) => return Err(self.malformed(error.to_string(), heard)),
                 Some(Err(error)) => return Err(self.broken(&error)),
                 None => return Err(self.unreachable("it closed the connection", true)),
@@ -227,10 +253,12 @@ impl Shared {
                 heard.whole(&bytes).map_err(|error| trouble(heard, error.0))?;
                 return Ok(came);
             }
+            let known = heard.found();
             let over = heard.event(&bytes, came).map_err(|error| trouble(heard, error.0))?;
             if over || (reading.done.is_none() && heard.is_answered()) {
                 return Ok(came);
             }
+            idle += u32::from(heard.found() == known);
         }
     }
 

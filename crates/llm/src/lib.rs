@@ -3,7 +3,7 @@
 //! One small trait, [`Model`]; [`openai`] speaks to servers over [`http`], [`mock`] answers by itself; [`limit`] and
 //! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
 //! named by its place, a [`price`] turns tokens into money, and an `estimate` stands for tokens not yet counted.
-//! A [`hint`] says what mends an error. [`Absent`] stands for a model whose key is not there.
+//! A [`hint`] says what mends an error, [`json`] how much of it is read. [`Absent`] stands for a model whose key is not there.
 
 mod absent;
 pub mod endpoint;
@@ -11,6 +11,7 @@ pub mod error;
 mod estimate;
 pub mod hint;
 pub mod http;
+pub mod json;
 pub mod key;
 pub mod limit;
 pub mod mock;

@@ -1,14 +1,14 @@
 //! How large each part of a record may be, and what becomes of what is larger: it is cut, and the cut is marked.
 //!
 //! Agents, models and tools are bounded where they are heard. These are the last bounds: whatever passes them fits into
-//! a message, into the store and into a report. docs/limits.md has them all in a table, which a test compares.
+//! a message, into the store and into a report. docs/limits.md has them all in a table.
 
 use std::borrow::Cow;
 
 use crate::{Call, Failure, FailureKind, Judgment, Trial, Turn, Verdict};
 
 /// Of what one side says in one message, and of a program's text or output.
-pub const MOST_TEXT_BYTES: usize = 1 << 20;
+pub const MOST_TEXT_BYTES: usize = scenario::plan::MOST_TEXT_BYTES;
 /// Of the arguments of a tool call, and of its result.
 pub const MOST_TOOL_BYTES: usize = 256 << 10;
 /// Of a note.
@@ -19,6 +19,8 @@ pub const MOST_REASON_BYTES: usize = 64 << 10;
 pub const MOST_MESSAGE_BYTES: usize = 8 << 10;
 /// Of a name: of a model, a tool, an action, an id, a check.
 pub const LONGEST_NAME: usize = 256;
+/// Of an agent's words, tool calls and results in one turn, where it is asked or calls several times.
+pub const MOST_EXCHANGE_BYTES: usize = 2 << 20;
 /// Of one turn with everything in it.
 pub const MOST_TURN_BYTES: usize = 6 << 20;
 /// Of all turns of a trial; the conversation ends with the turn that exceeds it.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
 
+mod bounds;
 mod build;
 mod called;
 mod expand;
@@ -17,6 +18,7 @@ mod number;
 mod select;
 mod stored;
 
+pub use bounds::{MOST_PLAN_BYTES, MOST_TEXT_BYTES};
 pub use build::{Choices, MAX_CASES, MAX_TRIALS, build};
 pub use select::unknown_tags;
 pub use stored::Error;

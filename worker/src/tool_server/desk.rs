@@ -6,6 +6,7 @@ use agent::Tools;
 use record::turn::ToolCall;
 use scenario::mock::{Answer, Tool};
 use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::journal::Journal;
@@ -16,7 +17,11 @@ pub(super) struct Desk {
     pub(super) journal: Journal,
     /// Cancelled when the trial ends; calls that are held end with it.
     pub(super) over: CancellationToken,
+    reading: Semaphore,
 }
+
+/// Calls of one trial whose arguments are read at the same time; more wait for their turn.
+pub(super) const MOST_READ: usize = 4;
 
 /// What became of a call.
 #[derive(Debug)]
@@ -32,7 +37,7 @@ pub(super) enum Outcome {
 
 impl Desk {
     pub(super) fn new(tools: Arc<Tools>) -> Self {
-        Self { tools, journal: Journal::default(), over: CancellationToken::new() }
+        Self { tools, journal: Journal::default(), over: CancellationToken::new(), reading: Semaphore::new(MOST_READ) }
     }
 
     pub(super) fn offered(&self) -> Vec<Tool> {
@@ -41,23 +46,31 @@ impl Desk {
 
     /// Notes a call and answers it, once its delay is over. `arguments` are noted as they are `written`; the call's id
     /// is empty where its caller gives none.
-    pub(super) async fn call(&self, id: &str, tool: &str, arguments: &Value, written: String) -> Outcome {
+    ///
+    /// The arguments are gone before the delay begins: many calls may be held at once.
+    pub(super) async fn call(&self, id: &str, tool: &str, arguments: Value, written: String) -> Outcome {
         if self.over.is_cancelled() {
             return Outcome::Over;
         }
         let call = ToolCall { id: id.to_owned(), name: tool.to_owned(), arguments: written, result: None };
         let Some(entry) = self.journal.begin(call) else { return Outcome::TooMany };
+        let answer = self.tools.answer(tool, &arguments);
+        drop(arguments);
+        let Some(answer) = answer else { return Outcome::Unknown };
         tokio::select! {
             biased;
             () = self.over.cancelled() => Outcome::Over,
-            answer = self.tools.call(tool, arguments) => match answer {
-                Some(answer) => {
-                    entry.answered(&answer.text());
-                    Outcome::Answered(answer)
-                }
-                None => Outcome::Unknown,
-            },
+            () = tokio::time::sleep(answer.delay) => {
+                entry.answered(&answer.text());
+                Outcome::Answered(answer)
+            }
         }
+    }
+
+    /// Waits until the arguments of one more call may be read.
+    pub(super) async fn reads(&self) -> Option<SemaphorePermit<'_>> {
+        // Nobody closes it.
+        self.reading.acquire().await.ok()
     }
 
     /// What to say to somebody who calls what is not there.
@@ -73,5 +86,23 @@ impl Desk {
         }
         let shown: String = tool.chars().take(100).collect();
         format!("there is no tool {shown:?}; there are {}", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_arguments_of_a_few_calls_are_read_at_once() {
+        let desk = Desk::new(Arc::new(Tools::new(Vec::new(), 0, serde_json::Map::new(), || 0)));
+        let mut reading = Vec::new();
+        for _ in 0..MOST_READ {
+            reading.push(desk.reads().await.unwrap());
+        }
+        let mut next = std::pin::pin!(desk.reads());
+        assert!(futures_util::poll!(&mut next).is_pending());
+        reading.pop();
+        assert!(next.await.is_some());
     }
 }

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Of the arguments of a call.
-pub(super) const MOST_BYTES: usize = 1 << 20;
+pub(super) const MOST_BYTES: usize = record::bounds::MOST_TOOL_BYTES;
 /// How long a body may take to come.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// By it an agent says which of the calls in its reply this one is.
@@ -66,21 +66,34 @@ async fn call(
     request: Request,
 ) -> Response {
     let Some(desk) = served.desks.find(&token) else { return nobody_there() };
-    let body = match tokio::time::timeout(BODY_WITHIN, Bytes::from_request(request, &())).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(rejection)) => return failed(rejection.status(), &rejection.body_text()),
-        Err(_) => return failed(StatusCode::REQUEST_TIMEOUT, "the arguments did not come"),
+    let body = match body_of(&desk, request).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
     };
     let (arguments, written) = match read(&body) {
         Ok(read) => read,
         Err(reason) => return failed(StatusCode::BAD_REQUEST, &reason),
     };
     let id = headers.get(CALL_ID).and_then(|id| id.to_str().ok()).filter(|id| id.len() <= LONGEST_ID);
-    match desk.call(id.unwrap_or_default(), &name, &arguments, written).await {
+    match desk.call(id.unwrap_or_default(), &name, arguments, written).await {
         Outcome::Answered(answer) => answered(&answer),
         Outcome::Unknown => unknown(&desk, &name),
         Outcome::TooMany => failed(StatusCode::TOO_MANY_REQUESTS, "too many calls in one turn"),
         Outcome::Over => failed(StatusCode::GONE, "the conversation is over"),
+    }
+}
+
+/// What a caller sent, where it came in time and is not too much.
+pub(super) async fn body_of(desk: &Desk, request: Request) -> Result<Bytes, Response> {
+    let _one_of_a_few = desk.reads().await;
+    let body = match tokio::time::timeout(BODY_WITHIN, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(rejection)) => return Err(failed(rejection.status(), &rejection.body_text())),
+        Err(_) => return Err(failed(StatusCode::REQUEST_TIMEOUT, "the arguments did not come")),
+    };
+    match llm::json::check(&body) {
+        Ok(()) => Ok(body),
+        Err(error) => Err(failed(StatusCode::PAYLOAD_TOO_LARGE, &format!("the arguments are {error}"))),
     }
 }
 

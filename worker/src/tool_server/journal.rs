@@ -8,8 +8,8 @@ use std::{
 use record::turn::ToolCall;
 
 /// Calls of one turn, and the bytes of their texts: an agent that makes more of them has lost its way.
-const MOST_CALLS: usize = 1_000;
-const MOST_BYTES: usize = 8 << 20;
+pub(super) const MOST_CALLS: usize = 1_000;
+pub(super) const MOST_BYTES: usize = record::bounds::MOST_EXCHANGE_BYTES;
 
 #[derive(Debug, Default)]
 pub(crate) struct Journal(Mutex<Kept>);
@@ -18,6 +18,8 @@ pub(crate) struct Journal(Mutex<Kept>);
 struct Kept {
     next: u64,
     calls: Vec<(u64, ToolCall)>,
+    /// Calls of this turn that were taken, and the bytes of all of them.
+    taken: usize,
     bytes: usize,
     /// Taken before they were answered.
     open: BTreeSet<u64>,
@@ -43,7 +45,7 @@ impl Journal {
     /// A call has come. `None`: there were too many.
     pub(super) fn begin(&self, call: ToolCall) -> Option<Entry<'_>> {
         let mut kept = self.lock();
-        if kept.calls.len() + kept.open.len() >= MOST_CALLS || kept.bytes > MOST_BYTES {
+        if kept.taken + kept.calls.len() + kept.open.len() >= MOST_CALLS || kept.bytes > MOST_BYTES {
             return None;
         }
         let number = kept.next;
@@ -53,11 +55,17 @@ impl Journal {
         Some(Entry { journal: self, number })
     }
 
+    /// What comes from now on counts anew, besides what is held.
+    pub(crate) fn begin_turn(&self) {
+        let mut kept = self.lock();
+        (kept.taken, kept.bytes) = (0, 0);
+    }
+
     pub(crate) fn take(&self) -> Taken {
         let mut kept = self.lock();
         let calls = std::mem::take(&mut kept.calls);
         kept.open.extend(calls.iter().filter(|(_, call)| call.result.is_none()).map(|(number, _)| *number));
-        kept.bytes = 0;
+        kept.taken += calls.len();
         Taken { calls, results: std::mem::take(&mut kept.results) }
     }
 
@@ -116,12 +124,16 @@ mod tests {
         }
         assert!(journal.begin(call("a")).is_none());
         assert_eq!(journal.take().calls.len(), MOST_CALLS);
+        assert!(journal.begin(call("a")).is_none(), "the turn goes on");
+        journal.begin_turn();
         journal.begin(call("a")).expect("another turn").answered(&"x".repeat(MOST_BYTES + 1));
         assert!(journal.begin(call("a")).is_none());
         // Calls that are held count until they are over.
         journal.take();
+        journal.begin_turn();
         let held: Vec<Entry<'_>> = (0..MOST_CALLS).map(|_| journal.begin(call("a")).unwrap()).collect();
         journal.take();
+        journal.begin_turn();
         assert!(journal.begin(call("a")).is_none());
         drop(held);
         assert!(journal.begin(call("a")).is_some());

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use super::{
     desk::{Desk, Outcome},
-    http::{LONGEST_ID, MOST_BYTES, Served, nobody_there},
+    http::{LONGEST_ID, MOST_BYTES, Served, body_of, nobody_there},
 };
 
 /// By it, in a call's `_meta`, an agent says which of the calls in its reply this one is.
@@ -42,6 +42,12 @@ pub(super) async fn serve(State(served): State<Arc<Served>>, Path(token): Path<S
         .enforce_origin_validation()
         .with_max_request_body_bytes(MOST_BYTES)
         .with_cancellation_token(desk.over.child_token());
+    let (head, body) = request.into_parts();
+    let body = match body_of(&desk, Request::from_parts(head.clone(), body)).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
+    let request = Request::from_parts(head, Body::from(body));
     let make = move || Ok(Server(Arc::clone(&desk)));
     let service = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config);
     service.handle(request).await.map(Body::new)
@@ -73,7 +79,7 @@ impl ServerHandler for Server {
         let id = context.meta.0.0.get(CALL_ID).and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID);
         let arguments = Value::Object(call.arguments.unwrap_or_default());
         let written = arguments.to_string();
-        let result = match self.0.call(id.unwrap_or_default(), &call.name, &arguments, written).await {
+        let result = match self.0.call(id.unwrap_or_default(), &call.name, arguments, written).await {
             Outcome::Answered(answer) => {
                 let content = vec![ContentBlock::text(answer.text())];
                 match answer.result {

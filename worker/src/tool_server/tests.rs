@@ -94,7 +94,8 @@ async fn tools_are_listed_and_called_by_http() {
         ("nothing", "{}".into(), 404, None),
         ("look", "{".into(), 400, None),
         ("look", deep, 400, None),
-        ("look", "x".repeat((1 << 20) + 1), 413, None),
+        ("look", "x".repeat((256 << 10) + 1), 413, None),
+        ("look", format!("[{}1]", "1,".repeat(60_000)), 413, None),
     ];
     for (name, body, status, answer) in rows {
         let (got, said) = post(&format!("{url}/{name}"), body).await;

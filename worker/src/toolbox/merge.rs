@@ -1,7 +1,8 @@
 //! One call that the agent made and also tells of is one call, not two.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use record::turn::ToolCall;
-use scenario::mock::expression::is_equal;
 use serde_json::Value;
 
 #[derive(Debug, Default)]
@@ -39,7 +40,7 @@ pub(super) fn merge(
                     && if by_id {
                         call.id == other.id
                     } else {
-                        is_same(&other.name, &call.name) && is_equal(&in_came[index], &in_reported[told])
+                        is_same(&other.name, &call.name) && in_came[index] == in_reported[told]
                     }
             };
             matches[told] = (0..came.len()).find(is_one);
@@ -85,8 +86,35 @@ impl Merged {
     }
 }
 
-fn arguments<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> Vec<Value> {
-    calls.into_iter().map(|call| agent::tools::read(&call.arguments)).collect()
+/// A number for each call's arguments, which is the same where they are equal. The values themselves are not kept:
+/// those of all calls of a turn can be a hundred times as large as their texts.
+fn arguments<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> Vec<u64> {
+    calls.into_iter().map(|call| fingerprint(&agent::tools::read(&call.arguments))).collect()
+}
+
+/// Deep, whatever the order of keys, and 1 is 1.0.
+fn fingerprint(value: &Value) -> u64 {
+    let mut hash = DefaultHasher::new();
+    match value {
+        Value::Null => 0_u8.hash(&mut hash),
+        Value::Bool(truth) => (1_u8, truth).hash(&mut hash),
+        // There is a negative zero.
+        Value::Number(number) => (2_u8, number.as_f64().map(|number| (number + 0.0).to_bits())).hash(&mut hash),
+        Value::String(text) => (3_u8, text).hash(&mut hash),
+        Value::Array(list) => {
+            (4_u8, list.len()).hash(&mut hash);
+            list.iter().for_each(|item| fingerprint(item).hash(&mut hash));
+        }
+        Value::Object(map) => {
+            let member = |(key, item): (&String, &Value)| {
+                let mut hash = DefaultHasher::new();
+                (key, fingerprint(item)).hash(&mut hash);
+                hash.finish()
+            };
+            (5_u8, map.iter().map(member).fold(0_u64, u64::wrapping_add)).hash(&mut hash);
+        }
+    }
+    hash.finish()
 }
 
 #[cfg(test)]
@@ -111,6 +139,37 @@ mod tests {
         let id = if call.id.is_empty() { String::new() } else { format!("{}:", call.id) };
         let result = call.result.as_ref().map_or(String::new(), |result| format!("={result}"));
         format!("{number}{id}{}({}){result}", call.name, call.arguments)
+    }
+
+    #[test]
+    fn equal_arguments_have_the_same_number_and_others_have_not() {
+        let texts = [
+            "1",
+            "1.0",
+            "-0.0",
+            "0",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "[1]",
+            "[[1]]",
+            "\"1\"",
+            "{\"a\":1,\"b\":2}",
+            "{\"b\":2.0,\"a\":1}",
+            "{\"a\":2,\"b\":1}",
+            "9007199254740993",
+            "9007199254740992",
+            "[1,2]",
+            "[2,1]",
+        ];
+        let values: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        for a in &values {
+            for b in &values {
+                let is_equal = scenario::mock::expression::is_equal(a, b);
+                assert_eq!(fingerprint(a) == fingerprint(b), is_equal, "{a} {b}");
+            }
+        }
     }
 
     #[test]

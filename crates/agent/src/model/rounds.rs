@@ -9,10 +9,14 @@ use record::{
 
 use crate::{Error, Reply, Spent};
 
+/// Of what a model says in one turn, of its tool calls and of their results: more than any model reads.
+pub(super) const MOST_BYTES: usize = record::bounds::MOST_EXCHANGE_BYTES;
+
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     whole: Reply,
     count: u32,
+    bytes: usize,
     /// Calls that stand before those of the latest reply.
     earlier_calls: usize,
     said: Vec<Said>,
@@ -41,7 +45,36 @@ impl Rounds {
         &mut self.whole.tool_calls[self.earlier_calls..]
     }
 
-    pub(super) fn add(&mut self, reply: Reply) {
+    /// Bytes that the turn may still come to.
+    pub(super) fn room(&self) -> usize {
+        MOST_BYTES.saturating_sub(self.bytes)
+    }
+
+    /// So many bytes more belong to the turn; whether it has become too large.
+    pub(super) fn take(&mut self, bytes: usize) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes > MOST_BYTES
+    }
+
+    /// The turn has become too large.
+    pub(super) fn excessive(&mut self, endpoint: &str) -> Error {
+        let (rounds, calls) = (self.count, self.whole.tool_calls.len());
+        let message = format!(
+            "{endpoint} came to more than {MOST_BYTES} bytes in one turn, with {calls} tool calls in {rounds} replies"
+        );
+        self.ended_with(FailureKind::AgentExcessive, message)
+    }
+
+    /// Whether the turn has become too large with it.
+    pub(super) fn add(&mut self, reply: Reply) -> bool {
+        let calls = reply.tool_calls.iter().map(|call| call.id.len() + call.name.len() + call.arguments.len());
+        let said = reply.text.len() + reply.actions.iter().map(String::len).sum::<usize>();
+        let is_excessive = self.take(calls.sum::<usize>() + said);
+        self.join(reply);
+        is_excessive
+    }
+
+    fn join(&mut self, reply: Reply) {
         self.count += 1;
         let mut before = std::mem::replace(&mut self.whole, reply);
         let whole = &mut self.whole;

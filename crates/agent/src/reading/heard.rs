@@ -14,6 +14,12 @@ use super::Reading;
 /// Of what is kept of a reply.
 const MOST_BYTES: usize = 1 << 20;
 const MOST_CALLS: usize = 128;
+/// Of the texts of tool calls and actions.
+const MOST_CALL_BYTES: usize = 1 << 20;
+/// Of all events of one reply, wrapping and all.
+const MOST_STREAM_BYTES: usize = 64 << 20;
+/// Of the id by which an agent knows the conversation.
+const MOST_SESSION_BYTES: usize = 4 << 10;
 /// What many servers send as their last event, as OpenAI does.
 const END_MARK: &[u8] = b"[DONE]";
 
@@ -34,6 +40,8 @@ pub(crate) struct Heard<'a> {
     actions: Vec<String>,
     pub(crate) session: Option<String>,
     usage: Usage,
+    /// Of all events.
+    bytes: usize,
     pieces: u32,
     first: Option<Instant>,
     last: Option<Instant>,
@@ -54,6 +62,7 @@ impl<'a> Heard<'a> {
             actions: Vec::new(),
             session: None,
             usage: Usage::default(),
+            bytes: 0,
             pieces: 0,
             first: None,
             last: None,
@@ -84,6 +93,10 @@ impl<'a> Heard<'a> {
 
     /// Takes an event of a streamed answer; whether the reply is over.
     pub(crate) fn event(&mut self, data: &[u8], came: Instant) -> Result<bool, Trouble> {
+        self.bytes = self.bytes.saturating_add(data.len());
+        if self.bytes > MOST_STREAM_BYTES {
+            return Err(Trouble(format!("events of more than {MOST_STREAM_BYTES} bytes for one reply")));
+        }
         if data.trim_ascii() == END_MARK {
             return Ok(true);
         }
@@ -110,6 +123,11 @@ impl<'a> Heard<'a> {
             return Err(Trouble("the stream ends before the reply does".to_owned()));
         }
         if self.found || said_so { Ok(()) } else { Err(self.nothing(None)) }
+    }
+
+    /// What has been found so far, for whoever asks whether an event brought anything.
+    pub(crate) fn found(&self) -> (usize, usize, usize, u32) {
+        (self.text.len(), self.tool_calls.len(), self.actions.len(), self.pieces)
     }
 
     /// Whether the whole text has come, which ends a reply where nothing else is said to.
@@ -180,7 +198,14 @@ impl<'a> Heard<'a> {
                 self.found = true;
             }
         }
+        let actions: usize = self.actions.iter().map(String::len).sum();
+        if actions + self.tool_calls.iter().map(size_of_call).sum::<usize>() > MOST_CALL_BYTES {
+            return Err(Trouble(format!("tool calls and actions of more than {MOST_CALL_BYTES} bytes")));
+        }
         if let Some(id) = self.reading.session_of(value) {
+            if id.len() > MOST_SESSION_BYTES {
+                return Err(Trouble(format!("a session id of more than {MOST_SESSION_BYTES} bytes")));
+            }
             self.session = Some(id);
         }
         let count = |path: &Option<Path>| found(path.as_ref(), value).first().and_then(|count| count.as_u64());
@@ -267,12 +292,18 @@ fn longest_text(value: &Value) -> Option<String> {
     best.map(|(_, place)| place)
 }
 
+fn size_of_call(call: &ToolCall) -> usize {
+    call.id.len() + call.name.len() + call.arguments.len() + call.result.as_ref().map_or(0, String::len)
+}
+
 fn json(body: &[u8]) -> Result<Value, Trouble> {
+    llm::json::check(body).map_err(|error| Trouble(error.to_string()))?;
     serde_json::from_slice(body).map_err(|error| Trouble(format!("it is no JSON: {error}")))
 }
 
 /// A body that is the reply itself; JSON's own text loses its quotes.
 fn plain(body: &[u8]) -> Result<String, Trouble> {
+    llm::json::check(body).map_err(|error| Trouble(error.to_string()))?;
     match serde_json::from_slice::<Value>(body) {
         Ok(Value::String(text)) => Ok(text),
         Ok(Value::Object(_) | Value::Array(_)) => {

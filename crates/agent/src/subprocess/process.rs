@@ -9,7 +9,6 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, Command},
@@ -21,12 +20,18 @@ use tokio::{
 const MOST_BYTES: usize = 1 << 20;
 /// What is kept of stderr, the latest of it.
 const MOST_WORDS_BYTES: usize = 4 << 10;
-/// Lines that may wait for one reader.
-const MOST_LINES: usize = 64;
+/// Lines that may wait for one reader, each as long as it may be.
+const MOST_LINES: usize = 4;
 /// From the end of its stdout to its own end.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 type Line = (Vec<u8>, Instant);
+
+/// What of a line says for whom it is; all else is read by whom it is for.
+#[derive(serde::Deserialize)]
+struct Named {
+    id: Option<String>,
+}
 
 /// It ends with this value.
 #[derive(Debug)]
@@ -205,8 +210,7 @@ async fn read(stdout: impl AsyncRead + Unpin, inside: &Mutex<Inside>) -> Result<
             continue;
         }
         let came = Instant::now();
-        let id =
-            serde_json::from_slice::<Value>(&line).ok().and_then(|value| Some(value.get("id")?.as_str()?.to_owned()));
+        let id = serde_json::from_slice::<Named>(&line).ok().and_then(|line| line.id);
         let receiver = {
             let inside = lock(inside);
             match &id {

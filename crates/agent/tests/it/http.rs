@@ -235,7 +235,7 @@ async fn hostile_answers_are_classified() {
             "an error: {\"code\":7}",
         ),
         ("bad JSON", Answer::new(200, "application/json", "{\"reply\":"), AgentMalformed, "it is no JSON"),
-        ("deep JSON", Answer::new(200, "application/json", deep), AgentMalformed, "it is no JSON"),
+        ("deep JSON", Answer::new(200, "application/json", deep), AgentMalformed, "JSON of more than 50000 values"),
         ("5 MB", Answer::new(200, "application/json", long), AgentMalformed, "more than 1048576 bytes"),
         ("half a body", Answer::new(200, "application/json", "{\"rep").breaking(), AgentMalformed, "breaks off"),
         ("half a stream that breaks", Answer::events(&[half, "data: {\"d"]).breaking(), AgentMalformed, "breaks off"),

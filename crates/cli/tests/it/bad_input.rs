@@ -421,3 +421,27 @@ fn a_negative_price_is_refused_before_anything_is_estimated() {
         assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
     }
 }
+
+#[test]
+fn a_plan_that_cannot_be_sent_is_refused_before_anything_is_played() {
+    let place = Place::new();
+    let long = "word ".repeat(300_000);
+    let text =
+        format!("# SCENARIO Long\n\n## [USER]\nHi\n\n## [AGENT]\nHello\n\n## [USER]\n{long}\n\n## [AGENT]\nBye\n");
+    place.write("long.skunit.md", &text);
+    let rows: [&[&str]; 4] = [
+        &["check", "long.skunit.md"],
+        &["run", "long.skunit.md", "--dry-run"],
+        &["run", "long.skunit.md"],
+        // Nobody listens there, and nobody is asked.
+        &["submit", "long.skunit.md", "--coordinator", "http://127.0.0.1:9"],
+    ];
+    for args in rows {
+        let ended = place.run(args);
+        assert_eq!(ended.code, 2, "{args:?}: {}", ended.stderr);
+        for part in ["long.skunit.md:", "bytes; at most 1048576 are played", "split the text"] {
+            assert!(ended.stderr.contains(part) && ended.stderr.len() < 4_000, "{args:?}: {}", ended.stderr);
+        }
+    }
+    assert!(!place.path().join("gabfest-runs").exists());
+}

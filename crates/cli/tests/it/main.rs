@@ -11,6 +11,7 @@ mod doors;
 mod downloads;
 mod first_run;
 mod fleet;
+mod hostile;
 mod interrupts;
 mod judges;
 mod kill_and_resume;

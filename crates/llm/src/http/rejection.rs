@@ -45,6 +45,9 @@ impl Fault {
 
     /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or no JSON at all.
     pub(crate) fn of_body(body: &[u8]) -> Self {
+        if crate::json::check(body).is_err() {
+            return Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false };
+        }
         match serde_json::from_slice::<Value>(body) {
             Ok(Value::Array(list)) if !list.is_empty() => Self::of(list[0].get("error").unwrap_or(&list[0])),
             Ok(value) => Self::of(value.get("error").unwrap_or(&value)),

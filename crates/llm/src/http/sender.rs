@@ -37,6 +37,8 @@ use super::{
 const MOST_STALE: u32 = 4;
 /// Of an answer that is no reply, kept to be looked at.
 const MOST_PARTIAL_BYTES: usize = 4 << 10;
+/// Of the same, before the keys in it are hidden: one that this cuts through stands behind what is kept.
+const MOST_LOOKED_AT: usize = 256 << 10;
 /// Servers close connections that nobody uses after a minute or so; there is no use in keeping them longer.
 const KEPT_IDLE: Duration = Duration::from_secs(90);
 /// A connection that waits long for a reply must not be forgotten by what stands between.
@@ -170,6 +172,7 @@ impl Sender {
     #[must_use]
     pub fn malformed(&self, place: &Place, message: String, partial: &[u8]) -> Error {
         // The keys go first: a cut through the middle of one would leave half of it.
+        let partial = &partial[..partial.len().min(MOST_LOOKED_AT)];
         let mut partial = self.secrets.hide(String::from_utf8_lossy(partial).into_owned());
         let (message, mend) = hint::split(&message);
         let mend = mend.or_else(|| rejection::is_page(&partial).then_some(rejection::PAGE));

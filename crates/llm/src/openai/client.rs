@@ -21,6 +21,7 @@ use crate::{
         sender::{Outgoing, Unusable, chain, outgoing},
         sse,
     },
+    json,
 };
 
 use super::{
@@ -166,6 +167,7 @@ impl Client {
                 .map_err(|trouble| self.trouble(answer.place(), trouble, &body))?;
             return Ok(Reply { timing: Timing { total: ended - answer.sent(), ..Timing::default() }, ..reply });
         }
+        json::check(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
         let completion =
             Completion::read(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
         let mut gather = Gather::default();

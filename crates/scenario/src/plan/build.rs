@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Axis, Gates, Group, Plan, VERSION, select, usual_replays};
+use super::{Axis, Gates, Group, Plan, VERSION, bounds, select, usual_replays};
 use crate::{
     Action, Diagnostic, Digest, Format,
     battery::Tester,
@@ -121,7 +121,10 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
     let names: BTreeSet<&String> = plan.groups.iter().flat_map(|group| group.personas.iter().flatten()).collect();
     plan.personas =
         names.into_iter().filter_map(|name| Some((name.clone(), reading.personas.get(name)?.clone()))).collect();
-    Ok(plan)
+    match bounds::fault(&plan) {
+        Some(fault) => Err(vec![fault]),
+        None => Ok(plan),
+    }
 }
 
 struct Builder<'a> {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Plan, VERSION};
+use super::{Plan, VERSION, bounds};
 use crate::Digest;
 
 /// A stored plan that cannot be used.
@@ -73,6 +73,9 @@ impl Plan {
         }
         if self.planned() == u64::MAX {
             return Err("it has more trials than can be numbered".to_owned());
+        }
+        if let Some(fault) = bounds::long_text(self) {
+            return Err(format!("{}: {}", fault.path, fault.message));
         }
         Ok(())
     }

@@ -167,3 +167,27 @@ fn every_message_of_a_reply_is_kept() {
     let whole = whole(json!({ "text": "$.m[*].t" }), r#"{"m":[{"t":"a"},{"t":"b"}]}"#).unwrap();
     assert_eq!(whole.messages.len(), 2);
 }
+
+/// Rows of docs/limits.md.
+#[test]
+fn what_is_heard_has_bounds() {
+    let written = json!({ "text": "$.text", "tool_calls": "$.calls", "actions": "$.actions", "session": "$.session" });
+    let reading = reading(written);
+    let until_trouble = |mut events: Box<dyn Iterator<Item = Value>>| {
+        let mut heard = Heard::new(&reading);
+        let now = Instant::now();
+        let trouble = events.find_map(|event| heard.event(event.to_string().as_bytes(), now).err());
+        (trouble.map(|trouble| trouble.0).unwrap_or_default(), heard.actions.len())
+    };
+    let forever = |event: Value| until_trouble(Box::new(std::iter::repeat_n(event, 100_000))).0;
+    let long = "x".repeat(900_000);
+    assert_eq!(forever(json!({ "other": long })), "events of more than 67108864 bytes for one reply");
+    let calls = forever(json!({ "calls": [{ "name": "a", "result": long }] }));
+    assert_eq!(calls, "tool calls and actions of more than 1048576 bytes");
+    assert_eq!(forever(json!({ "actions": [long] })), "tool calls and actions of more than 1048576 bytes");
+    assert_eq!(forever(json!({ "calls": ["a", "b"] })), "more than 128 tool calls");
+    assert_eq!(forever(json!({ "session": "x".repeat(5_000) })), "a session id of more than 4096 bytes");
+    assert_eq!(forever(json!({ "text": "", "calls": vec![1; 60_000] })), "JSON of more than 50000 values");
+    let (trouble, actions) = until_trouble(Box::new(std::iter::repeat_n(json!({ "actions": ["a"] }), 1_000)));
+    assert_eq!((trouble.as_str(), actions), ("", 128), "more of them are left out");
+}

@@ -1,0 +1,73 @@
+//! JSON that somebody else wrote: how much of it there may be, found out before any of it is built.
+//!
+//! A megabyte of small values takes a hundred times its size once it is read, so bytes alone are no bound.
+
+/// Values of one text; a reply of a megabyte has a few thousand.
+pub const MOST_VALUES: usize = 50_000;
+
+/// Why it is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("JSON of more than {MOST_VALUES} values")]
+pub struct TooMany;
+
+/// Whether the text has no more values than are read; of text that is no JSON it says nothing.
+///
+/// # Errors
+/// It has more.
+pub fn check(text: &[u8]) -> Result<(), TooMany> {
+    if text.len() <= MOST_VALUES {
+        return Ok(());
+    }
+    let is_json = text.trim_ascii_start().first().is_some_and(|first| matches!(first, b'[' | b'{'));
+    if is_json && values(text) > MOST_VALUES { Err(TooMany) } else { Ok(()) }
+}
+
+/// No fewer than there are: each stands behind a bracket or a comma, or is the whole.
+fn values(text: &[u8]) -> usize {
+    let (mut count, mut in_text, mut escaped) = (1, false, false);
+    for byte in text {
+        if in_text {
+            in_text = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+        } else {
+            match byte {
+                b'"' => in_text = true,
+                b'[' | b'{' | b',' => count += 1,
+                _ => {}
+            }
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_and_words_are_not() {
+        let rows = [
+            ("1", 1),
+            ("[]", 2),
+            ("[1,2]", 3),
+            (r#"{"a":1,"b":[2]}"#, 4),
+            (r#"["a,b[{","\",["]"#, 3),
+            (r#""\\",1"#, 2),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(values(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_crowd_is_refused_and_a_long_text_is_not() {
+        let crowd = |piece: &str| format!("[{}1]", piece.repeat(1 << 17));
+        for text in [crowd("1,"), crowd("[],"), crowd(r#"{"":0},"#), "[".repeat(1 << 17)] {
+            assert_eq!(check(text.as_bytes()), Err(TooMany));
+        }
+        let long = format!(r#"{{"text":"{}"}}"#, "a, b, [c] {d} ".repeat(1 << 16));
+        for text in [long.as_str(), &"prose, with commas, ".repeat(1 << 16), "{}"] {
+            assert_eq!(check(text.as_bytes()), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How large a plan may be: it travels as one message, and each of its texts becomes part of the record of a turn.
+
+use std::io;
+
+use serde_json::Value;
+
+use super::{Group, Plan};
+use crate::Diagnostic;
+
+/// Of one text of a scenario: what the user says, a program, a file of the environment.
+pub const MOST_TEXT_BYTES: usize = 1 << 20;
+/// Of a plan as JSON: a message has 64 MiB, and room is left for what stands round the plan.
+pub const MOST_PLAN_BYTES: usize = 60 << 20;
+
+/// What of the plan is too large to be sent, if anything is.
+pub(super) fn fault(plan: &Plan) -> Option<Diagnostic> {
+    long_text(plan).or_else(|| {
+        let all = json_bytes(plan);
+        (all > MOST_PLAN_BYTES).then(|| too_large(plan, all))
+    })
+}
+
+/// The first text that is too long. Apart from the size of the whole, since a plan that came is not too large to come.
+pub(super) fn long_text(plan: &Plan) -> Option<Diagnostic> {
+    plan.groups.iter().find_map(|group| {
+        let (place, bytes) = longest_of(group).filter(|(_, bytes)| *bytes > MOST_TEXT_BYTES)?;
+        let message = format!("the text at `{place}` has {bytes} bytes; at most {MOST_TEXT_BYTES} are played");
+        let fault = Diagnostic::error(group.source.path.clone(), line_of(group, &place), 0, message);
+        Some(fault.with_help("split the text into several steps, or let the agent read it from where it is kept"))
+    })
+}
+
+fn too_large(plan: &Plan, all: usize) -> Diagnostic {
+    let files = plan.groups.iter().map(|group| (json_bytes(group), group));
+    let (largest, path, line) = files
+        .max_by_key(|(bytes, _)| *bytes)
+        .map_or((0, "", 0), |(bytes, group)| (bytes, group.source.path.as_str(), group.source.line));
+    let message = format!(
+        "the plan has {all} bytes, and {largest} of them are of this scenario; at most {MOST_PLAN_BYTES} can be sent"
+    );
+    Diagnostic::error(path, line, 0, message)
+        .with_help("play the files in several runs: name fewer of them, or use `--filter` or `--tag`")
+}
+
+/// Where the longest text of a scenario and its axes stands.
+fn longest_of(group: &Group) -> Option<(String, usize)> {
+    let of_axes = group.axes.iter().filter_map(|axis| {
+        let longest = axis.values.iter().filter_map(|value| longest(value, "")).max_by_key(|(_, bytes)| *bytes)?;
+        Some((axis.parameter.clone(), longest.1))
+    });
+    of_axes.chain(longest(&group.document, "")).max_by_key(|(_, bytes)| *bytes)
+}
+
+fn longest(value: &Value, place: &str) -> Option<(String, usize)> {
+    match value {
+        Value::String(text) => Some((place.to_owned(), text.len())),
+        Value::Array(list) => {
+            let all = list.iter().enumerate().filter_map(|(index, item)| Some((index, longest_bytes(item)?)));
+            let (index, _) = all.max_by_key(|(_, bytes)| *bytes)?;
+            longest(&list[index], &format!("{place}[{index}]"))
+        }
+        Value::Object(map) => {
+            let all = map.iter().filter_map(|(key, item)| Some((key, item, longest_bytes(item)?)));
+            let (key, item, _) = all.max_by_key(|(_, _, bytes)| *bytes)?;
+            let dot = if place.is_empty() { "" } else { "." };
+            longest(item, &format!("{place}{dot}{key}"))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+fn longest_bytes(value: &Value) -> Option<usize> {
+    match value {
+        Value::String(text) => Some(text.len()),
+        Value::Array(list) => list.iter().filter_map(longest_bytes).max(),
+        Value::Object(map) => map.values().filter_map(longest_bytes).max(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// The line of the step or check in which the place is, else that of the scenario.
+fn line_of(group: &Group, place: &str) -> u32 {
+    let within = group.lines.iter().filter(|(path, _)| place.starts_with(path.as_str()));
+    within.max_by_key(|(path, _)| path.len()).map_or(group.source.line, |(_, line)| *line)
+}
+
+/// How many bytes it has as JSON, without writing them anywhere.
+fn json_bytes(value: &impl serde::Serialize) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).expect("a plan has text keys only, so JSON can hold it");
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Format, Reading, plan::Choices, plan::build, read::ScenarioFile};
+
+    fn file(name: &str, input: &str) -> ScenarioFile {
+        let check = json!([{ "type": "string_contains", "value": "x" }]);
+        let steps = json!([{ "input": "hello" }, { "input": input, "evaluations": check }]);
+        let text = json!({ "name": name, "description": "d", "run": steps, "judgment": { "strategy": "all_pass" } });
+        let path = format!("{name}.scenario.yaml");
+        // Readers have bounds of their own, and a plan may be made without them.
+        let (mut documents, _) = Format::Eliza.open(&text.to_string().replace(input, "INPUT"), &path);
+        let mut document = documents.remove(0);
+        document.value["run"][1]["input"] = input.into();
+        let script = Format::Eliza.read(&document).0.expect("a scenario");
+        ScenarioFile { document, format: Format::Eliza, script, named: true, is_base: false }
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_recorded_is_refused_with_its_place() {
+        let long = "x".repeat(40 << 20);
+        let reading = Reading { scenarios: vec![file("short", "hi"), file("long", &long)], ..Reading::default() };
+        let faults = build(&reading, &Choices::default()).unwrap_err();
+        let [fault] = faults.as_slice() else { panic!("{} faults", faults.len()) };
+        assert_eq!((fault.path.as_str(), fault.line), ("long.scenario.yaml", 1));
+        let found = "the text at `run[1].input` has 41943040 bytes; at most 1048576 are played";
+        assert_eq!((fault.message.as_str(), fault.help.is_some()), (found, true));
+        let reading = Reading { scenarios: vec![file("long", &"x".repeat(MOST_TEXT_BYTES))], ..Reading::default() };
+        let mut plan = build(&reading, &Choices::default()).unwrap();
+        assert_eq!(Plan::from_json(&plan.to_json()).unwrap(), plan);
+        // As somebody sends it who is not gabfest.
+        plan.groups[0].document["run"][1]["input"] = format!("{long}x").into();
+        let refused = Plan::from_json(&plan.to_json()).unwrap_err().to_string();
+        assert!(refused.contains("the text at `run[1].input` has 41943041 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn an_axis_counts_too() {
+        let mut reading = Reading { scenarios: vec![file("a", "hi")], ..Reading::default() };
+        let set = vec![("run[0].input".to_owned(), json!("x".repeat(2 << 20)))];
+        let faults = build(&reading, &Choices { set, ..Choices::default() }).unwrap_err();
+        assert!(faults[0].message.starts_with("the text at `run[0].input` has 2097152 bytes"), "{}", faults[0].message);
+        reading.scenarios = (0..70).map(|n| file(&format!("s{n}"), &"x".repeat(1 << 20))).collect();
+        let faults = build(&reading, &Choices::default()).unwrap_err();
+        let fault = &faults[0];
+        assert!(fault.message.starts_with("the plan has 73"), "{}", fault.message);
+        assert!(fault.path.ends_with(".scenario.yaml") && fault.help.as_deref().unwrap().contains("--filter"));
+    }
+}
