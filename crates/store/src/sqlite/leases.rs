@@ -99,9 +99,13 @@ pub(super) async fn release(
     writing.commit().await
 }
 
+/// The lease's id, its first trial and the one after its last, its epoch, the run's id and key, when it was lent, and how
+/// many of its trials had begun.
+type LentRow = (i64, i64, i64, i64, String, i64, i64, i64);
+
 /// The session's leases by id and first trial.
 pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lent>, Error> {
-    let rows: Vec<(i64, i64, i64, i64, String, i64, i64, i64)> = query_as(
+    let rows: Vec<LentRow> = query_as(
         "select lease.id, first, past, epoch, run.id, run.key, granted_at, begun
          from lease join run on run.key = lease.run where session = ?1 order by lease.id, first",
     )
