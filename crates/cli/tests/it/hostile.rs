@@ -5,12 +5,10 @@
 
 mod server;
 
-use std::{
-    fmt::Write as _,
-    time::{Duration, Instant},
-};
+use std::{fmt::Write as _, time::Duration};
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::process::{Place, Process};
 
@@ -48,6 +46,7 @@ fn repeats() -> u32 {
 }
 
 /// Plays all of them in one process, all at once.
+#[expect(clippy::print_stdout, reason = "bench/hostile.sh reads the peak")]
 fn play(name: &str, endpoints: &str, rows: &[Row]) {
     let place = Place::new();
     let mut settings = format!("{endpoints}agents:\n");
