@@ -257,7 +257,7 @@ fn failures_that_are_played_again_until_they_pass_stay_failures() {
     let attempts = &totals["attempts"];
     assert_eq!((&attempts["replayed"], &attempts["replayed_failed"]), (&json!(10), &json!(10)));
     let case = &report["cases"][0];
-    assert_eq!((&case["flaky"], &case["verdict"], &case["fail"]), (&json!(true), &json!("FAIL"), &json!(7)));
+    assert_eq!((&case["flaky"], &case["pass"], &case["fail"]), (&json!(true), &json!(13), &json!(7)));
     for page in [ended.stdout.clone(), read(&place, "out/report.md")] {
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!page.contains("Not the agent's fault"), "{page}");
