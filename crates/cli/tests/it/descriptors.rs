@@ -77,11 +77,11 @@ fn the_report_is_written_where_connections_take_all_descriptors() {
         endpoints.join("\n")
     );
     place.write("gabfest.yaml", &settings);
-    let args = ["run", "talk.scenario.yaml", "--agent", "shop", "--repeats", "200", "--slots", "36", "--out", "out"];
+    let args = ["run", "talk.scenario.yaml", "--agent", "shop", "--repeats", "72", "--slots", "36", "--out", "out"];
     let ended = Ended::from(limited(&place, 100, &[&args[..], &["--no-preflight"]].concat()).output().unwrap());
     assert!(ended.stderr.contains("warning: 36 slots may need 172 open files and connections"), "{}", ended.stderr);
     let report = place.json("out/report.json");
-    assert_eq!(report["summary"]["trials"]["planned"], 200, "{}", ended.stderr);
+    assert_eq!(report["summary"]["trials"]["planned"], 72, "{}", ended.stderr);
     assert!(place.path().join("out/report.html").exists());
 }
 
