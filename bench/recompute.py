@@ -332,7 +332,7 @@ def compare_cases(comparison, folder, by_case, verdicts):
 
 
 def least_of(share, trials):
-    """How many of `trials` a written share asks for: README, "Shares"."""
+    """How many of `trials` a written share asks for: docs/statistics.md, "Shares are exact"."""
     share = min(max(share, 0.0), 1.0)
     text = f"{share:.15f}".rstrip("0")
     decimals = len(text.partition(".")[2])
@@ -358,7 +358,7 @@ def upper_bound(passed, n):
 
 
 class Gates:
-    """The rule of README, "Gates", written down a second time."""
+    """The rule of docs/statistics.md, "Gates", written down a second time."""
 
     def __init__(self, folder, by_case):
         gates = folder.plan["gates"]
