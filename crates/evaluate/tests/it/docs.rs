@@ -57,7 +57,7 @@ fn section(page: &mut String, schema: &Value, kind: &str, fields: &Value) {
         writeln!(table, "| `{name}` | {presence} | {what}{choice} |").unwrap();
     }
     if !table.is_empty() {
-        writeln!(page, "| key | unless written | what |\n|---|---|---|\n{table}").unwrap();
+        writeln!(page, "| key | default | what |\n|---|---|---|\n{table}").unwrap();
     }
     let mut last = "";
     let mut count = 0;

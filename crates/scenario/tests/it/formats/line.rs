@@ -15,59 +15,59 @@ pub(super) const GROUPS: &[Group] =
 
 const FILES: &[Row] = &[
     fine(
-        "The smallest one is a list of turns, as YAML or JSON.",
+        "The smallest file is a list of turns, as YAML or JSON.",
         "- {role: user, text: Hello}\n- {role: assistant, text: Hello! How can I help you?}\n",
     ),
     fine(
-        "A mapping says more.",
+        "A mapping can have more keys.",
         "name: Weather\ntags: [weather]\ntest_note: the tool is called once\nrepeats: 8\nconversation:\n  - {role: user, text: Is it warm in Oslo?}\n  - {role: assistant, text: 'No, it is cold.'}\n",
     ),
     fine(
-        "`*` is any answer, `<…>` must be true of it, a list are alternatives. Words are compared as they are first, without capitals; only what differs is asked of a judge.",
+        "`*` accepts any answer, `<…>` is a condition, and a list contains alternatives. gabfest compares texts directly first, ignoring case, and asks a judge only if they differ.",
         "- {role: user, text: Is it warm?}\n- {role: assistant, text: [It is 20 degrees, '<names a temperature>']}\n- {role: user, text: Thanks}\n- {role: assistant, text: '*'}\n",
     ),
     fine(
-        "Exactly these tools are called, in any order. In arguments and results `null` is not looked at, and texts are compared as answers are.",
+        "`tool_calls` lists exactly the expected calls, in any order. In arguments and results, `null` accepts anything, and texts compare like answers.",
         "- {role: user, text: Is it warm in Oslo?}\n- role: assistant\n  text: '*'\n  tool_calls:\n    - name: get_weather\n      arguments: {city: Oslo, unit: null}\n      result: {degrees: '*'}\n",
     ),
     fine(
-        "`partial: true`: there may be other keys.",
+        "`partial: true` allows additional keys.",
         "- {role: user, text: Is it warm in Oslo?}\n- role: assistant\n  text: '*'\n  partial: true\n  tool_calls: [{name: get_weather, arguments: {city: Oslo}}]\n",
     ),
     fine(
-        "Exactly these things are done on the telephone, in this order.",
+        "`telephony_events` lists exactly the expected telephony events, in this order.",
         "- {role: user, text: Put me through.}\n- role: assistant\n  telephony_events:\n    - {type: dtmf, button: '1'}\n    - {type: transfer_call, target_phone_number: '+4712345678'}\n    - {type: end_call}\n",
     ),
     fine(
-        "The agent may begin. Its first words are not asked for but put into the history.",
+        "The agent can speak first. gabfest puts its first words into the history without asking the agent.",
         "initial_agent_message: Good morning!\nconversation:\n  - {role: assistant, text: Good morning!}\n  - {role: user, text: Hello}\n  - {role: assistant, text: '*'}\n",
     ),
 ];
 
 const DIFFERENCES: &[Row] = &[
-    fine("A result is compared as arguments are; without `result` it is not looked at.", "- {role: user, text: Hello}\n- {role: assistant, text: '*', tool_calls: [{name: f, result: {a: null, b: '*'}}]}\n")
-        .unlike("letter by letter, and a missing one must be missing", "its own examples could never pass"),
-    fine("`null` leaves a key unlooked at, and the key may be missing.", "- {role: user, text: Hello}\n- {role: assistant, text: '*', tool_calls: [{name: f, arguments: {a: null}}]}\n")
-        .unlike("so for what the agent did, by a mix-up of the two sides", "its documentation says so"),
-    fine("Two calls of one tool are two calls.", "- {role: user, text: Hello}\n- {role: assistant, text: '*', tool_calls: [{name: f, arguments: {a: 1}}, {name: f, arguments: {a: 2}}]}\n")
-        .unlike("the last one replaces the others", "agents do call twice"),
+    fine("A result compares like arguments. Without `result`, any result is accepted.", "- {role: user, text: Hello}\n- {role: assistant, text: '*', tool_calls: [{name: f, result: {a: null, b: '*'}}]}\n")
+        .unlike("results compare as exact text, and a missing result must be missing", "its own examples cannot pass otherwise"),
+    fine("`null` accepts any value, and the key can be missing.", "- {role: user, text: Hello}\n- {role: assistant, text: '*', tool_calls: [{name: f, arguments: {a: null}}]}\n")
+        .unlike("it applies this to the agent's calls, because it confuses the two sides", "gabfest follows its documentation"),
+    fine("Two calls of the same tool are two calls.", "- {role: user, text: Hello}\n- {role: assistant, text: '*', tool_calls: [{name: f, arguments: {a: 1}}, {name: f, arguments: {a: 2}}]}\n")
+        .unlike("the last call replaces the others", "agents do call a tool twice"),
     refused("An empty conversation is an error.", "[]").unlike("it passes", "nothing would be judged"),
-    fine("A list for the agent's first words takes the first that is no pattern.", "- {role: assistant, text: ['*', Hello!]}\n- {role: user, text: Hi}\n- {role: assistant, text: '*'}\n").unlike("an exception", "all other texts may be lists"),
+    fine("If the agent's first words are a list, gabfest uses the first text that is not a pattern.", "- {role: assistant, text: ['*', Hello!]}\n- {role: user, text: Hi}\n- {role: assistant, text: '*'}\n").unlike("it throws an exception", "all other texts can be lists"),
 ];
 
 const FAULTS: &[Row] = &[
     refused(
-        "User and assistant alternate, and the assistant is last.",
+        "User and assistant alternate, and the last turn is the assistant's.",
         "- {role: user, text: a}\n- {role: user, text: b}\n",
     ),
-    refused("A user says one thing.", "- {role: user, text: [a, b]}\n- {role: assistant}\n"),
+    refused("A user turn has exactly one text.", "- {role: user, text: [a, b]}\n- {role: assistant}\n"),
     refused(
-        "The agent's first words are words.",
+        "The agent's first words cannot be a pattern.",
         "- {role: assistant, text: '*'}\n- {role: user, text: a}\n- {role: assistant}\n",
     ),
     warned("An unknown key is a warning.", "- {role: user, text: a}\n- {role: assistant, txt: b}\n"),
     refused(
-        "So are other things to do on the telephone an error.",
+        "An unknown telephony event is an error.",
         "- {role: user, text: a}\n- {role: assistant, telephony_events: [{type: hang_up}]}\n",
     ),
 ];

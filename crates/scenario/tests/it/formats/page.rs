@@ -40,7 +40,7 @@ pub(super) fn write(template: &str, groups: &[&[Group]]) -> String {
 fn example(page: &mut String, group: &Group, row: &Row) {
     writeln!(page, "\n**{}**", row.says).unwrap();
     if let Some((there, why)) = row.there {
-        writeln!(page, "*Elsewhere:* {there}. Why not here: {why}.").unwrap();
+        writeln!(page, "*In the original:* {there}. *Why gabfest differs:* {why}.").unwrap();
     }
     fenced(page, group.fence, &flush_left(row.written));
     page.push('\n');
@@ -83,7 +83,7 @@ fn keys(page: &mut String, what: &str) {
         None => &schema,
     };
     let required: Vec<&str> = shape["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    writeln!(page, "| key | unless written | what |\n|---|---|---|").unwrap();
+    writeln!(page, "| key | default | what |\n|---|---|---|").unwrap();
     for (name, property) in shape["properties"].as_object().unwrap() {
         // A document of skUnit also carries the page itself.
         if format == Format::Skunit && ["text", "line", "name"].contains(&name.as_str()) {

@@ -47,78 +47,72 @@ pub(super) const GROUPS: &[Group] = &[
 
 const FILES: &[Row] = &[
     fine(
-        "A pair: a question, and the answer in a fence. Another number of hashes will do.",
+        "A pair is a question with its answer in a fence. The number of hashes is free.",
         "# ? How do I return an order?\n```markdown\nPrint the label and bring it to the post office.\n```\n",
     ),
     fine(
-        "Lines with `-`, `*` or `+` are other ways to ask. Each question is a case of its own.",
+        "Lines with `-`, `*` or `+` are variants of the question. Each one is a separate case.",
         "# ? How do I return an order?\n- I want to send something back\n* Where is the return label?\n```\nPrint the label.\n```\n",
     ),
     fine(
-        "Filters are metadata that the service filters by. They stand before or after the answer.",
+        "Filters are metadata by which the service filters. They can be before or after the answer.",
         "# ? When do you open?\n**Filters:**\n- city = Rome\n- note = a = b\n```\nAt 9.\n```\n",
     )
-    .unlike("a value is cut at a second `=`", "a value may hold one"),
+    .unlike("a second `=` ends the value", "a value can contain `=`"),
     fine(
-        "An id is compared too; the answer's id must be that one.",
+        "If a pair has an id, the answer must have the same id.",
         "<a id = \"7\"></a>\n# ? When do you open?\n```\nAt 9.\n```\n",
     ),
     fine(
-        "Prompts are what is offered next, by id or by question. `context-only`: the pair is reached this way alone.",
+        "Prompts offer follow-up questions, by id or by question. A `context-only` pair can be reached only through the prompt.",
         "<a id = \"1\"></a>\n# ? When do you open?\n```\nAt 9.\n```\n**Prompts:**\n- [And on Sundays?](#?sundays) `context-only`\n\n# ? sundays\n```\nAt 11.\n```\n",
     ),
     fine(
-        "A source, other information, alterations, and comments.",
+        "A file can contain a source, other information, alterations, and comments.",
         "> !# @kb.name = Shop\n> any words\n> !# @qna.pair.source = manual\n# ? When do you open?\n```\nAt 9.\n```\n$shop : qna-alterations =\n- store\n",
     ),
+    fine("A fence can contain shorter fences.", "# ? How is it written?\n````\n```rust\nlet x = 1;\n```\n````\n")
+        .unlike("an answer cannot contain a fence", "answers can contain code"),
     fine(
-        "A fence of more backticks may hold shorter ones.",
-        "# ? How is it written?\n````\n```rust\nlet x = 1;\n```\n````\n",
-    )
-    .unlike("an answer cannot hold a fence", "answers show code"),
-    fine(
-        "A web address is kept and never opened.",
+        "gabfest keeps a web address and never opens it.",
         "[manual](https://example.com/manual.pdf)\n# ? When do you open?\n```\nAt 9.\n```\n",
     )
-    .unlike("it is asked what is behind it", "a test must not depend on it"),
+    .unlike("the tool downloads it", "a test must not depend on a download"),
 ];
 
 const FAULTS: &[Row] = &[
-    refused("A variant has a mark before it.", "# ? When do you open?\nopening hours\n```\nAt 9.\n```\n"),
-    refused("A question has an answer.", "# ? When do you open?\n# ? When do you close?\n```\nAt 9.\n```\n"),
-    refused("The fence is closed.", "# ? When do you open?\n```\nAt 9.\n"),
+    refused("A variant needs a mark before it.", "# ? When do you open?\nopening hours\n```\nAt 9.\n```\n"),
+    refused("A question needs an answer.", "# ? When do you open?\n# ? When do you close?\n```\nAt 9.\n```\n"),
+    refused("A fence must be closed.", "# ? When do you open?\n```\nAt 9.\n"),
+    refused("Ids are whole numbers and unique.", "<a id = \"x\"></a>\n# ? When do you open?\n```\nAt 9.\n```\n")
+        .unlike("the id becomes 0", "the service has no such ids"),
     refused(
-        "Ids are whole numbers, and each stands once.",
-        "<a id = \"x\"></a>\n# ? When do you open?\n```\nAt 9.\n```\n",
-    )
-    .unlike("the id becomes 0", "the service has no such ids"),
-    refused(
-        "A prompt leads to something.",
+        "A prompt must refer to an existing pair.",
         "# ? When do you open?\n```\nAt 9.\n```\n**Prompts:**\n- [And on Sundays?](#12)\n",
     ),
     refused(
-        "A file that is imported is there, below the folder that was named on the command line. Imports that lead in a circle are refused.",
+        "An imported file must exist, below the folder named on the command line. Circular imports are an error.",
         "[more](../elsewhere.qna)\n# ? When do you open?\n```\nAt 9.\n```\n",
     )
-    .unlike("any file is read", "a file from elsewhere must not read this machine's"),
+    .unlike("it reads any file", "a downloaded file must not read other files of the machine"),
 ];
 
 const JSON: &[Row] = &[
     fine(
-        "What the service exports; keys that are not known are left alone.",
+        "gabfest reads the service's export and ignores unknown keys.",
         "{ \"qnaList\": [{ \"id\": 3, \"questions\": [\"When do you open?\"], \"answer\": \"At 9.\", \"metadata\": [{ \"name\": \"city\", \"value\": \"Rome\" }] }] }",
     ),
     warned(
-        "An address that is none is left out.",
+        "An invalid address is a warning, and is ignored.",
         "{ \"qnaList\": [{ \"questions\": [\"Open?\"], \"answer\": \"Yes.\" }], \"files\": [{ \"fileName\": \"m.pdf\", \"fileUri\": \"m.pdf\" }] }",
     ),
-    refused("A pair has an answer and questions.", "{ \"qnaList\": [{ \"questions\": [\"Open?\"] }] }"),
+    refused("A pair needs an answer and questions.", "{ \"qnaList\": [{ \"questions\": [\"Open?\"] }] }"),
 ];
 
 const TSV: &[Row] = &[
     fine(
-        "Knowledge base, question, metadata, how many answers are asked for, the id that is expected; tabs between them. The last three may be left out.",
+        "Each line has the knowledge base, the question, metadata, the number of answers to request, and the expected id, separated by tabs. The last three are optional.",
         "kb1\tWhen do you open?\tcity:Rome|kind:shop\t3\t17\n",
     ),
-    refused("A line has a question, and numbers are numbers.", "kb1\nkb1\tWhen?\t\tthree\n"),
+    refused("A line needs a question, and numbers must be numeric.", "kb1\nkb1\tWhen?\t\tthree\n"),
 ];

@@ -58,105 +58,111 @@ pub(super) const GROUPS: &[Group] = &[
 
 const PAGES: &[Row] = &[
     fine(
-        "The smallest page. Text beneath `SCENARIO` describes the scenario.",
+        "The smallest page. The text below `SCENARIO` describes the scenario.",
         "# SCENARIO Opening hours\n\n## [USER]\nWhen do you open on Saturdays?\n\n## [AGENT]\nWe open at 10 o'clock on Saturdays.\n\n### CHECK SemanticSimilar\n",
     ),
     fine(
-        "`[ASSISTANT]` is `[AGENT]`, `ASSERT` is `CHECK`. All messages since the last answer are sent together.",
+        "`[ASSISTANT]` is a synonym of `[AGENT]`, and `ASSERT` of `CHECK`. gabfest sends all messages since the last answer together.",
         "# SCENARIO Menu\n## [SYSTEM]\nYou are a waiter.\n## [TOOL]\nsoup, risotto\n## [USER]\nWhat is there today?\n## [ASSISTANT]\n### ASSERT Contains\nsoup\n",
     ),
     fine(
-        "A line of five or more dashes begins the next scenario.",
+        "A line of five or more dashes starts the next scenario.",
         "## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n-----\n## [USER]\nBye\n## [AGENT]\n### CHECK NotEmpty\n",
     ),
     fine(
-        "A word before the keyword is an identifier. Then only headings that carry it count, and others are text.",
+        "A word before the keyword is an identifier. Only headings with this identifier are statements then; other headings are text.",
         "# ~ SCENARIO Headings\n## ~ [USER]\nWhat does this page say?\n## [USER]\nnobody speaks here\n## ~ [AGENT]\n### ~ CHECK NotEmpty\n",
     ),
     fine(
-        "`### Text` and `### Image` cut a message into parts.",
+        "`### Text` and `### Image` split a message into parts.",
         "## [USER]\n### Text\nIs this a cat?\n### Image\n![a photo](https://example.com/cat.png)\n## [AGENT]\n### CHECK Contains\nyes\n",
     ),
     fine(
-        "`{Name}` is a parameter: of the settings, of `--set parameters.Name=VALUE`, or of a matrix.",
+        "`{Name}` is a parameter. Its value comes from the settings, from `--set parameters.Name=VALUE`, or from a matrix.",
         "---\nparameters: {City: Rome}\n---\n## [USER]\nIs it warm in {City}?\n## [AGENT]\n### CHECK Contains\n{City}\n",
     ),
     warned(
-        "A parameter without a value stays as it is.",
+        "A parameter without a value stays unchanged.",
         "## [USER]\nIs it warm in {City}?\n## [AGENT]\n### CHECK NotEmpty\n",
     ),
     fine(
-        "Headings count where they stand alone on their line: not in fences, quotes, lists or HTML.",
+        "A heading is a statement only if it is not in a fence, quote, list or HTML.",
         "## [USER]\n> ## [AGENT]\n\n```\n## [AGENT]\n```\n## [AGENT]\n### CHECK NotEmpty\n",
     ),
 ];
 
 const CHECKS: &[Row] = &[
     fine(
-        "A judge finds that the answer meets a condition (also `Semantic-Condition`, `Condition`).",
+        "`SemanticCondition` (`Semantic-Condition`, `Condition`): a judge decides whether the answer meets a condition.",
         "### CHECK SemanticCondition\nIt is polite.\n",
     ),
     fine(
-        "A judge finds that the answer means the same (also `Semantic-Similar`, `Similar`).",
+        "`SemanticSimilar` (`Semantic-Similar`, `Similar`): a judge decides whether the answer means the same.",
         "### CHECK SemanticSimilar\nGood morning\n",
     ),
-    fine("Without a type it is `SemanticSimilar`, which without a text takes the expected answer.", "### CHECK\n"),
     fine(
-        "Each item of the list stands in the answer (also `Contains`, `Contain`, `ContainsText`). Lists are cut at `,` and `،`.",
+        "A `CHECK` without a type is `SemanticSimilar`. Without a text it compares with the expected answer.",
+        "### CHECK\n",
+    ),
+    fine(
+        "`ContainsAll` (`Contains`, `Contain`, `ContainsText`): the answer contains every item of the list. `,` and `،` separate items.",
         "### CHECK ContainsAll\nhappy, day\n",
     ),
-    fine("One of them does (also `ContainsAnyOf`).", "### CHECK ContainsAny\nhappy, sad\n"),
     fine(
-        "The answer is the text, but for white space around it (also `Equals`, `ExactMatch`).",
+        "`ContainsAny` (`ContainsAnyOf`): the answer contains at least one item.",
+        "### CHECK ContainsAny\nhappy, sad\n",
+    ),
+    fine(
+        "`Equal` (`Equals`, `ExactMatch`): the answer equals the text, ignoring white space around it.",
         "### CHECK Equal\nHo\n",
     ),
-    fine("The answer is one of the list (also `AnyOf`, `OneOf`).", "### CHECK IsAnyOf\nHo, Hello\n"),
-    fine("The answer is blank (also `IsEmpty`).", "### CHECK Empty\n"),
-    fine("It is not (also `HasValue`).", "### CHECK NotEmpty\n"),
+    fine("`IsAnyOf` (`AnyOf`, `OneOf`): the answer equals one item of the list.", "### CHECK IsAnyOf\nHo, Hello\n"),
+    fine("`Empty` (`IsEmpty`): the answer is blank.", "### CHECK Empty\n"),
+    fine("`NotEmpty` (`HasValue`): the answer is not blank.", "### CHECK NotEmpty\n"),
     fine(
-        "The JSON in the answer has these properties (also `JsonStructure`, `Json`). A bare value means `Equals`, an object goes one level deeper.",
+        "`JsonCheck` (`JsonStructure`, `Json`): the JSON in the answer has these properties. A plain value means `Equals`; an object checks nested properties.",
         "### CHECK JsonCheck\n```json\n{\n  \"name\": [\"NotEmpty\"],\n  \"dishes\": [\"ContainsAll\", \"soup\", \"risotto\"],\n  \"guest\": { \"table\": 7 },\n}\n```\n",
     ),
     fine(
-        "The tool was called in this turn (also `FunctionInvocation`, `ToolCall`).",
+        "`FunctionCall` (`FunctionInvocation`, `ToolCall`): the agent called this tool in this turn.",
         "### CHECK FunctionCall\nGetFoodMenu\n",
     ),
     fine(
-        "With these arguments. `match_strategy` is `LastCall` unless written, `AnyCall` or `ExactSingleCall`.",
+        "`FunctionCall` can check arguments. `match_strategy` is `LastCall` (default), `AnyCall` or `ExactSingleCall`.",
         "### CHECK FunctionCall\n```json\n{\n  \"function_name\": \"GetFoodMenu\",\n  \"arguments\": { \"mood\": [\"IsAnyOf\", \"Happy\", \"Sad\"], \"language\": \"en\" },\n  \"match_strategy\": \"AnyCall\"\n}\n```\n",
     ),
     fine(
-        "A function is asked about the conversation, and the checks beneath are about its result. `$input` is the last message of the user, `$history` what stands before that, `$chat` all of it.",
+        "`CALL` asks a function about the conversation, and the checks below it check the result. `$input` is the user's last message, `$history` the messages before it, `$chat` the whole conversation.",
         "## CALL Sentiment.Of\n{ \"text\": \"$input\" }\n### CHECK Equals\nhappy\n",
     ),
     refused("An unknown type is an error with a hint.", "### CHECK SemanticConditon\nIt is polite.\n"),
-    refused("So is an unknown check in JSON.", "### CHECK JsonCheck\n{ \"age\": [\"GreaterThan\", \"3\"] }\n"),
+    refused("An unknown check in JSON is an error.", "### CHECK JsonCheck\n{ \"age\": [\"GreaterThan\", \"3\"] }\n"),
     refused("A fence must be closed.", "### CHECK Equals\n```\nHo\n"),
 ];
 
 const INVOCATIONS: &[Row] = &[
     fine(
-        "One question: `{{$name}}` in the prompt is filled with the parameters, and `ANSWER` with a type is a check.",
+        "`PROMPT` asks one question. `{{$name}}` is a parameter, and `ANSWER` with a type is a check.",
         "# SCENARIO Mood\n## PROMPT\nIs this happy or angry: {{$input}}\n## PARAMETER input\nWhat a day!\n## ANSWER SemanticSimilar\nHappy.\n### CHECK Contains\nhappy\n",
     ),
     fine(
-        "Without a prompt the parameter `input` is sent; `ANSWER` without a type is not checked.",
+        "Without `PROMPT` gabfest sends the parameter `input`. `ANSWER` without a type is not a check.",
         "## PARAMETER input\nWhat a day!\n## ANSWER\nHappy.\n### CHECK\n",
     ),
     warned(
-        "Without `PROMPT` an agent gets `input` alone.",
+        "Without `PROMPT` the agent gets only `input`.",
         "## PARAMETER input\nWhat a day!\n## PARAMETER choices\nhappy, angry\n## ANSWER Equals\nhappy\n",
     )
-    .unlike("all parameters are handed to a function", "an agent takes messages"),
+    .unlike("a function gets all parameters", "an agent accepts messages"),
 ];
 
 const SETTINGS: &[Row] = &[
     fine(
-        "At the head of the file for all scenarios.",
+        "Front matter applies to all scenarios of the file.",
         "---\ntags: [smoke]\nrepeats: 3\nrequired_success_runs: 2\n---\n## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n",
     ),
     fine(
-        "In a fence beneath a heading for one scenario.",
+        "A fence below a `SCENARIO` heading applies to that scenario.",
         "# SCENARIO A negative control\n```gabfest\nexpect: fail\nhistory: actual\non_failure: continue\ntimeout_ms: 5000\n```\n## [USER]\nIs the Eiffel Tower tall?\n## [AGENT]\n### CHECK Contains\na small cottage\n",
     ),
     warned(
@@ -164,33 +170,33 @@ const SETTINGS: &[Row] = &[
         "---\nexpct: fail\n---\n## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n",
     ),
     refused(
-        "More rounds cannot pass than are played.",
+        "`required_success_runs` cannot be more than `repeats`.",
         "---\nrequired_success_runs: 2\n---\n## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n",
     ),
 ];
 
 const DIFFERENCES: &[Row] = &[
     refused("A check before any turn is an error.", "### CHECK NotEmpty\n## [USER]\nHi\n## [AGENT]\nHo\n")
-        .unlike("an exception without a line", "everybody should see where"),
-    refused("So is a check under another turn than the agent's.", "## [USER]\nHi\n### CHECK NotEmpty\n## [AGENT]\nHo\n")
-        .unlike("it never runs", "a check that does not run is believed to pass"),
-    warned("A scenario without a check has no verdict.", "## [USER]\nHi\n## [AGENT]\nHo\n").unlike("it passes", "nothing was found out"),
-    fine("An identifier is taken letter by letter, also from the first statement.", "## * [USER]\nHi\n## * [AGENT]\n### * CHECK NotEmpty\n")
-        .unlike("it is put into a pattern, where `*` throws, and is taken from `SCENARIO` alone", "its documentation says so"),
-    fine("A keyword ends with a space or the line: this is text.", "## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n# CHECKLIST\n")
-        .unlike("it is a `CHECK` of the type `LIST`", "titles are titles"),
-    fine("Dashes in a fence are text.", "## [USER]\n```\n-----\n```\n## [AGENT]\n### CHECK NotEmpty\n").unlike("the file is cut there", "a fence is one text"),
-    fine("CRLF, and spaces behind the dashes.", "## [USER]\r\nHi\r\n## [AGENT]\r\n### CHECK NotEmpty\r\n-----  \r\n## [USER]\r\nBye\r\n## [AGENT]\r\n### CHECK NotEmpty\r\n")
-        .unlike("the file is not cut on other systems than the one that it was written on", "files come from any system"),
-    fine("Seven and more hashes.", "######### [USER]\nHi\n######## [AGENT]\n####### CHECK NotEmpty\n").unlike("text", "its documentation says any number"),
+        .unlike("it throws an exception without a line number", "an error must show its place"),
+    refused("A check below a turn that is not the agent's is an error.", "## [USER]\nHi\n### CHECK NotEmpty\n## [AGENT]\nHo\n")
+        .unlike("the check never runs", "people would believe that the check passes"),
+    warned("A scenario without a check is a warning, and has no verdict.", "## [USER]\nHi\n## [AGENT]\nHo\n").unlike("it passes", "nothing was checked"),
+    fine("An identifier is literal text, and can come from any first statement.", "## * [USER]\nHi\n## * [AGENT]\n### * CHECK NotEmpty\n")
+        .unlike("it becomes part of a pattern, in which `*` throws an exception, and only `SCENARIO` defines it", "gabfest follows its documentation"),
+    fine("A keyword ends with a space or the end of the line. `# CHECKLIST` is text.", "## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n# CHECKLIST\n")
+        .unlike("it is a `CHECK` of the type `LIST`", "it is a title"),
+    fine("Dashes in a fence are text.", "## [USER]\n```\n-----\n```\n## [AGENT]\n### CHECK NotEmpty\n").unlike("it splits the file there", "a fence is one text"),
+    fine("Lines can end with CRLF, and spaces can follow the dashes.", "## [USER]\r\nHi\r\n## [AGENT]\r\n### CHECK NotEmpty\r\n-----  \r\n## [USER]\r\nBye\r\n## [AGENT]\r\n### CHECK NotEmpty\r\n")
+        .unlike("it splits the file only on the system on which the file was written", "files come from any system"),
+    fine("A heading can have more than six hashes.", "######### [USER]\nHi\n######## [AGENT]\n####### CHECK NotEmpty\n").unlike("this is text", "its documentation allows any number"),
     warned("Text before the first statement is ignored.", "Some words about this page.\n\n## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n")
-        .unlike("it becomes part of the first message", "nobody means that"),
-    fine("Empty items of a list are ignored.", "## [USER]\nHi\n## [AGENT]\n### CHECK ContainsAny\nhappy, ,\n").unlike("`ContainsAny` then always passes", "a comma too many is a slip"),
-    refused("A list of nothing is an error.", "## [USER]\nHi\n## [AGENT]\n### CHECK ContainsAny\n , \n").unlike("`ContainsAny` then always passes", "nothing would be checked"),
-    fine("In JSON, texts with commas stay whole and numbers are compared by their text.", "## [USER]\nHi\n## [AGENT]\n### CHECK JsonCheck\n{ \"city\": [\"IsAnyOf\", \"Rome, Italy\", \"Oslo\"], \"age\": 30 }\n")
-        .unlike("only the first text of several can match; numbers throw", "JSON has texts and numbers"),
-    warned("The last message of a user without `[AGENT]` is never sent.", "## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n## [USER]\nBye\n")
-        .unlike("so there, in silence", "somebody forgot something"),
-    warned("A heading that is nearly a statement is text, with a hint.", "## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n## [User]\n")
-        .unlike("text, in silence", "it is almost always a slip"),
+        .unlike("the text becomes part of the first message", "this is never intended"),
+    fine("Empty items of a list are ignored.", "## [USER]\nHi\n## [AGENT]\n### CHECK ContainsAny\nhappy, ,\n").unlike("`ContainsAny` then always passes", "an extra comma is a typo"),
+    refused("A list without items is an error.", "## [USER]\nHi\n## [AGENT]\n### CHECK ContainsAny\n , \n").unlike("`ContainsAny` then always passes", "the check would check nothing"),
+    fine("In JSON, a text can contain commas, and numbers compare as text.", "## [USER]\nHi\n## [AGENT]\n### CHECK JsonCheck\n{ \"city\": [\"IsAnyOf\", \"Rome, Italy\", \"Oslo\"], \"age\": 30 }\n")
+        .unlike("only the first of several texts can match, and numbers throw an exception", "JSON separates texts, and has numbers"),
+    warned("A `[USER]` message without a following `[AGENT]` is a warning: gabfest never sends it.", "## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n## [USER]\nBye\n")
+        .unlike("it is not sent either, but there is no warning", "it is almost always a mistake"),
+    warned("A heading that resembles a statement is text, with a warning.", "## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n## [User]\n")
+        .unlike("it is text, without a warning", "it is almost always a typo"),
 ];
