@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# CPU of gabfest per turn, whole path: coordinator, SQLite, verdicts and report, against `gabfest mock` at zero
-# latency in another process, 50 trials at a time, scripted conversations of 4 turns with a check each. Beside it
-# the floor, a bare loop over the same HTTP client, in the same minute. Usage: bench/cpu_per_turn.sh [TRIALS]
+# Measures gabfest's CPU per turn over the whole path (coordinator, SQLite, verdicts, report). The agent is `gabfest mock` at
+# zero latency in another process; 50 trials run at a time, each a scripted conversation of 4 turns with one check per turn.
+# For comparison it measures a bare loop over the same HTTP client (the floor). Usage: bench/cpu_per_turn.sh [TRIALS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 trials=${1:-10000}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Resident memory of a run at 1,000 and at 10,000 conversations of 4 turns against the zero-latency mock.
+# Measures the resident memory of a run with 1,000 and 10,000 conversations of 4 turns against the zero-latency mock.
 # Usage: bench/memory.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

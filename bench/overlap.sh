@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What overlapping conversations cost: N at once, each reply after 2 s, in one process against a server in another.
+# Measures the cost of overlapping conversations: N at once, each reply after 2 s, against a server in another process.
 # Prints the wall time, the time from the end of the last conversation to the end of the command, CPU, and peak memory.
 # Usage: bench/overlap.sh [CONVERSATIONS TURNS REPLY_BYTES]…   (10000 4 60, then 1000 20 4000)
 set -euo pipefail
@@ -20,7 +20,7 @@ while [ $# -ge 3 ]; do
     done
     printf 'judgment: { strategy: all_pass }\n'
   } > "$place/overlap.scenario.yaml"
-  # A server of its own: the built-in mock's replies have no set length.
+  # A separate server, because the built-in mock's replies have no fixed length.
   python3 bench/slow_server.py 2 "$bytes" > "$place/address" &
   mock=$!
   for _ in $(seq 100); do [ -s "$place/address" ] && break; sleep 0.05; done

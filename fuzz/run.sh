@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Feeds every reader RUNS inputs (a million unless said): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
-# nightly Rust. What a run finds stays in fuzz/work, which is not committed. fuzz/corpus is: it grew from our own examples alone,
-# and a test reads it.
+# Runs every reader on RUNS inputs (default one million): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
+# nightly Rust. Findings stay in fuzz/work, which is not committed. fuzz/corpus is committed: it grew from the examples of this
+# repository only, and a test reads it.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}
 shift || true
 targets=("$@")
 [ "${#targets[@]}" -gt 0 ] || targets=(eliza skunit qna line battery matrix persona)
-# Coverage counters without a sanitizer: there is no unsafe code here for one to find.
+# Coverage counters without a sanitizer: this repository has no unsafe code.
 export RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0
 cd ..
 
-# Beside the corpus: shipped scenarios, and the real ones where GABFEST_CASES names them, under names of their own. Nothing of it is committed.
+# Additional seeds: the shipped scenarios, and the real ones of GABFEST_CASES. They are not committed.
 seed() { # target, find's tests…
   local target=$1 file
   shift
@@ -37,7 +37,7 @@ for target in "${targets[@]}"; do
     "fuzz/work/$target/corpus" "fuzz/corpus/$target" "fuzz/work/$target/seeds" \
     -- -runs="$runs" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 2>&1 |
     tee "fuzz/work/$target/log" | grep -E '^(stat::|SUMMARY|==)|DONE|panicked|Test unit written' || true
-  # The pipe hides the fuzzer's own exit status, and a million runs that ended early are no million.
+  # The pipe hides the fuzzer's exit status, so the log shows whether all runs finished.
   grep -q 'DONE' "fuzz/work/$target/log" || { echo "$target: stopped; see fuzz/work/$target/log" >&2; exit 1; }
   echo "$target: $((SECONDS - started)) s"
 done

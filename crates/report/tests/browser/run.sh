@@ -1,6 +1,6 @@
 #!/bin/sh
-# Opens a report in a headless Chromium and walks from its verdict to the failing turn, with the mouse and with
-# the keyboard. Without a report it takes the sample of the tests, and one full of hostile texts.
+# Opens a report in a headless Chromium and navigates from the verdict to the failing turn, with the mouse and with the
+# keyboard. Without an argument it uses the sample report of the tests, and one with hostile texts.
 #
 #   crates/report/tests/browser/run.sh [REPORT.html] [FOLDER FOR PICTURES]
 set -eu
