@@ -17,8 +17,9 @@ use scenario::{
     plan::{Gates, Group},
 };
 use statistics::{
+    flakiness,
     gate::{self, CaseResult, Decision, Required, Unforgivable},
-    repeats, success,
+    success,
 };
 use store::{Recovered, RunRow};
 
@@ -56,7 +57,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         .zip(verdicts)
         .map(|(((case, called, group), result), verdict)| case_summary(case, called, group, result, verdict, row.state))
         .collect();
-    let pass_k = plan.pass_k.unwrap_or_else(|| repeats::usual_k(results.iter().map(|result| result.planned)));
+    let pass_k = plan.pass_k.unwrap_or_else(|| flakiness::usual_k(results.iter().map(|result| result.planned)));
     let flaky_cases = cases.iter().filter(|case| case.flaky).count() as u64;
     let run = Run {
         id: row.id.clone(),
@@ -221,8 +222,8 @@ fn case_summary(
         success_rate: success::success_rate(counts),
         success_bounds: success::bounds(counts, result.planned),
         judged_pass_rate: success::judged_pass_rate(counts),
-        flaky: repeats::is_flaky(counts),
-        pass_hat_k: repeats::pass_hat_k(counts),
+        flaky: flakiness::is_flaky(counts),
+        pass_hat_k: flakiness::pass_hat_k(counts),
         verdict,
     }
 }

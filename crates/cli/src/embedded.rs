@@ -16,9 +16,8 @@ use tonic::transport::{Channel, Endpoint};
 use worker::{Resources, Worker};
 
 use crate::{
+    client::{self, Client},
     clock,
-    follow::{self, Client},
-    submit,
 };
 
 /// Of a pipe, in each direction.
@@ -88,7 +87,7 @@ impl Embedded {
             }
         };
         let channel = channel(pipes);
-        let client = follow::client(channel.clone());
+        let client = client::of(channel.clone());
         Ok(Self { client, channel, worker, coordinator, store, reserve, drain_worker, drain_coordinator })
     }
 
@@ -98,7 +97,7 @@ impl Embedded {
 
     /// For somebody who asks while the other client is in use.
     pub(crate) fn second_client(&self) -> Client {
-        follow::client(self.channel.clone())
+        client::of(self.channel.clone())
     }
 
     /// A handle that makes the worker give back what it plays, at once.
@@ -111,7 +110,7 @@ impl Embedded {
     }
 
     pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
-        submit::hand_over(&mut self.client, run, plan, preflight).await
+        client::submit(&mut self.client, run, plan, preflight).await
     }
 
     /// Gives back the descriptors that were kept for the report.

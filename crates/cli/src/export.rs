@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tonic::{Code, Status};
 
 use crate::{
-    follow::{self, Client},
+    client::{self, Client},
     stderr::say,
 };
 
@@ -60,13 +60,13 @@ impl Away {
     /// Waits before the next try. An error says why none is made: the coordinator refused, or it was away for too long.
     pub(crate) async fn wait(&mut self, what: &str, status: &Status) -> anyhow::Result<()> {
         if refuses(status.code()) {
-            return Err(follow::refused(what, status));
+            return Err(client::refused(what, status));
         }
         let Patience(most) = self.patience;
         if most.is_zero() {
-            return Err(anyhow!("{what}: {}", follow::reason(Some(status))));
+            return Err(anyhow!("{what}: {}", client::reason(Some(status))));
         }
-        let reason = follow::reason(Some(status));
+        let reason = client::reason(Some(status));
         let since = self.since.unwrap_or_else(|| {
             say(&format!("the coordinator went away ({reason}): waiting for it"));
             Instant::now()

@@ -6,24 +6,29 @@ use scenario::{Plan, RunId};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::Log,
+    client::Client,
     export::{self, Exported, Patience},
-    follow::Client,
     stdout,
 };
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// With the headings of skUnit
+    Skunit,
+}
 
 /// Between two looks at what has ended.
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// Prints until `ended`, and then what is left.
 pub(crate) async fn print(
-    format: Log,
+    format: Format,
     mut client: Client,
     run: RunId,
     plan: Plan,
     ended: CancellationToken,
 ) -> anyhow::Result<()> {
-    let Log::Skunit = format;
+    let Format::Skunit = format;
     let mut log = report::skunit::Log::new(plan);
     let mut next = 0;
     loop {

@@ -3,57 +3,47 @@
 mod addresses;
 mod args;
 mod assemble;
-mod check;
+mod client;
 mod clock;
+mod command;
 mod compiled;
-mod convert;
 mod descriptors;
 mod diagnostics;
 mod embedded;
 mod estimate;
 mod exit;
 mod export;
+mod finish;
 mod follow;
 mod incoming;
-mod init;
 mod judges;
 mod knowledge_base;
 mod listening;
 mod log;
 mod measured;
-mod mock;
-mod models;
+mod model_shelf;
 mod observed;
-mod ping;
 mod plan;
+mod play;
+mod preflight;
 mod printer;
+mod probe;
 mod progress;
-mod qnamaker;
 mod remote;
-mod report_again;
 mod report_files;
-mod resume;
-mod run;
 mod run_folder;
-mod runs;
-mod schema;
 mod scores;
-mod serve;
 mod settings;
 mod signals;
 mod stderr;
 mod stdout;
-mod submit;
-mod validate;
-mod work;
-mod workers;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 
 use crate::{
-    args::{Args, Command},
+    command::Args,
     exit::{Exit, UsageError},
 };
 
@@ -86,7 +76,7 @@ fn main() -> ExitCode {
             return ExitCode::from(Exit::NotEnoughEvidence.code());
         }
     };
-    let result = runtime.block_on(dispatch(args.command));
+    let result = runtime.block_on(args.command.run());
     // Trials that were given up may still hold threads; nothing of them is wanted any more.
     runtime.shutdown_background();
     match result {
@@ -95,34 +85,6 @@ fn main() -> ExitCode {
             diagnostics::print_error(&error);
             let exit = if error.is::<UsageError>() { Exit::Usage } else { Exit::NotEnoughEvidence };
             ExitCode::from(exit.code())
-        }
-    }
-}
-
-async fn dispatch(command: Command) -> anyhow::Result<Exit> {
-    match command {
-        Command::Run(args) => run::run(*args).await,
-        Command::Check(args) => check::check(&args),
-        Command::Ping(args) => ping::ping(&args).await,
-        Command::Validate(args) => validate::validate(args).await,
-        Command::Convert(args) => convert::convert(&args),
-        Command::Report(args) => report_again::report(args).await,
-        Command::Resume(args) => resume::resume(args).await,
-        Command::Init(args) => init::init(&args),
-        Command::Schema(args) => schema::print(args.what),
-        Command::Mock(args) => mock::serve(args).await,
-        Command::Qnamaker(args::Qnamaker::Test(args)) => qnamaker::test(*args).await,
-        Command::Coordinator(args) => serve::serve(args).await,
-        Command::Worker(args) => work::work(args).await,
-        Command::Submit(args) => submit::submit(*args).await,
-        Command::Watch(args) => submit::watch(args).await,
-        Command::Cancel(args) => submit::cancel(args).await,
-        Command::Runs(args) => runs::list(args).await,
-        Command::Workers(args) => workers::list(args).await,
-        Command::Models(args) => models::models(args).await,
-        Command::Completions(args) => {
-            clap_complete::generate(args.shell, &mut Args::command(), "gabfest", &mut std::io::stdout());
-            Ok(Exit::Held)
         }
     }
 }

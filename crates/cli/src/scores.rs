@@ -119,8 +119,8 @@ mod local {
     use embed::{Local, Shelf, catalogue::known, fetch};
     use llm::Model;
 
-    use super::Measure;
-    use crate::{exit::usage, models::shelf};
+    use crate::scores::Measure;
+    use crate::{exit::usage, model_shelf::shelf};
 
     /// A model of this machine, downloaded if it is known and not there.
     pub(super) async fn open(measure: &Measure<'_>, name: &str, hub: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
@@ -172,8 +172,8 @@ mod local {
     use anyhow::anyhow;
     use llm::Model;
 
-    use super::Measure;
     use crate::exit::usage;
+    use crate::scores::Measure;
 
     pub(super) async fn open(measure: &Measure<'_>, name: &str, _: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
         Err(usage(anyhow!(

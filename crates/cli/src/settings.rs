@@ -10,17 +10,21 @@ use scenario::path::Segment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{addresses, args::Config, diagnostics, exit::usage, scores};
+use crate::{
+    addresses,
+    args::{Config, SLOTS},
+    diagnostics,
+    exit::usage,
+    scores,
+};
 
 /// Read if `--config` is not given and it exists.
 const USUAL: &str = "gabfest.yaml";
 
 /// The name of the endpoint and the agent that are always there.
 pub(crate) const MOCK: &str = "mock";
-/// Trials that one machine may play at the same time.
-pub(crate) const SLOTS: std::ops::RangeInclusive<u32> = 1..=100_000;
 
-const MOST_PASS_K: u32 = statistics::repeats::MOST_REPEATS as u32;
+const MOST_PASS_K: u32 = statistics::flakiness::MOST_REPEATS as u32;
 
 /// What a settings file may say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,17 @@
-//! What may be concluded from trials: intervals, repeats and gates.
+//! What may be concluded from trials: intervals, flakiness and gates.
 //!
-//! Pure arithmetic: no clock, no network, no disk. [`success`] says how often an agent succeeds, [`wilson`] how sure a rate
-//! is, [`clopper_pearson`] how high it can be at most, [`repeats`] what a case's repeats say of its steadiness, [`gate`] whether a run may be released, [`threshold`] how well
-//! one separates. [`stored`] reads summaries that an earlier version wrote.
+//! Pure arithmetic: no clock, no network, no disk.
+//!
+//! - [`success`]: the success rate of an agent.
+//! - [`wilson`], [`clopper_pearson`]: the interval of a rate, and its exact bounds.
+//! - [`flakiness`]: whether a case is flaky, and pass^k.
+//! - [`gate`]: whether a run passes.
+//! - [`threshold`]: how well a threshold separates good texts from bad ones.
+//! - [`stored`]: reads summaries that an earlier version wrote.
 
 pub mod clopper_pearson;
+pub mod flakiness;
 pub mod gate;
-pub mod repeats;
 pub mod stored;
 pub mod success;
 pub mod threshold;

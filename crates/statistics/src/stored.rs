@@ -7,7 +7,7 @@ use record::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{repeats, success};
+use crate::{flakiness, success};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -47,7 +47,7 @@ fn upgrade(document: &mut Value) {
         trials.insert("agent_errors".to_owned(), json!(agent_errors));
     }
     let repeats = document["cases"].as_array().into_iter().flatten().map(|case| number(case, "trials"));
-    let pass_k = repeats::usual_k(repeats.collect::<Vec<_>>());
+    let pass_k = flakiness::usual_k(repeats.collect::<Vec<_>>());
     let counts = serde_json::from_value::<Trials>(document["summary"]["trials"].clone()).unwrap_or_default().counts();
     if let Some(totals) = document.pointer_mut("/summary").and_then(Value::as_object_mut) {
         rates(totals, &counts, planned);

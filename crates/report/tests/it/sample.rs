@@ -17,7 +17,7 @@ use record::{
 use report::Selection;
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
 use statistics::{
-    repeats::{is_flaky, pass_hat_k, usual_k},
+    flakiness::{is_flaky, pass_hat_k, usual_k},
     success::{bounds, judged_pass_rate, success_rate},
 };
 

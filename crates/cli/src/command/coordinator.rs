@@ -1,13 +1,14 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use coordinator::{Clock, Config, Coordinator};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args, clock,
+    args::Page,
+    clock,
     exit::{Exit, usage},
     incoming::incoming,
     listening,
@@ -16,10 +17,22 @@ use crate::{
     stdout,
 };
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The address to listen on; port 0 picks a free port and prints it
+    #[arg(short, long, default_value = "127.0.0.1:7400", value_name = "ADDR")]
+    listen: std::net::SocketAddr,
+    /// The folder that keeps the runs
+    #[arg(short, long, default_value = "gabfest-data", value_name = "DIR")]
+    data: PathBuf,
+    #[command(flatten)]
+    page: Page,
+}
+
 /// A store that takes longer is not in good health.
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
-pub(crate) async fn serve(args: args::Coordinator) -> anyhow::Result<Exit> {
+pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     listening::allow(args.listen, args.page.insecure_i_know, "a coordinator is")?;
     std::fs::create_dir_all(&args.data).with_context(|| format!("failed to make {}", args.data.display()))?;
     let store = store::Sqlite::open(&args.data.join("gabfest.db")).await.context("failed to open the store")?;

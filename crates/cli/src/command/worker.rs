@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use record::count::plural;
-use worker::{Config, Drain, Timing, Worker};
+use worker::{Drain, Timing, Worker};
 
 use crate::{
-    args, assemble, descriptors,
+    args::{Capacity, Config, Page},
+    assemble, descriptors,
     exit::Exit,
     judges,
     observed::{self, Observed},
@@ -16,7 +17,32 @@ use crate::{
     stderr::say,
 };
 
-pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    coordinator: String,
+    /// The worker's name [default: host name and process id]
+    #[arg(long)]
+    name: Option<String>,
+    /// Seconds to keep trying to reach the coordinator
+    #[arg(long, default_value_t = 60, value_name = "S")]
+    patience: u64,
+    /// Seconds that trials may take after SIGTERM
+    #[arg(long, default_value_t = 120, value_name = "S")]
+    grace: u64,
+    /// The URL of an OpenAI-compatible server that plans may name as an agent; repeat for several
+    #[arg(short, long = "agent", value_name = "URL")]
+    agents: Vec<String>,
+    #[command(flatten)]
+    config: Config,
+    #[command(flatten)]
+    capacity: Capacity,
+    #[command(flatten)]
+    page: Page,
+}
+
+pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let name = args.name.unwrap_or_else(observed::instance);
     let mut observed = Observed::start("gabfest-worker", &name, &args.page).await?;
@@ -29,7 +55,7 @@ pub(crate) async fn work(args: args::Worker) -> anyhow::Result<Exit> {
         grace: Duration::from_secs(args.grace),
         ..Timing::default()
     };
-    let config = Config { name: name.clone(), slots: assemble::slots(&read, &args.capacity), timing };
+    let config = worker::Config { name: name.clone(), slots: assemble::slots(&read, &args.capacity), timing };
     let channel = remote::lazy(&args.coordinator)?;
     let drain = Drain::default();
     let interrupts = Interrupts::listen();

@@ -1,9 +1,11 @@
 //! `gabfest mock`: the mock model behind a socket.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, anyhow};
 
 use crate::{
-    args::Mock,
+    args::Config,
     exit::{Exit, usage},
     knowledge_base, listening,
     settings::{self, Settings},
@@ -11,7 +13,25 @@ use crate::{
     stdout,
 };
 
-pub(crate) async fn serve(args: Mock) -> anyhow::Result<Exit> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The address to listen on; port 0 picks a free port and prints it
+    #[arg(short, long, default_value = "127.0.0.1:8089", value_name = "ADDR")]
+    listen: std::net::SocketAddr,
+    /// Allow an address that other machines can reach
+    #[arg(long)]
+    insecure_i_know: bool,
+    /// The endpoint in the settings file whose `mock` behaviour is served [default: the only one of kind mock]
+    #[arg(short, long, value_name = "NAME")]
+    endpoint: Option<String>,
+    /// Serve a knowledge base (.qna, .lu or JSON; `-` is stdin) like QnA Maker and custom question answering
+    #[arg(long, value_name = "FILE")]
+    qna: Option<PathBuf>,
+    #[command(flatten)]
+    config: Config,
+}
+
+pub(crate) async fn serve(args: Args) -> anyhow::Result<Exit> {
     listening::allow(args.listen, args.insecure_i_know, "the mock is")?;
     let read = settings::read(&args.config, false)?;
     let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;

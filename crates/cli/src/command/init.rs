@@ -1,14 +1,20 @@
 //! `gabfest init`: a small working project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
 use crate::{
-    args::Init,
     exit::{Exit, usage},
     stdout,
 };
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder to write to; must be empty or not exist
+    #[arg(default_value = "gabfest-tests", value_name = "DIR")]
+    dir: PathBuf,
+}
 
 /// Path in the new folder, and what is written there.
 const FILES: [(&str, &str); 5] = [
@@ -19,7 +25,7 @@ const FILES: [(&str, &str); 5] = [
     (".gitignore", "gabfest-runs/\n.env\n"),
 ];
 
-pub(crate) fn init(args: &Init) -> anyhow::Result<Exit> {
+pub(crate) fn init(args: &Args) -> anyhow::Result<Exit> {
     let dir = &args.dir;
     if dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(usage(anyhow!("{} is not empty\nhint: name a folder that does not exist yet", dir.display())));

@@ -12,11 +12,21 @@ use scenario::{
 };
 
 use crate::{
-    args::Convert,
     diagnostics,
     exit::{Exit, usage},
     stdout,
 };
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A scenario file of any format, or a folder of them
+    from: PathBuf,
+    /// The file to write (*.yaml), or the folder to write several to
+    to: PathBuf,
+    /// Overwrite files
+    #[arg(short, long)]
+    force: bool,
+}
 
 /// A file to be written.
 struct Written {
@@ -24,7 +34,7 @@ struct Written {
     text: String,
 }
 
-pub(crate) fn convert(args: &Convert) -> anyhow::Result<Exit> {
+pub(crate) fn convert(args: &Args) -> anyhow::Result<Exit> {
     let reading = read::read(std::slice::from_ref(&args.from));
     diagnostics::print(&reading.diagnostics);
     if reading.diagnostics.iter().any(Diagnostic::is_error) {
@@ -53,7 +63,7 @@ pub(crate) fn convert(args: &Convert) -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-fn files(args: &Convert, scenarios: &[ScenarioFile]) -> anyhow::Result<Vec<Written>> {
+fn files(args: &Args, scenarios: &[ScenarioFile]) -> anyhow::Result<Vec<Written>> {
     let from = args.from.to_string_lossy().replace('\\', "/");
     let mut written = Vec::new();
     for (index, file) in scenarios.iter().enumerate() {

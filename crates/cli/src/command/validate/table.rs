@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use record::summary::Rate;
 use statistics::threshold::{Confusion, Side};
 
-use super::Validated;
+use super::agreement::Agreement;
 use crate::diagnostics::visible;
 
-pub(super) fn of(found: &Validated) -> String {
+pub(super) fn of(found: &Agreement) -> String {
     let Confusion { good_passed, good_failed, bad_passed, bad_failed } = found.confusion;
     let models: Vec<String> = found.models.iter().map(|model| visible(model)).collect();
     let (goods, bads) = (good_passed + good_failed, bad_passed + bad_failed);

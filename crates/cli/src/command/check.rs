@@ -1,17 +1,31 @@
 //! `gabfest check`: read files and print what is wrong with them.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use record::count::plural;
 use scenario::{Diagnostic, plan::Choices, read::ScenarioFile};
 
 use crate::{
-    args::Check,
+    args::Config,
     diagnostics,
     exit::{Exit, usage},
     plan, settings, stdout,
 };
 
-pub(crate) fn check(args: &Check) -> anyhow::Result<Exit> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Scenario, matrix and persona files, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    config: Config,
+}
+
+pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.strict)?;
     let reading = plan::read_files(&args.paths, &read);
     let mut found = reading.diagnostics.clone();

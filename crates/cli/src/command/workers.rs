@@ -6,10 +6,17 @@ use anyhow::anyhow;
 use proto::v1;
 use record::count::plural;
 
-use crate::{args::Workers, exit::Exit, follow, remote, stdout};
+use crate::{client, exit::Exit, remote, stdout};
 
-pub(crate) async fn list(args: Workers) -> anyhow::Result<Exit> {
-    let mut client = follow::client(remote::connect(&args.coordinator).await?);
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    coordinator: String,
+}
+
+pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
+    let mut client = client::of(remote::connect(&args.coordinator).await?);
     let reply = client
         .runs
         .list_workers(v1::ListWorkersRequest {})

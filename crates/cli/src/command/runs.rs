@@ -1,6 +1,6 @@
 //! `gabfest runs`: which runs there are, in a folder or at a coordinator.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, FixedOffset, Utc};
@@ -8,17 +8,26 @@ use proto::v1;
 use serde_json::Value;
 
 use crate::{
-    args::Runs,
+    client,
     exit::{Exit, usage},
-    follow, remote,
+    remote,
     run_folder::{RUNS, RunFolder},
-    stdout, submit,
+    stdout,
 };
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder that holds the runs (gabfest-runs); stronger than a coordinator
+    dir: Option<PathBuf>,
+    /// List the runs of this coordinator instead (where no URL follows: GABFEST_COORDINATOR, else http://127.0.0.1:7400)
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", env = "GABFEST_COORDINATOR")]
+    coordinator: Option<String>,
+}
 
 /// Where a figure is not known.
 const NONE: &str = "–";
 
-pub(crate) async fn list(args: Runs) -> anyhow::Result<Exit> {
+pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
     let rows = match (args.dir, args.coordinator) {
         (None, Some(address)) => of_coordinator(&or_usual(address)).await?,
         (dir, _) => in_folder(dir.as_deref().unwrap_or(Path::new(RUNS)))?,
@@ -36,7 +45,7 @@ fn or_usual(address: String) -> String {
 }
 
 async fn of_coordinator(address: &str) -> anyhow::Result<Vec<Vec<String>>> {
-    let mut client = follow::client(remote::connect(address).await?);
+    let mut client = client::of(remote::connect(address).await?);
     let reply = client
         .runs
         .list(v1::ListRequest {})
@@ -44,7 +53,7 @@ async fn of_coordinator(address: &str) -> anyhow::Result<Vec<Vec<String>>> {
         .map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
     let heads = ["RUN", "STATE", "TRIALS", "STARTED (UTC)", "NAME"].map(str::to_owned).to_vec();
     let row = |run: v1::RunLine| {
-        let state = submit::word(run.state()).to_owned();
+        let state = client::state_name(run.state()).to_owned();
         let began = DateTime::from_timestamp_millis(run.started_at).map_or_else(|| NONE.to_owned(), moment);
         vec![run.run, state, format!("{}/{}", run.done, run.planned), began, run.name]
     };

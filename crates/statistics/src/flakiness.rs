@@ -1,4 +1,4 @@
-//! What the repeats of one case say: is it flaky, and how likely are k passes in a row?
+//! What the repeats of one case say about flakiness: is the case flaky, and how likely are k passes in a row?
 
 use record::tally::Counts;
 

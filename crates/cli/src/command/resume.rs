@@ -5,24 +5,47 @@ use proto::v1;
 use scenario::RunId;
 
 use crate::{
-    args::Resume,
-    assemble, descriptors,
+    args::{Capacity, Config, Page},
+    assemble,
+    client::{self, Client},
+    descriptors,
     embedded::{self, Embedded},
     exit::{Exit, usage},
     follow::{self, OnInterrupt},
     judges,
     observed::{self, Observed},
-    plan, remote, run,
+    plan, play, remote,
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
     stderr,
 };
 
-pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A run's folder, or its id
+    run: String,
+    /// Also play again what failed; it counts as failed all the same
+    #[arg(long)]
+    failed: bool,
+    #[command(flatten)]
+    config: Config,
+    #[command(flatten)]
+    capacity: Capacity,
+    /// Let this coordinator continue the run; a run that is stored in a folder here comes first
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
+    coordinator: Option<String>,
+    /// Print errors only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    page: Page,
+}
+
+pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     // A coordinator in the environment must not take a run that is here.
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
-        let mut client = follow::client(remote::connect(address).await?);
+        let mut client = client::of(remote::connect(address).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed).await?;
         say(args.quiet, &goes_on(&reply));
         return Ok(Exit::Held);
@@ -59,7 +82,7 @@ pub(crate) async fn resume(args: Resume) -> anyhow::Result<Exit> {
         let hurry = embedded.hurry();
         let interrupt = OnInterrupt::StopTheRun(&hurry);
         let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
-        run::finish(embedded, &run, &folder, args.quiet, last.as_ref(), interrupts.count() > 0).await
+        play::end(embedded, &run, &folder, args.quiet, last.as_ref(), interrupts.count() > 0).await
     };
     let exit = played.await;
     observed.end().await;
@@ -77,7 +100,7 @@ fn goes_on(reply: &v1::ResumeReply) -> String {
     format!("run {run} {what}: {done} of {planned} trials are done{again}")
 }
 
-async fn ask(client: &mut follow::Client, run: &RunId, failed: bool) -> anyhow::Result<v1::ResumeReply> {
+async fn ask(client: &mut Client, run: &RunId, failed: bool) -> anyhow::Result<v1::ResumeReply> {
     let request = v1::ResumeRequest { run: run.as_str().to_owned(), failed };
     let reply = client
         .runs

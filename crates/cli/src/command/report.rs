@@ -7,26 +7,60 @@ use coordinator::Observers;
 use scenario::RunId;
 
 use crate::{
-    args::{Format, Report},
+    client::{self, Client},
     embedded::{self, Embedded},
     exit::{Exit, usage},
     export::{self, Exported, Patience},
-    follow::{self, Client},
-    remote, report_files,
+    finish, remote, report_files,
     run_folder::{RUNS, RunFolder},
     stdout,
 };
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A run's folder, or its id
+    run: String,
+    /// Print this to stdout; without it, the files in the run's folder are written again
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
+    /// Write the files to this folder instead of the run's own
+    #[arg(short, long, value_name = "DIR", conflicts_with = "format")]
+    out: Option<PathBuf>,
+    /// Get the run from this coordinator; a run that is stored in a folder here comes first
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
+    coordinator: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// The summary as on the terminal
+    Text,
+    Json,
+    Junit,
+    Markdown,
+    Html,
+    /// One line per trial
+    Trials,
+    /// One line per trial, with every message
+    Transcripts,
+    /// The knowledge base, with the results as comments
+    Qna,
+    /// The results of a batch of questions with expected ids, as a table
+    QnaTsv,
+    /// Verdicts without times and attempts, to compare two runs of one plan
+    View,
+}
+
 /// How long a coordinator may be away while its report is read.
 const AWAY_SECONDS: u64 = 120;
 
-pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
+pub(crate) async fn report(args: Args) -> anyhow::Result<Exit> {
     let files = RunFolder::with_report(&args.run).filter(|_| !RunFolder::exists(&args.run));
     if let (Some(folder), None) = (&files, &args.coordinator) {
         return of_files(folder, &args);
     }
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
-        let mut client = follow::client(remote::connect(address).await?);
+        let mut client = client::of(remote::connect(address).await?);
         let run = match &files {
             Some(folder) => report_files::summary(folder)?.run.id,
             None => RunId::new(args.run.clone()),
@@ -52,7 +86,7 @@ pub(crate) async fn report(args: Report) -> anyhow::Result<Exit> {
 }
 
 /// Prints what the files of a report hold. There is no store to render them again from.
-fn of_files(folder: &Path, args: &Report) -> anyhow::Result<Exit> {
+fn of_files(folder: &Path, args: &Args) -> anyhow::Result<Exit> {
     let text = match args.format {
         None if args.out.is_none() => format!("{}\n", folder.join("report.html").display()),
         None | Some(Format::View) => {
@@ -63,7 +97,7 @@ fn of_files(folder: &Path, args: &Report) -> anyhow::Result<Exit> {
         }
         Some(Format::Text) => {
             let summary = report_files::summary(folder)?;
-            return painted(&follow::summary_text(&summary, &report_files::found(folder, &summary)?));
+            return painted(&finish::summary_text(&summary, &report_files::found(folder, &summary)?));
         }
         Some(format) => {
             read_file(format, folder, folder.join("report.qna").exists(), folder.join("report.qna.tsv").exists())?
@@ -76,13 +110,13 @@ fn of_files(folder: &Path, args: &Report) -> anyhow::Result<Exit> {
 async fn render(
     client: &mut Client,
     run: &RunId,
-    args: &Report,
+    args: &Args,
     usual: PathBuf,
     patience: Patience,
 ) -> anyhow::Result<Exit> {
     let Some(format) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
-        let (_, written, _) = follow::write(client, run, &folder, patience).await?;
+        let (_, written, _) = finish::write(client, run, &folder, patience).await?;
         stdout::line(&written.report_html.display().to_string())?;
         return Ok(Exit::Held);
     };
@@ -92,9 +126,9 @@ async fn render(
     }
     // Every format is written by the same hand; what is asked for is then printed.
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let (summary, written, _) = follow::write(client, run, folder.path(), patience).await?;
+    let (summary, written, _) = finish::write(client, run, folder.path(), patience).await?;
     let text = match format {
-        Format::Text => return painted(&follow::summary_text(&summary, &written.found)),
+        Format::Text => return painted(&finish::summary_text(&summary, &written.found)),
         format => read_file(format, folder.path(), written.qna.is_some(), written.qna_tsv.is_some())?,
     };
     stdout::document(&text)?;

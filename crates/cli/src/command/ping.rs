@@ -1,0 +1,131 @@
+//! `gabfest ping`: ask each agent and model once, and print what comes back.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    time::Duration,
+};
+
+use anyhow::anyhow;
+use record::{FailureKind, call::Spend};
+
+use crate::{
+    args::{Capacity, Config},
+    assemble,
+    exit::{Exit, usage},
+    measured, plan,
+    probe::{Asked, Fault, Heard, ask_agent, ask_model},
+    settings::{self, MOCK, Settings},
+    stdout,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Agents and endpoints of the settings, or addresses of OpenAI-compatible servers (all that the settings define)
+    #[arg(value_name = "NAME|URL")]
+    names: Vec<String>,
+    #[command(flatten)]
+    config: Config,
+    #[command(flatten)]
+    capacity: Capacity,
+    /// Give up an answer after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    timeout: u64,
+}
+
+pub(crate) async fn ping(args: &Args) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, false)?;
+    let addresses: Vec<String> = args.names.iter().filter(|name| plan::is_address(name)).cloned().collect();
+    let resources = assemble::resources(&read, &addresses, &args.capacity, None).await?;
+    let patience = Duration::from_secs(args.timeout);
+    let (agents, endpoints) = chosen(&args.names, &read.settings)?;
+    let mut exit = Exit::Held;
+    let mut seconds = BTreeMap::new();
+    for name in &agents {
+        let asked = ask_agent(name, &resources, patience).await;
+        exit = show(&asked, exit, &mut seconds)?;
+    }
+    for name in &endpoints {
+        let asked = match assemble::model(&read.settings, name)? {
+            Ok(model) => ask_model(name, &*model, &read.settings, patience).await,
+            Err(reason) => Asked {
+                what: "endpoint",
+                name: name.clone(),
+                outcome: Err(Fault {
+                    exit: Exit::Usage,
+                    kind: FailureKind::Misconfigured,
+                    message: format!("it has no key: {reason}"),
+                    hints: vec!["put the key there".to_owned()],
+                }),
+                spend: Spend::default(),
+            },
+        };
+        exit = show(&asked, exit, &mut seconds)?;
+    }
+    measured::keep(&seconds);
+    Ok(exit)
+}
+
+/// Prints one, and gives the worst of the exit codes.
+fn show(asked: &Asked, exit: Exit, seconds: &mut BTreeMap<String, f64>) -> anyhow::Result<Exit> {
+    stdout::write(&text(asked))?;
+    match &asked.outcome {
+        Ok(heard) => {
+            seconds.insert(asked.name.clone(), heard.took.as_secs_f64());
+            Ok(exit)
+        }
+        Err(fault) if exit == Exit::Usage || fault.exit == Exit::Usage => Ok(Exit::Usage),
+        Err(fault) => Ok(fault.exit),
+    }
+}
+
+fn text(asked: &Asked) -> String {
+    let Asked { what, name, outcome, .. } = asked;
+    let mut text = format!("{what:<8}  {name:<20}  ");
+    match outcome {
+        Ok(Heard { took, tokens, words }) => {
+            let tokens = tokens.map_or_else(String::new, |(input, output)| format!("  {input}+{output} tokens"));
+            let _ = writeln!(text, "ok  {:.0} ms{tokens}  {words}", took.as_secs_f64() * 1e3);
+        }
+        Err(Fault { message, hints, .. }) => {
+            let _ = writeln!(text, "failed  {message}");
+            for hint in hints {
+                let _ = writeln!(text, "          hint: {hint}");
+            }
+        }
+    }
+    telemetry::redact(&text).into_owned()
+}
+
+/// The agents and the endpoints of these names; of no names, all that the settings define, or the mock.
+fn chosen(names: &[String], settings: &Settings) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    if names.is_empty() {
+        // An endpoint that only agents stand on is asked through them.
+        let through: BTreeSet<&String> = settings.agents.values().filter_map(|agent| agent.endpoint.as_ref()).collect();
+        let own = [&settings.roles.user_sim, &settings.roles.judge].into_iter().flatten();
+        let own: BTreeSet<&String> = own.chain(settings.models.values()).collect();
+        let endpoints = settings.endpoints.keys().filter(|name| own.contains(name) || !through.contains(name));
+        let agents: Vec<String> = settings.agents.keys().cloned().collect();
+        let endpoints: Vec<String> = endpoints.cloned().collect();
+        let nothing = agents.is_empty() && endpoints.is_empty();
+        return Ok((if nothing { vec![MOCK.to_owned()] } else { agents }, endpoints));
+    }
+    let (mut agents, mut endpoints) = (Vec::new(), Vec::new());
+    for name in names {
+        if settings.agents.contains_key(name) || plan::is_address(name) {
+            agents.push(name.clone());
+        } else if settings.endpoints.contains_key(name) {
+            endpoints.push(name.clone());
+        } else if name == MOCK {
+            agents.push(name.clone());
+        } else {
+            let known: Vec<&str> =
+                settings.agents.keys().chain(settings.endpoints.keys()).map(String::as_str).collect();
+            return Err(usage(anyhow!(
+                "there is no agent or endpoint {name:?}\nhint: {}",
+                scenario::suggest::known_names(name, known)
+            )));
+        }
+    }
+    Ok((agents, endpoints))
+}

@@ -1,0 +1,41 @@
+//! `gabfest schema`: JSON Schemas that editors can use.
+
+use crate::{exit::Exit, settings::Settings, stdout};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[arg(value_enum)]
+    what: Of,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Of {
+    /// *.scenario.yaml
+    Scenario,
+    /// *.matrix.yaml
+    Matrix,
+    /// *.persona.yaml
+    Persona,
+    /// *.conversation.yaml and *.conversation.json
+    Conversation,
+    /// *.battery.yaml
+    Battery,
+    /// gabfest.yaml
+    Config,
+    /// report.json
+    Report,
+}
+
+pub(crate) fn print(args: &Args) -> anyhow::Result<Exit> {
+    let schema = match args.what {
+        Of::Scenario => scenario::schema::scenario(),
+        Of::Matrix => scenario::schema::matrix(),
+        Of::Persona => scenario::schema::persona(),
+        Of::Conversation => scenario::Format::Line.schema(),
+        Of::Battery => scenario::Format::Battery.schema(),
+        Of::Config => scenario::schema::of::<Settings>(),
+        Of::Report => report::schema::report(),
+    };
+    stdout::line(&serde_json::to_string_pretty(&schema)?)?;
+    Ok(Exit::Held)
+}

@@ -1,0 +1,93 @@
+//! The preflight: a long run asks its agents and models once before it plays anything.
+
+use std::{fmt::Write as _, time::Duration};
+
+use anyhow::anyhow;
+use record::{FailureKind, call::Spend};
+use scenario::Plan;
+use tokio::time::Instant;
+use worker::Resources;
+
+use crate::{
+    exit::{Exit, usage},
+    judges,
+    probe::{Asked, ask_agent, ask_model},
+    settings::{MOCK, Settings},
+};
+
+/// Runs with as many trials ask their agents and models before they begin: a shorter one shows as soon what is wrong.
+pub(crate) const LONG_TRIALS: u64 = 20;
+/// An agent may fail now and then; one that fails so often in a row, and alike, is not only partly down. A failure that
+/// takes its time, because a connection is tried again and again, must be seen less often.
+const MOST_ASKED: u32 = 20;
+const LEAST_ASKED: u32 = 3;
+const ENOUGH: Duration = Duration::from_secs(20);
+/// Before a run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks the agents of a plan that are servers, and the models that it needs, before anything is played. What that took is a
+/// part of what the run takes.
+///
+/// # Errors
+/// When one of them has failed alike so often that it is not only partly down.
+pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resources) -> anyhow::Result<Spend> {
+    let mut spend = Spend::default();
+    for name in plan.agents.iter().filter(|name| is_server(settings, name)) {
+        insist("agent", name, &mut spend, || ask_agent(name, resources, PATIENCE)).await?;
+    }
+    for (name, model) in judges::needed(plan, settings, &resources.models) {
+        insist("endpoint", &name, &mut spend, || ask_model(&name, &*model, settings, PATIENCE)).await?;
+    }
+    Ok(spend)
+}
+
+/// Asks again while nothing but one failure comes back.
+async fn insist<F: Future<Output = Asked>>(
+    what: &str,
+    name: &str,
+    spend: &mut Spend,
+    ask: impl Fn() -> F,
+) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let mut first: Option<FailureKind> = None;
+    for asked in 1_u32.. {
+        let Asked { outcome, spend: took, .. } = ask().await;
+        spend.add(&took);
+        let fault = match outcome {
+            Err(fault) if is_lasting(fault.kind) && first.is_none_or(|kind| kind == fault.kind) => fault,
+            Ok(_) | Err(_) => return Ok(()),
+        };
+        first = Some(fault.kind);
+        let settled = fault.kind == FailureKind::Misconfigured;
+        let enough = asked >= MOST_ASKED || (asked >= LEAST_ASKED && began.elapsed() >= ENOUGH);
+        if settled || enough {
+            let times = if asked == 1 { "once".to_owned() } else { format!("{asked} times") };
+            let mut message =
+                format!("nothing was played: {what} {name:?} was asked {times} and failed: {}", fault.message);
+            for hint in fault.hints.iter().map(String::as_str).chain(["--no-preflight plays all the same"]) {
+                let _ = write!(message, "\nhint: {hint}");
+            }
+            let error = anyhow!("{}", telemetry::redact(&message));
+            return Err(if fault.exit == Exit::Usage { usage(error) } else { error });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the same question would fail again: an address, a key or a certificate is wrong, and nothing is only busy.
+fn is_lasting(kind: FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::AgentUnreachable
+            | FailureKind::AgentFailed
+            | FailureKind::AgentRefused
+            | FailureKind::AgentMalformed
+            | FailureKind::Misconfigured
+    )
+}
+
+/// Whether an agent answers questions that nobody expects: people, written answers and the mock do not.
+fn is_server(settings: &Settings, name: &str) -> bool {
+    let Some(agent) = settings.agents.get(name) else { return name != MOCK };
+    agent.interactive.is_none() && agent.replayed.is_none() && !judges::is_mock_agent(settings, name)
+}
