@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 mod chaos;
+#[cfg(test)]
+mod links;
 mod proto;
 mod simulate;
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod stateful;
 mod steering;
 mod telemetry;
 mod tools;
+mod tutorial;
 mod unreadable;
 mod validate;
 #[cfg(feature = "candle")]

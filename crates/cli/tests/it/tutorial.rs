@@ -1,0 +1,126 @@
+//! docs/tutorial.md does what it says: its files are written, its commands run, and their output compared.
+//!
+//! A block whose info string names a file (` ```yaml gabfest.yaml `) is that file. In a `console` block, lines after `$ ` are
+//! commands and the lines below each are what it prints; `…` alone stands for any number of lines. Times and the names of runs are
+//! masked, and so are all numbers of a block below the comment `numbers vary`.
+
+use std::{net::TcpListener, process::Command};
+
+use crate::process::{Ended, Place};
+
+const PAGE: &str = include_str!("../../../../docs/tutorial.md");
+/// The port of the page's agent. The test takes a free one, because tests run side by side.
+const PORT: &str = "8090";
+/// Begins the line that the script prints before each command.
+const MARK: &str = "@@ command ";
+
+#[test]
+fn every_command_of_the_tutorial_prints_what_the_page_says() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let steps = steps(&PAGE.replace(PORT, &port));
+    let commands: Vec<&Step> = steps.iter().filter(|step| matches!(step, Step::Run { .. })).collect();
+    assert!(commands.len() > 10, "the page has {} commands", commands.len());
+
+    let place = Place::new();
+    place.write("tutorial.bash", &script(&steps, &port));
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gabfest")).parent().unwrap().display();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+    let bash = Command::new("bash").arg("tutorial.bash").current_dir(place.path()).env("PATH", path).output().unwrap();
+    let printed = Ended::from(bash).stdout;
+
+    let outputs: Vec<&str> = printed.split(MARK).skip(1).collect();
+    assert_eq!(outputs.len(), commands.len(), "{printed}");
+    for (step, output) in commands.iter().zip(outputs) {
+        let Step::Run { command, expected, numbers_vary } = step else { unreachable!("only commands were kept") };
+        let actual: Vec<String> = output.lines().skip(1).map(|line| masked(line, *numbers_vary)).collect();
+        let expected: Vec<String> = expected.iter().map(|line| masked(line, *numbers_vary)).collect();
+        assert!(matches(&expected, &actual), "`{command}` should print\n{expected:#?}\nand printed\n{output}");
+    }
+}
+
+enum Step {
+    Write { file: String, text: String },
+    Run { command: String, expected: Vec<String>, numbers_vary: bool },
+}
+
+/// The page's files and commands, in order.
+fn steps(page: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut lines = page.lines();
+    let mut before = "";
+    while let Some(line) = lines.next() {
+        let Some(info) = line.strip_prefix("```") else {
+            before = line;
+            continue;
+        };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match info.split_once(' ') {
+            Some((_, file)) => steps.push(Step::Write { file: file.to_owned(), text: block.join("\n") }),
+            None if info == "console" => {
+                for line in block {
+                    if let Some(command) = line.strip_prefix("$ ") {
+                        let numbers_vary = before.contains("numbers vary");
+                        steps.push(Step::Run { command: command.to_owned(), expected: Vec::new(), numbers_vary });
+                    } else if let Some(Step::Run { expected, .. }) = steps.last_mut() {
+                        expected.push(line.to_owned());
+                    }
+                }
+            }
+            None => {}
+        }
+        before = "";
+    }
+    steps
+}
+
+/// One shell runs all steps, so that `cd`, `$!` and `$?` mean what they mean to a reader.
+fn script(steps: &[Step], port: &str) -> String {
+    let mut script = String::from("exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\nstatus=0\n");
+    for step in steps {
+        match step {
+            Step::Write { file, text } => script += &format!("cat > {file} <<'END OF FILE'\n{text}\nEND OF FILE\n"),
+            Step::Run { command, .. } => {
+                script += &format!("echo '{MARK}'\n(exit $status)\n{command}\nstatus=$?\n");
+                // What a reader's typing takes: the agent listens, or has gone, before the next command.
+                if command.ends_with('&') {
+                    script += &format!(
+                        "for i in $(seq 200); do (: < /dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.05; done\n"
+                    );
+                } else if command.starts_with("kill ") {
+                    script += "wait 2>/dev/null\n";
+                }
+            }
+        }
+    }
+    script
+}
+
+/// Whether the lines follow each other so; `…` passes over any number of them.
+fn matches(expected: &[String], actual: &[String]) -> bool {
+    match expected.split_first() {
+        None => actual.is_empty(),
+        Some((first, rest)) if first == "…" => (0..=actual.len()).any(|from| matches(rest, &actual[from..])),
+        Some((first, rest)) => actual.first() == Some(first) && matches(rest, &actual[1..]),
+    }
+}
+
+/// The line without what differs from run to run, and with single spaces, since columns are as wide as their figures.
+fn masked(line: &str, numbers_vary: bool) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut masked = Vec::new();
+    for (index, word) in words.iter().enumerate() {
+        let is_time = matches!(words.get(index + 1), Some(&("ms" | "s" | "min")));
+        let is_unit = index > 0 && matches!(*word, "ms" | "s" | "min") && words[index - 1].ends_with(digit);
+        masked.push(match () {
+            () if word.starts_with("gabfest-runs/") => "gabfest-runs/…".to_owned(),
+            () if is_unit => "ms".to_owned(),
+            () if (is_time || numbers_vary) && word.contains(digit) => word.replace(digit, "").replace(['.', ','], ""),
+            () => (*word).to_owned(),
+        });
+    }
+    masked.join(" ")
+}
+
+fn digit(letter: char) -> bool {
+    letter.is_ascii_digit()
+}
