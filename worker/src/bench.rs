@@ -34,7 +34,7 @@ pub(crate) struct Bench {
     pub(crate) turn: AtomicU32,
 }
 
-impl evaluate::Bench for Bench {
+impl evaluate::JudgePool for Bench {
     fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
         let model = self.models.judge(model_type);
         Arc::new(Recorded::new(model, Role::Judge, Arc::clone(&self.log), self.gate.clone()))
@@ -84,7 +84,7 @@ impl evaluate::Bench for Bench {
 
 #[cfg(test)]
 mod tests {
-    use evaluate::Bench as _;
+    use evaluate::JudgePool as _;
     use llm::mock::{Behaviour, Mock};
     use record::call::Spend;
     use tokio::time::Instant;

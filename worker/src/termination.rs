@@ -15,7 +15,7 @@ mod keywords;
 use std::collections::{BTreeMap, BTreeSet};
 
 use evaluate::{
-    Bench,
+    JudgePool,
     question::{Material, Question, how_sure},
 };
 use record::{Failure, FailureKind, Scope, Turn, turn::Speaker};
@@ -42,12 +42,12 @@ pub(crate) async fn decide(
     stops: &[Stop],
     turns: &[Turn],
     hooks: &BTreeMap<String, Hook>,
-    bench: &dyn Bench,
+    pool: &dyn JudgePool,
     trial: &str,
 ) -> Result<Decisions, Failure> {
     let mut decisions = Decisions::default();
     let Some(last) = turns.last() else { return Ok(decisions) };
-    let evidence = Evidence { turns, last, hooks, bench, trial };
+    let evidence = Evidence { turns, last, hooks, pool, trial };
     for stop in stops {
         let name = stop.condition.name();
         let decision = evidence.decide(stop).await?;
@@ -65,7 +65,7 @@ struct Evidence<'a> {
     turns: &'a [Turn],
     last: &'a Turn,
     hooks: &'a BTreeMap<String, Hook>,
-    bench: &'a dyn Bench,
+    pool: &'a dyn JudgePool,
     trial: &'a str,
 }
 
@@ -145,7 +145,7 @@ impl Evidence<'_> {
             temperature: None,
             scope: self.scope(),
         };
-        let answer = how_sure(&question, self.bench).await.map_err(|error| {
+        let answer = how_sure(&question, self.pool).await.map_err(|error| {
             Failure::new(error.kind(), format!("a termination condition cannot be decided, failed to {error}"))
         })?;
         let why = format!(
@@ -162,7 +162,7 @@ impl Evidence<'_> {
             Failure::new(FailureKind::Misconfigured, format!("the worker's settings have no hook {name:?}"))
         })?;
         // A hook is a question like another: it is counted, and its key is its own.
-        let (context, _) = self.bench.context(self.scope());
+        let (context, _) = self.pool.context(self.scope());
         let answer = hook
             .ask(&context, self.trial, self.turns)
             .await

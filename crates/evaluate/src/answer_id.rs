@@ -2,15 +2,15 @@
 
 use record::{FailureKind, Finding, answer::Answer};
 
-use crate::{Subject, outcome::Outcome};
+use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct AnswerId {
     pub(crate) id: u32,
 }
 
-impl AnswerId {
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for AnswerId {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let Some(answer) = subject.turns.last().and_then(Answer::of) else {
             // An agent without ids has not given a wrong one.
             let reason = format!("the agent does not say which answer it gave, and {} is expected", self.id);

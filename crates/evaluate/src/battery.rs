@@ -20,7 +20,7 @@ use scenario::{
 };
 
 use crate::{
-    Bench,
+    JudgePool,
     excerpt::{SHORT_BYTES, excerpt},
     scorer,
 };
@@ -37,7 +37,7 @@ pub struct Conversation<'a> {
 }
 
 /// Examines a conversation: the findings about replies in the order of requirements, then one for each requirement.
-pub async fn examine(conversation: Conversation<'_>, bench: &dyn Bench) -> Vec<Judgment> {
+pub async fn examine(conversation: Conversation<'_>, pool: &dyn JudgePool) -> Vec<Judgment> {
     let mut rows = Vec::new();
     for requirement in conversation.battery.requirements() {
         let first = rows.len();
@@ -45,11 +45,11 @@ pub async fn examine(conversation: Conversation<'_>, bench: &dyn Bench) -> Vec<J
             Requirement::Stutter => rows.extend(stutter::examine(&conversation)),
             Requirement::RepeatedQuestions => rows.extend(repeated::examine(&conversation)),
             Requirement::ContextCoherence | Requirement::ReplyCoherence => {
-                rows.extend(coherence::examine(&conversation, requirement, bench).await);
+                rows.extend(coherence::examine(&conversation, requirement, pool).await);
             }
-            Requirement::Toxicity => rows.extend(toxic::examine(&conversation, bench).await),
+            Requirement::Toxicity => rows.extend(toxic::examine(&conversation, pool).await),
             Requirement::InputFiltering => rows.extend(filtering::examine(&conversation)),
-            _ => rows.extend(answers::examine(&conversation, requirement, bench).await),
+            _ => rows.extend(answers::examine(&conversation, requirement, pool).await),
         }
         rows[first..].sort_by_key(|row: &Row| row.turn);
     }

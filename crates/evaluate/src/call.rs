@@ -6,10 +6,13 @@ use scenario::check::CallRule;
 use serde_json::{Value, json};
 
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Compile, Found},
+    judge_pool::JudgePool,
     nested::Nested,
     outcome::Outcome,
     question::{Form, Material, Question, ask},
+    subject::Subject,
 };
 
 /// Of the function's result.
@@ -34,7 +37,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(rule: &CallRule) -> Result<Self, compile::Error> {
+    pub(crate) fn new(rule: &CallRule, compile: Compile) -> Result<Self, Error> {
         let name = format!("{}.{}", rule.plugin, rule.function);
         let options = options(&rule.arguments);
         let mut question_end = String::new();
@@ -53,11 +56,11 @@ impl Call {
             arguments: rule.arguments.clone(),
             form: form(&options)?,
             options,
-            checks: Nested::new(&rule.checks, "checks")?,
+            checks: Nested::new(&rule.checks, "checks", compile)?,
         })
     }
 
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let texts: Vec<(&str, &str)> =
             self.arguments.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let material = Material::of_texts(&texts);
@@ -68,12 +71,12 @@ impl Call {
             temperature: None,
             scope: subject.scope,
         };
-        let result = match ask(&question, &self.form, bench, |text| self.read(text)).await {
+        let result = match ask(&question, &self.form, pool, |text| self.read(text)).await {
             Ok(result) => result,
             Err(error) => return error.into(),
         };
         let name = format!("{} is {result:?}", self.result_name);
-        let outcome = Nested::all(vec![(name, result.clone(), &self.checks)], subject, bench).await;
+        let outcome = Nested::all(vec![(name, result.clone(), &self.checks)], subject, pool).await;
         // A rule without checks is not compiled.
         let outcome = outcome.unwrap_or_else(|| Outcome::pass(self.result_name.clone()));
         Outcome { evidence: outcome.evidence.or(Some(result)), ..outcome }
@@ -102,13 +105,19 @@ impl Call {
     }
 }
 
+impl Behaviour for Call {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
+    }
+}
+
 fn options(arguments: &[(String, String)]) -> Vec<String> {
     let listed = arguments.iter().find(|(name, _)| name.eq_ignore_ascii_case(OPTIONS));
     let options = listed.into_iter().flat_map(|(_, list)| list.split(','));
     options.map(str::trim).filter(|option| !option.is_empty()).map(str::to_owned).collect()
 }
 
-fn form(options: &[String]) -> Result<Form, compile::Error> {
+fn form(options: &[String]) -> Result<Form, Error> {
     let mut result = json!({ "type": "string" });
     if !options.is_empty() {
         result["enum"] = options.iter().map(String::as_str).collect();

@@ -2,10 +2,7 @@
 
 use regex::Regex;
 
-use crate::{
-    compile::{self, pattern},
-    needle::Place,
-};
+use crate::{error::Error, pattern::pattern, place::Place};
 
 /// Longer texts are refused: each character becomes the class of its cases, which takes time and room to compile.
 const LONGEST_BYTES: usize = 32 << 10;
@@ -20,14 +17,14 @@ pub(crate) struct Caseless {
 
 impl Caseless {
     /// `field` names the text in the error.
-    pub(crate) fn new(text: &str, field: &'static str) -> Result<Self, compile::Error> {
+    pub(crate) fn new(text: &str, field: &'static str) -> Result<Self, Error> {
         Self::placed(text, Place::Anywhere, field)
     }
 
     /// The same, but it must stand there.
-    pub(crate) fn placed(text: &str, place: Place, field: &'static str) -> Result<Self, compile::Error> {
+    pub(crate) fn placed(text: &str, place: Place, field: &'static str) -> Result<Self, Error> {
         if text.len() > LONGEST_BYTES {
-            return Err(compile::Error::TooLong { field, bytes: text.len() });
+            return Err(Error::TooLong { field, bytes: text.len() });
         }
         let start = if matches!(place, Place::Start | Place::Whole) { r"\A" } else { "" };
         let end = if matches!(place, Place::End | Place::Whole) { r"\z" } else { "" };

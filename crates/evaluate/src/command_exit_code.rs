@@ -3,10 +3,11 @@
 use record::FailureKind;
 
 use crate::{
-    Subject,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
-    subject::CommandError,
+    subject::{CommandError, Subject},
 };
 
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) struct CommandExitCode {
 
 impl CommandExitCode {
     /// The evidence is what the command printed.
-    pub(crate) async fn find(&self, subject: &Subject<'_>) -> Outcome {
+    async fn run(&self, subject: &Subject<'_>) -> Outcome {
         let shown = excerpt(&self.command, SHORT_BYTES);
         match subject.workspace.command(&self.command).await {
             Ok(output) => {
@@ -38,5 +39,11 @@ impl CommandExitCode {
                 Outcome::error(FailureKind::EnvironmentFailed, format!("{shown:?} could not be run: {message}"))
             }
         }
+    }
+}
+
+impl Behaviour for CommandExitCode {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, _: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.run(subject))
     }
 }

@@ -1,10 +1,13 @@
 //! `contains`: all of the values stand in the text, or any of them.
 
 use crate::{
-    Subject, compile,
+    error::Error,
+    evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
-    needle::{Needle, Place, listed},
+    needle::{Needle, listed},
     outcome::Outcome,
+    place::Place,
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -14,11 +17,13 @@ pub(crate) struct Contains {
 }
 
 impl Contains {
-    pub(crate) fn new(values: &[String], any: bool, ignore_case: bool) -> Result<Self, compile::Error> {
+    pub(crate) fn new(values: &[String], any: bool, ignore_case: bool) -> Result<Self, Error> {
         Ok(Self { needles: Needle::all(values, Place::Anywhere, ignore_case, "values")?, any })
     }
+}
 
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for Contains {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let text = excerpt(subject.said.trim(), SHORT_BYTES);
         if self.any {
             return match self.needles.iter().find(|needle| needle.is_in(subject.said)) {

@@ -3,12 +3,14 @@
 use record::Turn;
 
 use crate::{
-    Bench, Subject,
     caseless::Caseless,
-    compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
     question::{self, Material, Question, yes_or_no},
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -27,20 +29,20 @@ struct Item {
 }
 
 impl ContextRetention {
-    pub(crate) fn new(items: &[String], retention_turns: u32, threshold: f64) -> Result<Self, compile::Error> {
+    pub(crate) fn new(items: &[String], retention_turns: u32, threshold: f64) -> Result<Self, Error> {
         const FIELD: &str = "test_memory_of";
         if items.is_empty() || items.iter().any(|item| item.trim().is_empty()) {
-            return Err(compile::Error::Empty { field: FIELD });
+            return Err(Error::Empty { field: FIELD });
         }
         let items = items
             .iter()
             .map(|item| Ok(Item { text: item.trim().to_owned(), matcher: Caseless::new(item.trim(), FIELD)? }))
-            .collect::<Result<_, compile::Error>>()?;
+            .collect::<Result<_, Error>>()?;
         Ok(Self { items, retention_turns: usize::try_from(retention_turns).unwrap_or(usize::MAX), threshold })
     }
 
     /// The score is the mean over the items; an item that nobody mentioned, or after which nothing was said, is 0.
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if subject.turns.is_empty() {
             return Outcome::nothing_said();
         }
@@ -49,7 +51,7 @@ impl ContextRetention {
             let name = excerpt(&item.text, SHORT_BYTES);
             let finding = match item.first_turn(subject.turns) {
                 None => format!("{name:?} was never mentioned: 0.0%"),
-                Some(first) => match self.known_after(item, first, subject, bench).await {
+                Some(first) => match self.known_after(item, first, subject, pool).await {
                     Ok((_, 0)) => format!("{name:?} was mentioned in the last turn only: 0.0%"),
                     Ok((known, asked)) => {
                         let share = f64::from(known) / f64::from(asked);
@@ -72,7 +74,7 @@ impl ContextRetention {
         item: &Item,
         first: usize,
         subject: &Subject<'_>,
-        bench: &dyn Bench,
+        pool: &dyn JudgePool,
     ) -> Result<(u32, u32), question::Error> {
         let end = subject.turns.len().min(first.saturating_add(1).saturating_add(self.retention_turns));
         let (mut known, mut asked) = (0, 0);
@@ -91,10 +93,16 @@ impl ContextRetention {
                 temperature: None,
                 scope: subject.scope,
             };
-            known += u32::from(yes_or_no(&question, bench).await?.yes);
+            known += u32::from(yes_or_no(&question, pool).await?.yes);
             asked += 1;
         }
         Ok((known, asked))
+    }
+}
+
+impl Behaviour for ContextRetention {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }
 

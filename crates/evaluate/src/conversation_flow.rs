@@ -3,9 +3,12 @@
 use scenario::check::FlowPattern;
 
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
+    judge_pool::JudgePool,
     outcome::Outcome,
     question::{Material, Question, yes_or_no},
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -16,16 +19,16 @@ pub(crate) struct ConversationFlow {
 }
 
 impl ConversationFlow {
-    pub(crate) fn new(patterns: &[FlowPattern], threshold: f64) -> Result<Self, compile::Error> {
+    pub(crate) fn new(patterns: &[FlowPattern], threshold: f64) -> Result<Self, Error> {
         if patterns.is_empty() {
-            return Err(compile::Error::Empty { field: "required_patterns" });
+            return Err(Error::Empty { field: "required_patterns" });
         }
         Ok(Self { patterns: patterns.to_vec(), threshold })
     }
 
     /// One question a pattern; the score is the share that was seen. A judge that fails ends it: a pattern
     /// about which nothing is known is neither seen nor missing.
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if subject.turns.is_empty() {
             return Outcome::nothing_said();
         }
@@ -35,7 +38,7 @@ impl ConversationFlow {
             let (name, text) = worded(*pattern);
             let question =
                 Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
-            match yes_or_no(&question, bench).await {
+            match yes_or_no(&question, pool).await {
                 Ok(answer) => {
                     seen += u32::from(answer.yes);
                     findings.push(format!("{name}: {}", if answer.yes { "yes" } else { "no" }));
@@ -51,6 +54,12 @@ impl ConversationFlow {
             self.threshold * 100.0
         );
         Outcome::decided(score >= self.threshold, reason).with_score(score).with_evidence(&findings.join("; "))
+    }
+}
+
+impl Behaviour for ConversationFlow {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }
 

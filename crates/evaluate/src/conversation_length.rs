@@ -2,7 +2,7 @@
 
 use record::FailureKind;
 
-use crate::{Subject, outcome::Outcome};
+use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct ConversationLength {
@@ -14,8 +14,8 @@ pub(crate) struct ConversationLength {
     pub(crate) target_range: Option<(u32, u32)>,
 }
 
-impl ConversationLength {
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for ConversationLength {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         if !subject.conversation {
             let reason = "No conversation metadata found: this step held no conversation with a simulated user";
             return Outcome::error(FailureKind::Misconfigured, reason);

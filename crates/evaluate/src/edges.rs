@@ -1,10 +1,13 @@
 //! `starts_with`, `ends_with` and `equals`: how the text begins, how it ends, what it is; white space around it aside.
 
 use crate::{
-    Subject, compile,
+    error::Error,
+    evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
-    needle::{Needle, Place, listed},
+    needle::{Needle, listed},
     outcome::Outcome,
+    place::Place,
+    subject::Subject,
 };
 
 /// Any of the values will do.
@@ -15,11 +18,13 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    pub(crate) fn new(values: &[String], place: Place, ignore_case: bool) -> Result<Self, compile::Error> {
+    pub(crate) fn new(values: &[String], place: Place, ignore_case: bool) -> Result<Self, Error> {
         Ok(Self { needles: Needle::all(values, place, ignore_case, "values")?, place })
     }
+}
 
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for Edges {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let (does, does_not) = match self.place {
             Place::Anywhere => ("contains", "contains none of"),
             Place::Start => ("begins with", "does not begin with"),

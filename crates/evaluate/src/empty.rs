@@ -1,15 +1,21 @@
 //! `empty`: there is no text, or nothing but white space.
 
 use crate::{
-    Subject,
+    evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
     outcome::Outcome,
+    subject::Subject,
 };
 
-pub(crate) fn find(subject: &Subject<'_>) -> Outcome {
-    let text = subject.reply.trim();
-    if text.is_empty() {
-        return Outcome::pass("the text is empty");
+#[derive(Debug)]
+pub(crate) struct Empty;
+
+impl Immediate for Empty {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
+        let text = subject.reply.trim();
+        if text.is_empty() {
+            return Outcome::pass("the text is empty");
+        }
+        Outcome::fail(format!("the text is not empty: {:?}", excerpt(text, SHORT_BYTES)))
     }
-    Outcome::fail(format!("the text is not empty: {:?}", excerpt(text, SHORT_BYTES)))
 }

@@ -1,94 +1,75 @@
-//! One check, ready to judge any number of replies.
+//! One check, compiled: ready to judge any number of replies.
+
+use std::{fmt, future::Future, pin::Pin};
 
 use record::Judgment;
-use scenario::check::RefusalMethod;
+use scenario::Check;
 
-use crate::{
-    Bench, Subject,
-    answer_id::AnswerId,
-    any_of::AnyOf,
-    call::Call,
-    command_exit_code::CommandExitCode,
-    contains::Contains,
-    context_retention::ContextRetention,
-    conversation_flow::ConversationFlow,
-    conversation_length::ConversationLength,
-    edges::Edges,
-    empty,
-    execution_time::ExecutionTime,
-    files::{FileContains, FileExists},
-    json_check::{JsonCheck, JsonPath, JsonSchema},
-    language::Language,
-    length::Length,
-    llm_judge::LlmJudge,
-    number::Number,
-    outcome::Outcome,
-    refusal::Refusal,
-    regex_match::RegexMatch,
-    rubric::Rubric,
-    semantic::{SemanticCondition, SemanticSimilar},
-    similarity::Similarity,
-    spending::{Latency, Spend},
-    string_contains::StringContains,
-    telephony_events::TelephonyEvents,
-    tool_calls::ToolCalls,
-    trajectory::Trajectory,
-    user_satisfaction::UserSatisfaction,
-};
+use crate::{error::Error, judge_pool::JudgePool, outcome::Outcome, subject::Subject};
 
-/// Made by [`crate::compile()`] once a scenario, shared by all its trials.
+/// [`crate::compile()`] makes one for each check of a scenario; all trials of the scenario share it.
 #[derive(Debug)]
 pub struct Evaluator {
-    pub(crate) kind: &'static str,
-    pub(crate) description: Option<String>,
-    pub(crate) line: u32,
-    pub(crate) negated: bool,
-    pub(crate) required: bool,
-    pub(crate) weight: f64,
-    pub(crate) behaviour: Behaviour,
+    kind: &'static str,
+    description: Option<String>,
+    line: u32,
+    negated: bool,
+    required: bool,
+    weight: f64,
+    asks_a_model: bool,
+    behaviour: Box<dyn Behaviour>,
 }
 
-#[derive(Debug)]
-pub(crate) enum Behaviour {
-    StringContains(StringContains),
-    Contains(Contains),
-    Edges(Edges),
-    Empty,
-    AnyOf(AnyOf),
-    TelephonyEvents(TelephonyEvents),
-    RegexMatch(Box<RegexMatch>),
-    FileExists(FileExists),
-    FileContains(FileContains),
-    CommandExitCode(CommandExitCode),
-    Trajectory(Trajectory),
-    AnswerId(AnswerId),
-    ExecutionTime(ExecutionTime),
-    ConversationLength(ConversationLength),
-    ConversationFlow(ConversationFlow),
-    UserSatisfaction(UserSatisfaction),
-    ContextRetention(ContextRetention),
-    SemanticCondition(SemanticCondition),
-    SemanticSimilar(SemanticSimilar),
-    Similarity(Similarity),
-    Rubric(Box<Rubric>),
-    Refusal(Refusal),
-    ToolCalls(ToolCalls),
-    JsonCheck(JsonCheck),
-    JsonSchema(JsonSchema),
-    JsonPath(Box<JsonPath>),
-    Number(Box<Number>),
-    Length(Length),
-    Language(Language),
-    Latency(Latency),
-    Spend(Spend),
-    Call(Box<Call>),
-    LlmJudge(Box<LlmJudge>),
+/// What one kind of check does. Kinds that ask nobody implement [`Immediate`] instead.
+pub(crate) trait Behaviour: fmt::Debug + Send + Sync {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a>;
+}
+
+/// A kind of check that decides by what it sees: it asks no model and reads no file.
+pub(crate) trait Immediate: fmt::Debug + Send + Sync {
+    fn look(&self, subject: &Subject<'_>) -> Outcome;
+}
+
+/// Two cases, because most checks decide at once and run after every reply: a future for each of them would cost an
+/// allocation.
+pub(crate) enum Found<'a> {
+    Now(Outcome),
+    Asking(Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>),
+}
+
+/// Compiles a check. Kinds that hold checks get it as an argument, so that they do not depend on the compiler, which
+/// depends on every kind.
+pub(crate) type Compile = fn(&Check) -> Result<Evaluator, Error>;
+
+impl<'a> Found<'a> {
+    pub(crate) fn asking(outcome: impl Future<Output = Outcome> + Send + 'a) -> Self {
+        Self::Asking(Box::pin(outcome))
+    }
+}
+
+impl<T: Immediate> Behaviour for T {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, _: &'a dyn JudgePool) -> Found<'a> {
+        Found::Now(self.look(subject))
+    }
 }
 
 impl Evaluator {
-    /// Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
-    pub async fn judge(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Judgment {
-        let Outcome { finding, score, reason, evidence, failure } = self.outcome(subject, bench).await;
+    pub(crate) fn new(check: &Check, behaviour: Box<dyn Behaviour>) -> Self {
+        Self {
+            kind: check.rule.kind(),
+            description: check.description.clone(),
+            line: check.line,
+            negated: check.negated,
+            required: check.required,
+            weight: check.weight,
+            asks_a_model: !check.rule.questions().is_empty(),
+            behaviour,
+        }
+    }
+
+    /// Judges a subject. Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
+    pub async fn judge(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Judgment {
+        let Outcome { finding, score, reason, evidence, failure } = self.outcome(subject, pool).await;
         Judgment {
             check: self.kind.to_owned(),
             description: self.description.clone(),
@@ -104,72 +85,18 @@ impl Evaluator {
         }
     }
 
-    /// Whether judging asks a language model, and so costs calls, tokens and time.
+    /// Whether judging can ask a language model, and so cost calls, tokens and time.
     #[must_use]
     pub fn asks_a_model(&self) -> bool {
-        match &self.behaviour {
-            Behaviour::LlmJudge(_)
-            | Behaviour::Call(_)
-            | Behaviour::SemanticCondition(_)
-            | Behaviour::SemanticSimilar(_)
-            | Behaviour::Similarity(_)
-            | Behaviour::Rubric(_)
-            | Behaviour::ConversationFlow(_)
-            | Behaviour::ContextRetention(_) => true,
-            Behaviour::UserSatisfaction(check) => check.asks_a_model(),
-            Behaviour::AnyOf(check) => check.asks_a_model(),
-            Behaviour::Refusal(check) => check.method == RefusalMethod::LlmJudge,
-            Behaviour::RegexMatch(check) => check.asks_a_model(),
-            Behaviour::JsonCheck(check) => check.asks_a_model(),
-            Behaviour::JsonPath(check) => check.asks_a_model(),
-            Behaviour::ToolCalls(check) => check.asks_a_model(),
-            _ => false,
-        }
+        self.asks_a_model
     }
 
-    /// What was found, after negation: what could not be judged stays so.
-    pub(crate) async fn outcome(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        let outcome = self.find(subject, bench).await;
+    /// The finding after negation. Negation does not change `error` and `inconclusive`.
+    pub(crate) async fn outcome(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
+        let outcome = match self.behaviour.find(subject, pool) {
+            Found::Now(outcome) => outcome,
+            Found::Asking(asking) => asking.await,
+        };
         if self.negated { outcome.negated() } else { outcome }
-    }
-
-    async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        // The cheap ones run for every turn: the large futures of those that ask a model are boxed,
-        // so that the others do not carry their size.
-        match &self.behaviour {
-            Behaviour::StringContains(check) => check.find(subject),
-            Behaviour::Contains(check) => check.find(subject),
-            Behaviour::Edges(check) => check.find(subject),
-            Behaviour::Empty => empty::find(subject),
-            Behaviour::AnyOf(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::TelephonyEvents(check) => check.find(subject),
-            Behaviour::RegexMatch(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::FileExists(check) => check.find(subject).await,
-            Behaviour::FileContains(check) => check.find(subject).await,
-            Behaviour::CommandExitCode(check) => check.find(subject).await,
-            Behaviour::Trajectory(check) => check.find(subject),
-            Behaviour::AnswerId(check) => check.find(subject),
-            Behaviour::ExecutionTime(check) => check.find(subject),
-            Behaviour::ConversationLength(check) => check.find(subject),
-            Behaviour::ConversationFlow(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::UserSatisfaction(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::ContextRetention(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::SemanticCondition(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::SemanticSimilar(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::Similarity(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::Rubric(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::Refusal(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::ToolCalls(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::JsonCheck(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::JsonPath(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::JsonSchema(check) => check.find(subject),
-            Behaviour::Number(check) => check.find(subject),
-            Behaviour::Length(check) => check.find(subject),
-            Behaviour::Language(check) => check.find(subject),
-            Behaviour::Latency(check) => check.find(subject),
-            Behaviour::Spend(check) => check.find(subject),
-            Behaviour::Call(check) => Box::pin(check.find(subject, bench)).await,
-            Behaviour::LlmJudge(check) => Box::pin(check.find(subject, bench)).await,
-        }
     }
 }

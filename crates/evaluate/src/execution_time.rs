@@ -2,7 +2,7 @@
 
 use record::FailureKind;
 
-use crate::{Subject, outcome::Outcome};
+use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct ExecutionTime {
@@ -12,10 +12,10 @@ pub(crate) struct ExecutionTime {
     pub(crate) target_ms: Option<u64>,
 }
 
-impl ExecutionTime {
+impl Immediate for ExecutionTime {
     /// The rating (distance from the target, as a share of it) stands in the reason. There is no score:
     /// scores belong to what must be equal between two runs of one plan, and times are not.
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let Some(took_ms) = subject.duration_ms else {
             return Outcome::error(FailureKind::Misconfigured, "no timing data: nothing here was timed");
         };

@@ -3,9 +3,11 @@
 use record::FailureKind;
 
 use crate::{
-    Subject, Workspace,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
+    subject::{Subject, Workspace},
 };
 
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct FileContains {
 }
 
 impl FileExists {
-    pub(crate) async fn find(&self, subject: &Subject<'_>) -> Outcome {
+    async fn look(&self, subject: &Subject<'_>) -> Outcome {
         match read(subject.workspace, &self.path).await {
             Ok(Some(_)) => Outcome::pass(format!("{:?} exists", self.path)),
             Ok(None) => Outcome::fail(format!("there is no file {:?}", self.path)),
@@ -30,7 +32,7 @@ impl FileExists {
 }
 
 impl FileContains {
-    pub(crate) async fn find(&self, subject: &Subject<'_>) -> Outcome {
+    async fn look(&self, subject: &Subject<'_>) -> Outcome {
         let shown = excerpt(&self.value, SHORT_BYTES);
         match read(subject.workspace, &self.path).await {
             Ok(Some(text)) if text.contains(&self.value) => {
@@ -40,6 +42,18 @@ impl FileContains {
             Ok(None) => Outcome::fail(format!("there is no file {:?}", self.path)),
             Err(message) => refused(&self.path, &message),
         }
+    }
+}
+
+impl Behaviour for FileExists {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, _: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.look(subject))
+    }
+}
+
+impl Behaviour for FileContains {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, _: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.look(subject))
     }
 }
 

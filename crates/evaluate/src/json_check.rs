@@ -1,17 +1,18 @@
-//! `json_check`, `json_path` and `json_schema`: the text is JSON, and its values are as they should be.
+//! `json_check` and `json_path`: the text is JSON, and the values at its paths satisfy checks.
 
-use jsonschema::{PatternOptions, Validator};
 use scenario::Check;
 use serde_json::Value;
 
 use crate::{
-    Bench, Subject,
-    compile::{self, PATTERN_BYTES},
+    error::Error,
+    evaluator::{Behaviour, Compile, Found},
     excerpt::{SHORT_BYTES, excerpt},
     json_lookup::Lookup,
+    judge_pool::JudgePool,
     loose_json,
     nested::Nested,
     outcome::Outcome,
+    subject::Subject,
 };
 
 /// How many values a path may select to be judged each by itself.
@@ -23,20 +24,17 @@ pub(crate) struct JsonCheck {
 }
 
 impl JsonCheck {
-    pub(crate) fn new(fields: &[(String, Vec<Check>)]) -> Result<Self, compile::Error> {
+    pub(crate) fn new(fields: &[(String, Vec<Check>)], compile: Compile) -> Result<Self, Error> {
         if fields.is_empty() {
-            return Err(compile::Error::Empty { field: "fields" });
+            return Err(Error::Empty { field: "fields" });
         }
-        let field =
-            |(path, checks): &(String, Vec<Check>)| Ok((Lookup::new(path, "fields")?, Nested::new(checks, "fields")?));
-        Ok(Self { fields: fields.iter().map(field).collect::<Result<_, compile::Error>>()? })
+        let field = |(path, checks): &(String, Vec<Check>)| {
+            Ok((Lookup::new(path, "fields")?, Nested::new(checks, "fields", compile)?))
+        };
+        Ok(Self { fields: fields.iter().map(field).collect::<Result<_, Error>>()? })
     }
 
-    pub(crate) fn asks_a_model(&self) -> bool {
-        self.fields.iter().any(|(_, checks)| checks.asks_a_model())
-    }
-
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let json = match loose_json::read(subject.reply) {
             Ok(json @ Value::Object(_)) => json,
             Ok(_) => return Outcome::fail("the text is JSON, but no object").with_evidence(subject.reply),
@@ -53,10 +51,16 @@ impl JsonCheck {
                 values.push((format!("`{shown}`"), loose_json::text_of(value).into_owned(), checks));
             }
         }
-        Nested::all(values, subject, bench)
+        Nested::all(values, subject, pool)
             .await
             .unwrap_or_else(|| Outcome::pass("every value is as it should be"))
             .with_evidence(&json.to_string())
+    }
+}
+
+impl Behaviour for JsonCheck {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }
 
@@ -68,16 +72,12 @@ pub(crate) struct JsonPath {
 }
 
 impl JsonPath {
-    pub(crate) fn new(path: &str, checks: &[Check]) -> Result<Self, compile::Error> {
-        let checks = if checks.is_empty() { None } else { Some(Nested::new(checks, "checks")?) };
+    pub(crate) fn new(path: &str, checks: &[Check], compile: Compile) -> Result<Self, Error> {
+        let checks = if checks.is_empty() { None } else { Some(Nested::new(checks, "checks", compile)?) };
         Ok(Self { path: Lookup::new(path, "path")?, checks })
     }
 
-    pub(crate) fn asks_a_model(&self) -> bool {
-        self.checks.as_ref().is_some_and(Nested::asks_a_model)
-    }
-
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let json = match loose_json::read(subject.reply) {
             Ok(json) => json,
             Err(why) => return Outcome::fail(why).with_evidence(subject.reply),
@@ -94,49 +94,12 @@ impl JsonPath {
         let values = found.into_iter().take(MOST_VALUES);
         let values =
             values.map(|value| (format!("`{shown}`"), loose_json::text_of(value).into_owned(), checks)).collect();
-        Nested::all(values, subject, bench).await.unwrap_or_else(there).with_evidence(&evidence)
+        Nested::all(values, subject, pool).await.unwrap_or_else(there).with_evidence(&evidence)
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct JsonSchema {
-    validator: Validator,
-}
-
-impl JsonSchema {
-    pub(crate) fn new(schema: &Value) -> Result<Self, compile::Error> {
-        Ok(Self { validator: validator(schema)? })
+impl Behaviour for JsonPath {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
-
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
-        const FAULTS_SHOWN: usize = 3;
-        let json = match loose_json::read(subject.reply) {
-            Ok(json) => json,
-            Err(why) => return Outcome::fail(why).with_evidence(subject.reply),
-        };
-        let faults: Vec<String> = self
-            .validator
-            .iter_errors(&json)
-            .take(FAULTS_SHOWN)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "the JSON".to_owned() } else { format!("`{place}`") };
-                format!("{place}: {}", excerpt(&error.masked().to_string(), 2 * SHORT_BYTES))
-            })
-            .collect();
-        if faults.is_empty() {
-            return Outcome::pass("the JSON fits the schema");
-        }
-        let reason = format!("the JSON does not fit the schema: {}", faults.join("; "));
-        Outcome::fail(reason).with_evidence(&json.to_string())
-    }
-}
-
-/// Of any JSON Schema; it may not refer to other documents, and its patterns are the linear-time kind.
-pub(crate) fn validator(schema: &Value) -> Result<Validator, compile::Error> {
-    jsonschema::options()
-        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
-        .offline()
-        .build(schema)
-        .map_err(|error| compile::Error::Schema { message: error.to_string() })
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use crate::compile;
+use crate::error::Error;
 
 #[derive(Debug)]
 pub(crate) struct Lookup {
@@ -13,11 +13,11 @@ pub(crate) struct Lookup {
 
 impl Lookup {
     /// What does not begin with `$` goes on from the root.
-    pub(crate) fn new(written: &str, field: &'static str) -> Result<Self, compile::Error> {
-        let fault = |message: String| compile::Error::Invalid { field, message };
+    pub(crate) fn new(written: &str, field: &'static str) -> Result<Self, Error> {
+        let fault = |message: String| Error::Invalid { field, message };
         let text = written.trim();
         if text.is_empty() {
-            return Err(compile::Error::Empty { field });
+            return Err(Error::Empty { field });
         }
         let parsed = if text.starts_with('$') {
             JsonPath::parse(text)

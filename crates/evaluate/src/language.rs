@@ -2,7 +2,7 @@
 
 use whatlang::Lang;
 
-use crate::{Subject, compile, outcome::Outcome};
+use crate::{error::Error, evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct Language {
@@ -10,13 +10,15 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    pub(crate) fn new(code: &str) -> Result<Self, compile::Error> {
-        let lang = lang_of(code).ok_or_else(|| compile::Error::Language { code: code.to_owned() })?;
+    pub(crate) fn new(code: &str) -> Result<Self, Error> {
+        let lang = lang_of(code).ok_or_else(|| Error::Language { code: code.to_owned() })?;
         Ok(Self { lang })
     }
+}
 
+impl Immediate for Language {
     /// A text that is too short to tell, or is none, decides nothing unless it looks like the language asked for.
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let expected = self.lang.eng_name();
         let Some(info) = whatlang::detect(subject.reply) else {
             return Outcome::undecided(format!("the text has no words to tell its language by, expected {expected}"));

@@ -3,7 +3,7 @@
 use scenario::check::LengthUnit;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::{Subject, compile, outcome::Outcome};
+use crate::{error::Error, evaluator::Immediate, outcome::Outcome, range, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct Length {
@@ -13,12 +13,14 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    pub(crate) fn new(unit: LengthUnit, min: Option<u64>, max: Option<u64>) -> Result<Self, compile::Error> {
-        compile::range("min", min, max)?;
+    pub(crate) fn new(unit: LengthUnit, min: Option<u64>, max: Option<u64>) -> Result<Self, Error> {
+        range::check("min", min, max)?;
         Ok(Self { unit, min, max })
     }
+}
 
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for Length {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let text = subject.reply.trim();
         let count = match self.unit {
             LengthUnit::Words => text.unicode_words().count(),
@@ -27,7 +29,7 @@ impl Length {
             LengthUnit::Lines => text.lines().filter(|line| !line.trim().is_empty()).count(),
         } as u64;
         let holds = self.min.is_none_or(|min| count >= min) && self.max.is_none_or(|max| count <= max);
-        let range = compile::shown_range(self.min, self.max);
+        let range = range::shown(self.min, self.max);
         Outcome::decided(holds, format!("the text has {count} {}, expected {range}", self.unit.name()))
     }
 }

@@ -1,13 +1,10 @@
 //! How a reply is judged: a check is data, [`compile()`] makes it behaviour, an [`Evaluator`] finds.
 //!
-//! An evaluator sees a [`Subject`] and may ask the [`Bench`] of judges; it knows neither worker nor agent,
-//! so a stored transcript can be judged again. One file an evaluator (or small family) beside this map;
-//! [`question`] is the only place that asks a language model, and the termination check asks through it too.
+//! An evaluator sees a [`Subject`] and asks the models of a [`JudgePool`]. It knows neither worker nor agent, so that a
+//! stored transcript can be judged again. One file for each kind of check (or small family); [`question`] is the only
+//! place that asks a language model, also for the termination check of a conversation.
 
 pub mod battery;
-pub mod bench;
-pub mod compile;
-pub mod evaluator;
 pub mod labelled;
 pub mod question;
 pub mod scorer;
@@ -18,17 +15,22 @@ mod any_of;
 mod call;
 mod caseless;
 mod command_exit_code;
+mod compile;
 mod contains;
 mod context_retention;
 mod conversation_flow;
 mod conversation_length;
 mod edges;
 mod empty;
+mod error;
+mod evaluator;
 mod excerpt;
 mod execution_time;
 mod files;
 mod json_check;
 mod json_lookup;
+mod json_schema;
+mod judge_pool;
 mod language;
 mod length;
 mod llm_judge;
@@ -37,6 +39,9 @@ mod needle;
 mod nested;
 mod number;
 mod outcome;
+mod pattern;
+mod place;
+mod range;
 mod refusal;
 mod regex_match;
 mod rubric;
@@ -49,8 +54,9 @@ mod tool_calls;
 mod trajectory;
 mod user_satisfaction;
 
-pub use bench::{Bench, JUDGE_MAX_TOKENS};
 pub use compile::compile;
+pub use error::Error;
 pub use evaluator::Evaluator;
+pub use judge_pool::{JUDGE_MAX_TOKENS, JudgePool};
 pub use scorer::Scorer;
 pub use subject::{Subject, Workspace};

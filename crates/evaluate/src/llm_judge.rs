@@ -6,10 +6,13 @@ use scenario::check::{Expected, JudgeRule};
 
 use self::sheet::{Capability, Sheet};
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
     question::{self, Form, Material, Question},
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub(crate) struct LlmJudge {
 }
 
 impl LlmJudge {
-    pub(crate) fn new(rule: &JudgeRule) -> Result<Self, compile::Error> {
+    pub(crate) fn new(rule: &JudgeRule) -> Result<Self, Error> {
         Ok(Self {
             text: sheet::question(rule),
             expected: rule.expected.clone(),
@@ -38,7 +41,7 @@ impl LlmJudge {
     /// `expected` alone decides: `yes` and `no` by the judgment, numbers by the confidence. The judge never sees it,
     /// because models take "expected: no" for a request. Capabilities are a checklist: each is judged by itself,
     /// their achieved share is the score, and they do not gate. Without them the score is the confidence.
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
         let question = Question {
             text: &self.text,
@@ -48,7 +51,7 @@ impl LlmJudge {
             scope: subject.scope,
         };
         let read = |text: &str| Sheet::read(self.form.read(text)?, &self.expected, self.capabilities.len());
-        match question::ask(&question, &self.form, bench, read).await {
+        match question::ask(&question, &self.form, pool, read).await {
             Ok(sheet) => self.decide(&sheet),
             Err(error) => error.into(),
         }
@@ -104,5 +107,11 @@ impl LlmJudge {
         }
         text.push_str(&sheet.raw);
         text
+    }
+}
+
+impl Behaviour for LlmJudge {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }

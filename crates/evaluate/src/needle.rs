@@ -2,17 +2,10 @@
 
 use crate::{
     caseless::Caseless,
-    compile,
+    error::Error,
     excerpt::{SHORT_BYTES, excerpt},
+    place::Place,
 };
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Anywhere,
-    Start,
-    End,
-    Whole,
-}
 
 #[derive(Debug)]
 pub(crate) struct Needle {
@@ -24,15 +17,10 @@ pub(crate) struct Needle {
 
 impl Needle {
     /// `field` names the text in the error. A needle for an end or the whole is trimmed: white space there says nothing.
-    pub(crate) fn new(
-        value: &str,
-        place: Place,
-        ignore_case: bool,
-        field: &'static str,
-    ) -> Result<Self, compile::Error> {
+    pub(crate) fn new(value: &str, place: Place, ignore_case: bool, field: &'static str) -> Result<Self, Error> {
         let value = if place == Place::Anywhere { value.to_owned() } else { unix(value).trim().to_owned() };
         if value.is_empty() && place != Place::Whole {
-            return Err(compile::Error::Empty { field });
+            return Err(Error::Empty { field });
         }
         let caseless = if ignore_case { Some(Caseless::placed(&value, place, field)?) } else { None };
         Ok(Self { value, place, caseless })
@@ -44,9 +32,9 @@ impl Needle {
         place: Place,
         ignore_case: bool,
         field: &'static str,
-    ) -> Result<Vec<Self>, compile::Error> {
+    ) -> Result<Vec<Self>, Error> {
         if values.is_empty() {
-            return Err(compile::Error::Empty { field });
+            return Err(Error::Empty { field });
         }
         values.iter().map(|value| Self::new(value, place, ignore_case, field)).collect()
     }

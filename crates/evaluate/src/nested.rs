@@ -1,46 +1,49 @@
-//! Checks of a value that another check took out of the text.
+//! Checks within a check: they judge a value that the outer check took out of the text.
 
 use record::Finding;
 use scenario::Check;
 
 use crate::{
-    Bench, Evaluator, Subject, compile,
+    error::Error,
+    evaluator::{Compile, Evaluator},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
+    subject::Subject,
 };
 
 /// All of them must hold.
 #[derive(Debug)]
 pub(crate) struct Nested(Vec<Evaluator>);
 
-/// A value as text, what to call it in a reason, and what it must satisfy.
+/// A value as text, its name for a reason, and what it must satisfy.
 pub(crate) type Named<'a> = (String, String, &'a Nested);
+
+/// Compiles the checks of a list, at least one. `field` names the list in the error.
+pub(crate) fn compiled(checks: &[Check], field: &'static str, compile: Compile) -> Result<Vec<Evaluator>, Error> {
+    if checks.is_empty() {
+        return Err(Error::Empty { field });
+    }
+    if let Some(other) = checks.iter().find(|check| !check.rule.is_about_text()) {
+        return Err(Error::NotAboutText { kind: other.rule.kind(), field });
+    }
+    checks.iter().map(compile).collect()
+}
 
 impl Nested {
     /// `field` names the list in the error.
-    pub(crate) fn new(checks: &[Check], field: &'static str) -> Result<Self, compile::Error> {
-        if checks.is_empty() {
-            return Err(compile::Error::Empty { field });
-        }
-        if let Some(other) = checks.iter().find(|check| !check.rule.is_about_text()) {
-            return Err(compile::Error::NotAboutText { kind: other.rule.kind(), field });
-        }
-        checks.iter().map(compile::compile).collect::<Result<_, _>>().map(Self)
-    }
-
-    pub(crate) fn asks_a_model(&self) -> bool {
-        self.0.iter().any(Evaluator::asks_a_model)
+    pub(crate) fn new(checks: &[Check], field: &'static str, compile: Compile) -> Result<Self, Error> {
+        compiled(checks, field, compile).map(Self)
     }
 
     /// Judges the values in turn: the first that fails decides, else the first that could not be judged.
-    /// `None` where there was nothing to judge.
-    pub(crate) async fn all(values: Vec<Named<'_>>, subject: &Subject<'_>, bench: &dyn Bench) -> Option<Outcome> {
+    /// `None`: there was nothing to judge.
+    pub(crate) async fn all(values: Vec<Named<'_>>, subject: &Subject<'_>, pool: &dyn JudgePool) -> Option<Outcome> {
         let (mut undecided, mut passed) = (None, Vec::new());
         for (name, value, checks) in values {
             let subject = Subject { reply: &value, said: &value, turns: &[], ..*subject };
             for check in &checks.0 {
-                // Boxed: a check may hold checks that hold checks.
-                let outcome = Box::pin(check.outcome(&subject, bench)).await;
+                let outcome = check.outcome(&subject, pool).await;
                 let reason = format!("{name}: {}", excerpt(&outcome.reason, 8 * SHORT_BYTES));
                 match outcome.finding {
                     Finding::Fail => return Some(Outcome { reason, ..outcome }),

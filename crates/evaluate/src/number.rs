@@ -6,11 +6,14 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::{
-    Subject, compile,
+    error::Error,
+    evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
     json_lookup::Lookup,
     loose_json,
     outcome::Outcome,
+    range,
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -21,12 +24,14 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    pub(crate) fn new(min: Option<f64>, max: Option<f64>, path: Option<&str>) -> Result<Self, compile::Error> {
-        compile::range("min", min, max)?;
+    pub(crate) fn new(min: Option<f64>, max: Option<f64>, path: Option<&str>) -> Result<Self, Error> {
+        range::check("min", min, max)?;
         Ok(Self { min, max, path: path.map(|path| Lookup::new(path, "path")).transpose()? })
     }
+}
 
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for Number {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let number = match &self.path {
             Some(path) => at(path, subject.reply),
             None => only(subject.reply),
@@ -35,7 +40,7 @@ impl Number {
             Ok(number) => {
                 let high_enough = self.min.is_none_or(|min| number >= min);
                 let low_enough = self.max.is_none_or(|max| number <= max);
-                let range = compile::shown_range(self.min, self.max);
+                let range = range::shown(self.min, self.max);
                 let holds = high_enough && low_enough;
                 let verb = if holds { "lies" } else { "does not lie" };
                 Outcome::decided(holds, format!("{number} {verb} in the range {range}"))

@@ -4,7 +4,8 @@ use record::{FailureKind, Finding};
 
 use crate::{
     excerpt::{LONG_BYTES, excerpt},
-    question, scorer,
+    question::Error as JudgeError,
+    scorer::Error as ScoreError,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -66,12 +67,12 @@ impl Outcome {
     }
 }
 
-impl From<question::Error> for Outcome {
-    fn from(error: question::Error) -> Self {
+impl From<JudgeError> for Outcome {
+    fn from(error: JudgeError) -> Self {
         let reason = format!("failed to {error}");
         match &error {
-            question::Error::Failed(_) => Self::error(error.kind(), reason),
-            question::Error::Malformed { reply, .. } => {
+            JudgeError::Failed(_) => Self::error(error.kind(), reason),
+            JudgeError::Malformed { reply, .. } => {
                 let outcome = Self { finding: Finding::Inconclusive, ..Self::error(error.kind(), reason) };
                 outcome.with_evidence(reply)
             }
@@ -79,10 +80,10 @@ impl From<question::Error> for Outcome {
     }
 }
 
-impl From<scorer::Error> for Outcome {
-    fn from(error: scorer::Error) -> Self {
+impl From<ScoreError> for Outcome {
+    fn from(error: ScoreError) -> Self {
         match error {
-            scorer::Error::Judge(error) => error.into(),
+            ScoreError::Judge(error) => error.into(),
             other => Self::error(other.kind(), format!("failed to {other}")),
         }
     }

@@ -3,6 +3,7 @@
 //! [`yes_or_no`] and [`number`] serve the evaluators here and the termination check of a conversation;
 //! `llm_judge` brings a [`Form`] of its own. What the agent said is only ever data in the prompt.
 
+mod error;
 mod form;
 mod material;
 mod prompt;
@@ -10,31 +11,15 @@ mod reply;
 
 use std::sync::LazyLock;
 
-use record::{FailureKind, Scope};
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::form::Form;
-pub use self::material::Material;
-use crate::Bench;
-
-/// Each try is a call of its own, with its own seed.
-pub const TRIES: u32 = 3;
-
-/// What judges are asked with unless the scenario says otherwise.
-pub const TEMPERATURE: f64 = 0.1;
-
-/// A question to a judge.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// Written by the scenario's author or by gabfest, never by an agent.
-    pub text: &'a str,
-    pub material: &'a Material,
-    /// `None`: the usual judge.
-    pub model_type: Option<&'a str>,
-    /// `None`: [`TEMPERATURE`].
-    pub temperature: Option<f64>,
-    pub scope: Scope,
-}
+pub use self::{
+    error::{Error, TRIES},
+    material::Material,
+    prompt::{Question, TEMPERATURE},
+};
+use crate::judge_pool::JudgePool;
 
 /// What a judge says to a yes/no question.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,36 +48,13 @@ pub struct Rating {
     pub reasoning: String,
 }
 
-/// Why there is no answer; never the agent's fault.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum Error {
-    #[error("ask the judge: {0}")]
-    Failed(#[from] llm::Error),
-    /// `reply` is the last one.
-    #[error("understand the judge in {TRIES} tries: {reason}")]
-    Malformed { reason: String, reply: String },
-}
-
-impl Error {
-    #[must_use]
-    pub fn kind(&self) -> FailureKind {
-        match self {
-            Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
-            Self::Failed(llm::Error::NoKey { .. }) => FailureKind::JudgeMissing,
-            Self::Failed(llm::Error::Unsupported { .. }) => FailureKind::Misconfigured,
-            Self::Failed(_) => FailureKind::JudgeFailed,
-            Self::Malformed { .. } => FailureKind::JudgeMalformed,
-        }
-    }
-}
-
 /// Asks a question whose answer is yes or no.
 ///
 /// # Errors
 /// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`, or when it calls its own
 /// `yes` improbable.
-pub async fn yes_or_no(question: &Question<'_>, bench: &dyn Bench) -> Result<Answer, Error> {
-    ask(question, &YES_OR_NO, bench, |text| match read_yes_or_no(text)? {
+pub async fn yes_or_no(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Answer, Error> {
+    ask(question, &YES_OR_NO, pool, |text| match read_yes_or_no(text)? {
         Answer { yes: true, confidence, .. } if confidence < 0.5 => Err(contradiction("yes", confidence)),
         answer => Ok(answer),
     })
@@ -103,8 +65,8 @@ pub async fn yes_or_no(question: &Question<'_>, bench: &dyn Bench) -> Result<Ans
 ///
 /// # Errors
 /// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`.
-pub async fn how_sure(question: &Question<'_>, bench: &dyn Bench) -> Result<Answer, Error> {
-    ask(question, &YES_OR_NO, bench, read_yes_or_no).await
+pub async fn how_sure(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Answer, Error> {
+    ask(question, &YES_OR_NO, pool, read_yes_or_no).await
 }
 
 fn read_yes_or_no(text: &str) -> Result<Answer, String> {
@@ -125,8 +87,8 @@ pub(crate) fn contradiction(judgment: &str, confidence: f64) -> String {
 ///
 /// # Errors
 /// When the model fails, or no try gives a JSON object of the form asked for or a bare number in the range.
-pub async fn number(question: &Question<'_>, bench: &dyn Bench) -> Result<Rating, Error> {
-    ask(question, &NUMBER, bench, |text| match reply::bare_number(text) {
+pub async fn number(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Rating, Error> {
+    ask(question, &NUMBER, pool, |text| match reply::bare_number(text) {
         Some(score) => Ok(Rating { score, reasoning: String::new() }),
         None => {
             let fields = NUMBER.read(text)?;
@@ -147,10 +109,10 @@ pub(crate) struct Heard<T> {
 pub(crate) async fn ask<T>(
     question: &Question<'_>,
     form: &Form,
-    bench: &dyn Bench,
+    pool: &dyn JudgePool,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, Error> {
-    Ok(ask_whom(question, form, bench, read).await?.answer)
+    Ok(ask_whom(question, form, pool, read).await?.answer)
 }
 
 /// Asks until `read` understands the reply, at most [`TRIES`] times; a model that fails is not asked again,
@@ -158,17 +120,17 @@ pub(crate) async fn ask<T>(
 pub(crate) async fn ask_whom<T>(
     question: &Question<'_>,
     form: &Form,
-    bench: &dyn Bench,
+    pool: &dyn JudgePool,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Heard<T>, Error> {
-    let model = bench.judge(question.model_type);
+    let model = pool.judge(question.model_type);
     let (mut reason, mut said) = (String::new(), String::new());
     for earlier in 0..TRIES {
-        let (context, seed) = bench.context(question.scope);
+        let (context, seed) = pool.context(question.scope);
         let request = llm::Request {
             messages: prompt::messages(question, form, seed, earlier > 0),
             temperature: Some(question.temperature.unwrap_or(TEMPERATURE)),
-            max_tokens: Some(form.max_tokens.max(bench.judge_max_tokens())),
+            max_tokens: Some(form.max_tokens.max(pool.judge_max_tokens())),
             seed: Some(seed),
             schema: Some(form.schema.clone()),
             context,

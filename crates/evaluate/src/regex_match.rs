@@ -4,11 +4,14 @@ use regex::Regex;
 use scenario::Check;
 
 use crate::{
-    Bench, Subject,
-    compile::{self, PATTERN_BYTES, pattern},
+    error::Error,
+    evaluator::{Behaviour, Compile, Found},
     excerpt::{SHORT_BYTES, excerpt},
-    nested::Nested,
+    judge_pool::JudgePool,
+    nested::{Named, Nested},
     outcome::Outcome,
+    pattern::{PATTERN_BYTES, pattern},
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -25,41 +28,43 @@ impl RegexMatch {
         text: &str,
         case_sensitive: bool,
         captures: &[(String, Vec<Check>)],
-    ) -> Result<Self, compile::Error> {
+        compile: Compile,
+    ) -> Result<Self, Error> {
         let regex = pattern(text, case_sensitive, PATTERN_BYTES)?;
         let captures = captures
             .iter()
             .map(|(name, checks)| {
                 if !regex.capture_names().flatten().any(|known| known == name) {
-                    return Err(compile::Error::Group { name: name.clone() });
+                    return Err(Error::Group { name: name.clone() });
                 }
-                Ok((name.clone(), Nested::new(checks, "captures")?))
+                Ok((name.clone(), Nested::new(checks, "captures", compile)?))
             })
             .collect::<Result<_, _>>()?;
         let flag = if case_sensitive { "" } else { "i" };
         let shown = format!("/{}/{flag}", excerpt(text, SHORT_BYTES));
         Ok(Self { regex, shown, captures })
     }
+}
 
-    pub(crate) fn asks_a_model(&self) -> bool {
-        self.captures.iter().any(|(_, checks)| checks.asks_a_model())
-    }
-
-    /// The evidence is the text that matched first. A group that took no part in the match is empty text.
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        let shown = &self.shown;
-        // An anchor means the reply's own ends.
+impl Behaviour for RegexMatch {
+    /// The evidence is the text that matched first.
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        // The reply first: `^` and `$` then mean its ends.
         let found = self.regex.captures(subject.reply).or_else(|| self.regex.captures(subject.said));
         let Some(found) = found else {
-            return Outcome::fail(format!("the reply does not match {shown}"));
+            return Found::Now(Outcome::fail(format!("the reply does not match {}", self.shown)));
         };
         let evidence = found.get(0).map_or("", |whole| whole.as_str());
-        let values = self.captures.iter().map(|(name, checks)| {
-            let value = found.name(name).map_or("", |group| group.as_str());
-            (format!("the group `{name}`"), value.to_owned(), checks)
-        });
-        let outcome = Nested::all(values.collect(), subject, bench).await;
-        let outcome = outcome.unwrap_or_else(|| Outcome::pass(format!("the reply matches {shown}")));
-        outcome.with_evidence(evidence)
+        let matches = || Outcome::pass(format!("the reply matches {}", self.shown));
+        if self.captures.is_empty() {
+            return Found::Now(matches().with_evidence(evidence));
+        }
+        // A group that took no part in the match is empty text.
+        let value = |name: &str| found.name(name).map_or("", |group| group.as_str()).to_owned();
+        let values: Vec<Named<'a>> =
+            self.captures.iter().map(|(name, checks)| (format!("the group `{name}`"), value(name), checks)).collect();
+        Found::asking(async move {
+            Nested::all(values, subject, pool).await.unwrap_or_else(matches).with_evidence(evidence)
+        })
     }
 }

@@ -6,10 +6,13 @@ use scenario::check::{Criterion, RubricRule};
 
 use self::ballot::{Ballot, Mark};
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
     question::{self, Form, Material, Question},
+    subject::Subject,
 };
 
 /// Each is a sheet that a model fills in.
@@ -26,10 +29,10 @@ pub(crate) struct Rubric {
 }
 
 impl Rubric {
-    pub(crate) fn new(rule: &RubricRule) -> Result<Self, compile::Error> {
-        let invalid = |field, message: &str| compile::Error::Invalid { field, message: message.to_owned() };
+    pub(crate) fn new(rule: &RubricRule) -> Result<Self, Error> {
+        let invalid = |field, message: &str| Error::Invalid { field, message: message.to_owned() };
         if rule.criteria.is_empty() || rule.criteria.iter().any(|criterion| criterion.name.trim().is_empty()) {
-            return Err(compile::Error::Empty { field: "criteria" });
+            return Err(Error::Empty { field: "criteria" });
         }
         let weighs = |criterion: &Criterion| criterion.weight.is_finite() && criterion.weight >= 0.0;
         if !rule.criteria.iter().all(weighs) || rule.criteria.iter().all(|criterion| criterion.weight == 0.0) {
@@ -57,7 +60,7 @@ impl Rubric {
     }
 
     /// Ballots that are lost (a judge that fails or cannot be understood) count for nobody; more than half must come.
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
         let (mut ballots, mut lost) = (Vec::with_capacity(self.voters.len()), None);
         for voter in &self.voters {
@@ -69,7 +72,7 @@ impl Rubric {
                 scope: subject.scope,
             };
             let read = |text: &str| Ballot::read(&self.form.read(text)?, self.criteria.len());
-            match question::ask(&question, &self.form, bench, read).await {
+            match question::ask(&question, &self.form, pool, read).await {
                 Ok(ballot) => ballots.push(ballot),
                 Err(error) => {
                     lost.get_or_insert(error);
@@ -114,5 +117,11 @@ impl Rubric {
         }
         // Sums of shares miss a threshold such as 0.7 by a hair.
         Outcome::decided(score >= self.threshold - 1e-9, reason).with_score(score).with_evidence(evidence.trim_end())
+    }
+}
+
+impl Behaviour for Rubric {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }

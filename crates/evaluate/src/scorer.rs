@@ -1,6 +1,6 @@
 //! Measures of texts: how alike two are, what one answers, whether one follows from another, how toxic one is.
 //!
-//! [`Scorer`] is what evaluators ask, by way of [`crate::Bench::scorer`]. [`ByJudge`] puts the questions to the judge;
+//! [`Scorer`] is what evaluators ask, by way of [`crate::JudgePool::scorer`]. [`ByJudge`] puts the questions to the judge;
 //! [`Chosen`] asks the models that the settings chose, and the judge for the rest. Which model gave a score is part of
 //! the score.
 
@@ -16,7 +16,7 @@ pub use self::{
     chosen::{Chosen, Models},
     judged::ByJudge,
 };
-use crate::question;
+use crate::question::Error as JudgeError;
 
 /// The scores of [`Toxicity`], in their order; the labels of the Detoxify models.
 pub const TOXICITY: [&str; 7] =
@@ -73,7 +73,7 @@ impl Toxicity {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
-    Judge(#[from] question::Error),
+    Judge(#[from] JudgeError),
     #[error("ask for a score: {0}")]
     Failed(#[from] llm::Error),
     /// The model answered, but not with what makes a score.

@@ -1,10 +1,13 @@
 //! `semantic_condition` and `semantic_similar`: a judge reads the text alone and says yes or no.
 
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
     question::{Answer, Material, Question, how_sure, yes_or_no},
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -13,10 +16,10 @@ pub(crate) struct SemanticCondition {
 }
 
 impl SemanticCondition {
-    pub(crate) fn new(condition: &str) -> Result<Self, compile::Error> {
+    pub(crate) fn new(condition: &str) -> Result<Self, Error> {
         let condition = condition.trim();
         if condition.is_empty() {
-            return Err(compile::Error::Empty { field: "condition" });
+            return Err(Error::Empty { field: "condition" });
         }
         let question = format!(
             "Does `text` meet this condition, by its meaning and not by its exact words? The condition: {condition}"
@@ -24,14 +27,20 @@ impl SemanticCondition {
         Ok(Self { question })
     }
 
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        match ask(&self.question, subject.said, subject, bench, false).await {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
+        match ask(&self.question, subject.said, subject, pool, false).await {
             Ok(answer) => {
                 let verb = if answer.yes { "meets" } else { "does not meet" };
                 decide(answer.yes, format!("the text {verb} the condition"), &answer)
             }
             Err(outcome) => outcome,
         }
+    }
+}
+
+impl Behaviour for SemanticCondition {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }
 
@@ -44,9 +53,9 @@ pub(crate) struct SemanticSimilar {
 }
 
 impl SemanticSimilar {
-    pub(crate) fn new(expected: &[String], threshold: Option<f64>) -> Result<Self, compile::Error> {
+    pub(crate) fn new(expected: &[String], threshold: Option<f64>) -> Result<Self, Error> {
         if expected.is_empty() || expected.iter().any(|text| text.trim().is_empty()) {
-            return Err(compile::Error::Empty { field: "expected" });
+            return Err(Error::Empty { field: "expected" });
         }
         let literal = expected.iter().map(|text| text.trim().to_lowercase()).collect();
         let question = match expected {
@@ -69,11 +78,11 @@ impl SemanticSimilar {
         Ok(Self { question, literal, threshold })
     }
 
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if self.literal.contains(&subject.reply.trim().to_lowercase()) {
             return Outcome::pass("the text is the expected one, word for word").with_score(1.0);
         }
-        match ask(&self.question, subject.reply, subject, bench, self.threshold.is_some()).await {
+        match ask(&self.question, subject.reply, subject, pool, self.threshold.is_some()).await {
             Ok(answer) => {
                 let holds = self.threshold.map_or(answer.yes, |threshold| answer.holds(threshold));
                 let verb = if answer.yes { "means" } else { "does not mean" };
@@ -88,18 +97,24 @@ impl SemanticSimilar {
     }
 }
 
+impl Behaviour for SemanticSimilar {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
+    }
+}
+
 /// `by_threshold`: an unsure yes is below the threshold, and not a contradiction.
 async fn ask(
     question: &str,
     text: &str,
     subject: &Subject<'_>,
-    bench: &dyn Bench,
+    pool: &dyn JudgePool,
     by_threshold: bool,
 ) -> Result<Answer, Outcome> {
     let material = Material::of_texts(&[("text", text)]);
     let question =
         Question { text: question, material: &material, model_type: None, temperature: None, scope: subject.scope };
-    let answer = if by_threshold { how_sure(&question, bench).await } else { yes_or_no(&question, bench).await };
+    let answer = if by_threshold { how_sure(&question, pool).await } else { yes_or_no(&question, pool).await };
     answer.map_err(Outcome::from)
 }
 

@@ -1,9 +1,12 @@
 //! `similarity`: how alike the text and what was expected are in meaning, as the scorer measures it.
 
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -13,20 +16,20 @@ pub(crate) struct Similarity {
 }
 
 impl Similarity {
-    pub(crate) fn new(expected: &[String], threshold: f64) -> Result<Self, compile::Error> {
+    pub(crate) fn new(expected: &[String], threshold: f64) -> Result<Self, Error> {
         if expected.is_empty() || expected.iter().any(|text| text.trim().is_empty()) {
-            return Err(compile::Error::Empty { field: "expected" });
+            return Err(Error::Empty { field: "expected" });
         }
         if !(-1.0..=1.0).contains(&threshold) {
             let message = "it lies between -1 and 1".to_owned();
-            return Err(compile::Error::Invalid { field: "threshold", message });
+            return Err(Error::Invalid { field: "threshold", message });
         }
         Ok(Self { expected: expected.to_vec(), threshold })
     }
 
     /// The most alike decides.
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        let scorer = bench.scorer(subject.scope);
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
+        let scorer = pool.scorer(subject.scope);
         let (mut best, mut nearest, mut model) = (f64::NEG_INFINITY, "", String::new());
         for expected in &self.expected {
             match scorer.similarity(subject.reply, expected).await {
@@ -41,5 +44,11 @@ impl Similarity {
         let shown = excerpt(nearest, SHORT_BYTES);
         let reason = format!("{best:.3} like {shown:?} by {model}, required {}", self.threshold);
         Outcome::decided(best >= self.threshold, reason).with_score(best)
+    }
+}
+
+impl Behaviour for Similarity {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
     }
 }

@@ -2,7 +2,7 @@
 
 use record::{Call, FailureKind, Role, Turn, Usd, turn::Speaker};
 
-use crate::{Subject, compile, outcome::Outcome};
+use crate::{error::Error, evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 /// Like `execution_time`, without a score: what must be equal between two runs of one plan has no times in it.
 #[derive(Debug)]
@@ -12,15 +12,17 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    pub(crate) fn new(max_total_ms: Option<u64>, max_ttft_ms: Option<u64>) -> Result<Self, compile::Error> {
+    pub(crate) fn new(max_total_ms: Option<u64>, max_ttft_ms: Option<u64>) -> Result<Self, Error> {
         if max_total_ms.is_none() && max_ttft_ms.is_none() {
-            return Err(compile::Error::Empty { field: "max_total_ms" });
+            return Err(Error::Empty { field: "max_total_ms" });
         }
         Ok(Self { max_total_ms, max_ttft_ms })
     }
+}
 
+impl Immediate for Latency {
     /// The slowest reply decides.
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let replies: Vec<&Turn> = subject.turns.iter().filter(|turn| turn.speaker != Speaker::Program).collect();
         let Some(slowest) = replies.iter().max_by_key(|turn| turn.duration_micros) else {
             return Outcome::nothing_said();
@@ -59,18 +61,20 @@ pub(crate) struct Spend {
 }
 
 impl Spend {
-    pub(crate) fn new(max_usd: Option<f64>, max_tokens: Option<u64>) -> Result<Self, compile::Error> {
+    pub(crate) fn new(max_usd: Option<f64>, max_tokens: Option<u64>) -> Result<Self, Error> {
         if max_usd.is_none() && max_tokens.is_none() {
-            return Err(compile::Error::Empty { field: "max_usd" });
+            return Err(Error::Empty { field: "max_usd" });
         }
         let message = "is not an amount of money".to_owned();
         match max_usd {
-            Some(usd) if !usd.is_finite() || usd < 0.0 => Err(compile::Error::Invalid { field: "max_usd", message }),
+            Some(usd) if !usd.is_finite() || usd < 0.0 => Err(Error::Invalid { field: "max_usd", message }),
             _ => Ok(Self { max: max_usd.map(|usd| Usd((usd * 1e9).round() as i64)), max_tokens }),
         }
     }
+}
 
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for Spend {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let calls: Vec<&Call> = subject.turns.iter().flat_map(agent_calls).collect();
         if calls.is_empty() {
             return Outcome::nothing_said();

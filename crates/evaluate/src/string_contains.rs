@@ -1,11 +1,12 @@
 //! `string_contains`: the reply has a text in it, in any case unless the scenario says otherwise.
 
 use crate::{
-    Subject,
     caseless::Caseless,
-    compile,
+    error::Error,
+    evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
     outcome::Outcome,
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -16,12 +17,14 @@ pub(crate) struct StringContains {
 }
 
 impl StringContains {
-    pub(crate) fn new(value: &str, case_sensitive: bool) -> Result<Self, compile::Error> {
+    pub(crate) fn new(value: &str, case_sensitive: bool) -> Result<Self, Error> {
         let caseless = if case_sensitive { None } else { Some(Caseless::new(value, "value")?) };
         Ok(Self { value: value.to_owned(), caseless })
     }
+}
 
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for StringContains {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let found = match &self.caseless {
             Some(caseless) => caseless.is_in(subject.said),
             None => subject.said.contains(&self.value),

@@ -1,6 +1,6 @@
 //! `telephony_events`: the keys that the agent pressed, where it put the call through to, and whether it hung up.
 
-use crate::{Subject, outcome::Outcome};
+use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 /// How the actions begin that are events of a telephone call.
 const KINDS: [&str; 3] = ["dtmf", "transfer_call", "end_call"];
@@ -10,8 +10,8 @@ pub(crate) struct TelephonyEvents {
     pub(crate) expected: Vec<String>,
 }
 
-impl TelephonyEvents {
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+impl Immediate for TelephonyEvents {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let actions = subject.turns.iter().flat_map(|turn| &turn.actions).map(|action| action.trim());
         let made: Vec<&str> = actions
             .filter(|action| action.split_whitespace().next().is_some_and(|kind| KINDS.contains(&kind)))

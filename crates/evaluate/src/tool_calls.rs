@@ -1,9 +1,10 @@
 //! `tool_calls`: the tools that the agent called are those that it should have called, with the right arguments.
 
 mod call;
+mod comparison;
 mod pairing;
 
-use record::{Finding, turn::ToolCall};
+use record::turn::ToolCall;
 use scenario::check::{CallOrder, CallPick, ToolCallsRule};
 
 use self::{
@@ -11,9 +12,12 @@ use self::{
     pairing::{Fit, Pairs},
 };
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Compile, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
+    subject::Subject,
 };
 
 /// More calls than this are no conversation any more, and nobody compares them.
@@ -30,29 +34,25 @@ pub(crate) struct ToolCalls {
 }
 
 impl ToolCalls {
-    pub(crate) fn new(rule: &ToolCallsRule) -> Result<Self, compile::Error> {
+    pub(crate) fn new(rule: &ToolCallsRule, compile: Compile) -> Result<Self, Error> {
         // No calls at all is a thing to ask for; the other orders would hold whatever the agent does.
         if rule.calls.is_empty()
             && !matches!(rule.order, CallOrder::Exact | CallOrder::ExactAnyOrder | CallOrder::Subset)
         {
-            return Err(compile::Error::Empty { field: "calls" });
+            return Err(Error::Empty { field: "calls" });
         }
-        let expected = rule.calls.iter().map(Expected::new).collect::<Result<_, _>>()?;
+        let expected = rule.calls.iter().map(|call| Expected::new(call, compile)).collect::<Result<_, _>>()?;
         Ok(Self { expected, order: rule.order, pick: rule.pick })
     }
 
-    pub(crate) fn asks_a_model(&self) -> bool {
-        self.expected.iter().any(Expected::asks_a_model)
-    }
-
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let made: Vec<&ToolCall> = subject.turns.iter().flat_map(|turn| &turn.tool_calls).collect();
         let evidence = if made.is_empty() { String::new() } else { listed(&made) };
-        let outcome = self.compare(&made, subject, bench).await;
+        let outcome = self.compare(&made, subject, pool).await;
         if evidence.is_empty() { outcome } else { outcome.with_evidence(&evidence) }
     }
 
-    async fn compare(&self, made: &[&ToolCall], subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
+    async fn compare(&self, made: &[&ToolCall], subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if made.len() > MOST_CALLS {
             return Outcome::undecided(format!("the agent made {} calls, too many to compare", made.len()));
         }
@@ -72,11 +72,11 @@ impl ToolCalls {
                 Err(outcome) => return outcome,
             };
             for column in candidates {
-                judged += usize::from(expected.asks_a_model());
+                judged += usize::from(expected.asks_a_model);
                 if judged > MOST_JUDGED {
                     return Outcome::undecided(format!("more than {MOST_JUDGED} calls would have to be judged"));
                 }
-                pairs.set(row, column, expected.compare(made[column], subject, bench).await);
+                pairs.set(row, column, expected.compare(made[column], subject, pool).await);
             }
         }
         self.conclude(&pairs, made)
@@ -142,6 +142,12 @@ impl ToolCalls {
     }
 }
 
+impl Behaviour for ToolCalls {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        Found::asking(self.ask(subject, pool))
+    }
+}
+
 /// `; it called a, b`.
 fn names(made: &[&ToolCall]) -> String {
     if made.is_empty() {
@@ -163,11 +169,4 @@ fn listed(made: &[&ToolCall]) -> String {
         text.push('\n');
     }
     text.trim_end().to_owned()
-}
-
-/// How one call made compares with one expected.
-type Comparison = Result<(), Outcome>;
-
-fn is_fail(outcome: &Outcome) -> bool {
-    outcome.finding == Finding::Fail
 }

@@ -3,9 +3,10 @@
 use record::Turn;
 
 use crate::{
-    Subject,
+    evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
     outcome::Outcome,
+    subject::Subject,
 };
 
 /// How many of the other names a reason lists.
@@ -16,9 +17,9 @@ pub(crate) struct Trajectory {
     pub(crate) action: String,
 }
 
-impl Trajectory {
+impl Immediate for Trajectory {
     /// Looks at every turn of the scope. A call counts whether or not it succeeded.
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Outcome {
+    fn look(&self, subject: &Subject<'_>) -> Outcome {
         let shown = excerpt(&self.action, SHORT_BYTES);
         let names = || subject.turns.iter().flat_map(names_of);
         match names().find(|name| same(name, &self.action)) {

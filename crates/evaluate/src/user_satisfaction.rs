@@ -2,14 +2,18 @@
 
 mod keywords;
 
+use record::Turn;
 use scenario::check::SatisfactionMethod;
 
 use self::keywords::Keywords;
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     outcome::Outcome,
     question::{Material, Question, number},
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -40,7 +44,7 @@ impl UserSatisfaction {
         threshold: f64,
         method: SatisfactionMethod,
         words: (Option<&[String]>, Option<&[String]>),
-    ) -> Result<Self, compile::Error> {
+    ) -> Result<Self, Error> {
         let method = match method {
             SatisfactionMethod::KeywordAnalysis => Method::Keywords(Keywords::new(words.0, words.1)?),
             SatisfactionMethod::SentimentAnalysis => Method::Judge(SENTIMENT),
@@ -49,30 +53,19 @@ impl UserSatisfaction {
         Ok(Self { threshold, method })
     }
 
-    pub(crate) fn asks_a_model(&self) -> bool {
-        matches!(self.method, Method::Judge(_))
+    fn count(&self, keywords: &Keywords, turns: &[Turn]) -> Outcome {
+        let counts = keywords.count(turns);
+        let why = format!("{} positive and {} negative words of the user", counts.positive, counts.negative);
+        self.decide(counts.score(), &why)
     }
 
-    pub(crate) async fn find(&self, subject: &Subject<'_>, bench: &dyn Bench) -> Outcome {
-        if subject.turns.is_empty() {
-            return Outcome::nothing_said();
-        }
-        match &self.method {
-            Method::Keywords(keywords) => {
-                let counts = keywords.count(subject.turns);
-                let score = counts.score();
-                let why = format!("{} positive and {} negative words of the user", counts.positive, counts.negative);
-                self.decide(score, &why)
-            }
-            Method::Judge(text) => {
-                let material = Material::of_turns(subject.turns);
-                let question =
-                    Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
-                match number(&question, bench).await {
-                    Ok(rating) => self.decide(rating.score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES)),
-                    Err(error) => error.into(),
-                }
-            }
+    async fn ask(&self, text: &str, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
+        let material = Material::of_turns(subject.turns);
+        let question =
+            Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
+        match number(&question, pool).await {
+            Ok(rating) => self.decide(rating.score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES)),
+            Err(error) => error.into(),
         }
     }
 
@@ -83,5 +76,17 @@ impl UserSatisfaction {
             reason.push_str(why);
         }
         Outcome::decided(score >= self.threshold, reason).with_score(score)
+    }
+}
+
+impl Behaviour for UserSatisfaction {
+    fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a> {
+        if subject.turns.is_empty() {
+            return Found::Now(Outcome::nothing_said());
+        }
+        match &self.method {
+            Method::Keywords(keywords) => Found::Now(self.count(keywords, subject.turns)),
+            Method::Judge(text) => Found::asking(self.ask(text, subject, pool)),
+        }
     }
 }

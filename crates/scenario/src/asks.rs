@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Action, Battery, Check, Conversation, Rule, Scenario,
+    Action, Battery, Check, Conversation, Scenario,
     battery::{Answer, DataSet, Requirement, Tester},
-    check::{ArgumentRule, ExpectedCall, RefusalMethod, SatisfactionMethod},
+    check::{Asked, Measure},
     conversation::{Condition, Stop},
 };
 
@@ -17,15 +17,6 @@ pub struct Asks {
     pub measures: BTreeSet<Measure>,
     /// Simulated users by their model type.
     pub simulators: BTreeSet<String>,
-}
-
-/// What a text is measured for, by a model that the settings choose for it, or else by the usual judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measure {
-    Similarity,
-    Answer,
-    NextSentence,
-    Toxicity,
 }
 
 impl Asks {
@@ -49,7 +40,9 @@ impl Asks {
         self.verdict(&conversation.final_checks);
         // Whether a conversation goes on is no opinion: without the answer there is nothing to judge.
         let asked = |stop: &Stop| stop.judge.is_some() && stop.condition != Condition::MaxTurnsReached;
-        self.usual_judge_if(conversation.stops.iter().any(asked));
+        if conversation.stops.iter().any(asked) {
+            self.judges.insert(None);
+        }
     }
 
     fn examine(&mut self, battery: &Battery) {
@@ -84,82 +77,12 @@ impl Asks {
     }
 
     fn verdict(&mut self, checks: &[Check]) {
-        checks.iter().filter(|check| check.required).for_each(|check| self.rule(&check.rule));
-    }
-
-    fn nested(&mut self, checks: &[Check]) {
-        checks.iter().for_each(|check| self.rule(&check.rule));
-    }
-
-    fn usual_judge_if(&mut self, asked: bool) {
-        if asked {
-            self.judges.insert(None);
-        }
-    }
-
-    fn rule(&mut self, rule: &Rule) {
-        match rule {
-            Rule::LlmJudge(rule) => {
-                self.judges.insert(rule.model_type.clone());
+        let required = checks.iter().filter(|check| check.required);
+        for question in required.flat_map(|check| check.rule.questions()) {
+            match question.to {
+                Asked::Judge(model_type) => _ = self.judges.insert(model_type.map(str::to_owned)),
+                Asked::Measure(measure) => _ = self.measures.insert(measure),
             }
-            Rule::Rubric(rule) if rule.panel.is_empty() => {
-                self.judges.insert(rule.model_type.clone());
-            }
-            Rule::Rubric(rule) => self.judges.extend(rule.panel.iter().cloned().map(Some)),
-            Rule::Call(rule) => {
-                self.judges.insert(Some(rule.plugin.clone()));
-                self.nested(&rule.checks);
-            }
-            Rule::SemanticCondition { .. } | Rule::SemanticSimilar { .. } => self.usual_judge_if(true),
-            Rule::ConversationFlow { required_patterns, .. } => self.usual_judge_if(!required_patterns.is_empty()),
-            Rule::ContextRetention { test_memory_of, .. } => self.usual_judge_if(!test_memory_of.is_empty()),
-            Rule::Refusal { method } => self.usual_judge_if(*method == RefusalMethod::LlmJudge),
-            Rule::UserSatisfaction { method, .. } => {
-                self.usual_judge_if(*method != SatisfactionMethod::KeywordAnalysis);
-            }
-            Rule::Similarity { .. } => {
-                self.measures.insert(Measure::Similarity);
-            }
-            Rule::JsonPath { checks, .. } | Rule::AnyOf { checks } => self.nested(checks),
-            Rule::JsonCheck { fields } | Rule::RegexMatch { captures: fields, .. } => {
-                fields.iter().for_each(|(_, checks)| self.nested(checks));
-            }
-            Rule::ToolCalls(rule) => rule.calls.iter().for_each(|call| self.call(call)),
-            Rule::StringContains { .. }
-            | Rule::Contains { .. }
-            | Rule::StartsWith { .. }
-            | Rule::EndsWith { .. }
-            | Rule::Equals { .. }
-            | Rule::Empty
-            | Rule::AnswerId { .. }
-            | Rule::FileExists { .. }
-            | Rule::FileContains { .. }
-            | Rule::CommandExitCodeIs { .. }
-            | Rule::TrajectoryContainsAction { .. }
-            | Rule::TelephonyEvents { .. }
-            | Rule::JsonSchema { .. }
-            | Rule::Number { .. }
-            | Rule::Length { .. }
-            | Rule::Language { .. }
-            | Rule::ExecutionTime { .. }
-            | Rule::Latency { .. }
-            | Rule::Spend { .. }
-            | Rule::ConversationLength { .. } => {}
-        }
-    }
-
-    fn call(&mut self, call: &ExpectedCall) {
-        let arguments = call.arguments.iter().flatten().map(|(_, rule)| rule);
-        for rule in arguments.chain(&call.result) {
-            self.argument(rule);
-        }
-    }
-
-    fn argument(&mut self, rule: &ArgumentRule) {
-        match rule {
-            ArgumentRule::Checks(checks) => self.nested(checks),
-            ArgumentRule::Fields { fields, .. } => fields.iter().for_each(|(_, rule)| self.argument(rule)),
-            ArgumentRule::Equals(_) | ArgumentRule::Anything | ArgumentRule::Optional => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 mod call;
 mod conversation;
 mod judge;
+mod question;
 mod rubric;
 mod text;
 mod tools;
@@ -14,6 +15,7 @@ pub use self::{
     call::CallRule,
     conversation::{FlowPattern, SatisfactionMethod},
     judge::{Expected, JudgeRule},
+    question::{Asked, Measure, Question},
     rubric::{Criterion, RubricRule},
     text::{LengthUnit, RefusalMethod},
     tools::{ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},

@@ -4,9 +4,8 @@
 //! four characters.
 
 use crate::{
-    Action, Battery, Check, Conversation, Plan, Rule, Scenario,
+    Action, Battery, Check, Conversation, Plan, Scenario,
     battery::{Requirement, Tester},
-    check::{ArgumentRule, ExpectedCall, RefusalMethod, SatisfactionMethod},
     message::said,
 };
 
@@ -198,63 +197,9 @@ fn judge(history: &Span, typically: u64, size: &mut Estimate) {
     size.upper.judge.call(FRAME + history.upper, FINDING.upper);
 }
 
-/// How often a check asks a language model.
-fn questions(rule: &Rule) -> u64 {
-    match rule {
-        Rule::LlmJudge(_) | Rule::SemanticCondition { .. } | Rule::SemanticSimilar { .. } => 1,
-        // By a judge where there is no embedding model.
-        Rule::Similarity { expected, .. } => expected.len() as u64,
-        Rule::Refusal { method } => u64::from(*method == RefusalMethod::LlmJudge),
-        Rule::Rubric(rule) => rule.ballots(),
-        Rule::ConversationFlow { required_patterns, .. } => required_patterns.len() as u64,
-        Rule::UserSatisfaction { method, .. } => u64::from(*method != SatisfactionMethod::KeywordAnalysis),
-        Rule::ContextRetention { test_memory_of, retention_turns, .. } => {
-            (test_memory_of.len() as u64).saturating_mul(u64::from(*retention_turns).min(20))
-        }
-        Rule::Call(rule) => 1 + questions_of(&rule.checks),
-        Rule::JsonPath { checks, .. } | Rule::AnyOf { checks } => questions_of(checks),
-        Rule::JsonCheck { fields } | Rule::RegexMatch { captures: fields, .. } => {
-            fields.iter().map(|(_, checks)| questions_of(checks)).sum()
-        }
-        Rule::ToolCalls(rule) => rule.calls.iter().map(questions_of_call).sum(),
-        Rule::StringContains { .. }
-        | Rule::Contains { .. }
-        | Rule::StartsWith { .. }
-        | Rule::EndsWith { .. }
-        | Rule::Equals { .. }
-        | Rule::Empty
-        | Rule::AnswerId { .. }
-        | Rule::FileExists { .. }
-        | Rule::FileContains { .. }
-        | Rule::CommandExitCodeIs { .. }
-        | Rule::TrajectoryContainsAction { .. }
-        | Rule::TelephonyEvents { .. }
-        | Rule::JsonSchema { .. }
-        | Rule::Number { .. }
-        | Rule::Length { .. }
-        | Rule::Language { .. }
-        | Rule::ExecutionTime { .. }
-        | Rule::Latency { .. }
-        | Rule::Spend { .. }
-        | Rule::ConversationLength { .. } => 0,
-    }
-}
-
+/// How often the checks ask a language model. Measures count too: a judge measures where the settings choose no model.
 fn questions_of(checks: &[Check]) -> u64 {
-    checks.iter().map(|check| questions(&check.rule)).sum()
-}
-
-fn questions_of_call(call: &ExpectedCall) -> u64 {
-    let arguments = call.arguments.iter().flatten().map(|(_, rule)| rule);
-    arguments.chain(&call.result).map(questions_of_argument).sum()
-}
-
-fn questions_of_argument(rule: &ArgumentRule) -> u64 {
-    match rule {
-        ArgumentRule::Checks(checks) => questions_of(checks),
-        ArgumentRule::Fields { fields, .. } => fields.iter().map(|(_, rule)| questions_of_argument(rule)).sum(),
-        ArgumentRule::Equals(_) | ArgumentRule::Anything | ArgumentRule::Optional => 0,
-    }
+    checks.iter().flat_map(|check| check.rule.questions()).map(|question| question.times).sum()
 }
 
 fn tokens(text: &str) -> u64 {
@@ -310,23 +255,5 @@ impl Estimate {
             upper: self.upper.map(&self.upper, scale),
             ..*self
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn questions_inside_of_arguments_are_counted_at_every_depth() {
-        let judged =
-            || ArgumentRule::Checks(vec![Check::new(Rule::SemanticCondition { condition: "polite".into() }, 1)]);
-        let fields = |rules: Vec<ArgumentRule>| ArgumentRule::Fields {
-            fields: rules.into_iter().map(|rule| ("key".to_owned(), rule)).collect(),
-            partial: false,
-        };
-        assert_eq!(questions_of_argument(&ArgumentRule::Anything), 0);
-        assert_eq!(questions_of_argument(&judged()), 1);
-        assert_eq!(questions_of_argument(&fields(vec![judged(), fields(vec![judged(), ArgumentRule::Optional])])), 2);
     }
 }

@@ -25,9 +25,9 @@ pub mod schema;
 pub mod suggest;
 pub mod yaml;
 
-pub use asks::{Asks, Measure};
+pub use asks::Asks;
 pub use battery::Battery;
-pub use check::{Check, Rule};
+pub use check::{Check, Measure, Rule};
 pub use conversation::Conversation;
 pub use diagnostic::Diagnostic;
 pub use estimate::Estimate;

@@ -35,7 +35,7 @@ impl llm::Model for Replies {
     }
 }
 
-impl evaluate::Bench for Judge {
+impl evaluate::JudgePool for Judge {
     fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
         Arc::clone(&self.replies) as Arc<dyn llm::Model>
     }
@@ -86,9 +86,9 @@ async fn ask(
     replies: impl IntoIterator<Item = Result<&'static str, llm::Error>>,
 ) -> Result<Decisions, record::Failure> {
     let turns: Vec<Turn> = (1..).zip(turns).map(|(number, (user, agent))| turn(number, user, agent)).collect();
-    let bench = Judge { replies: Arc::new(Replies(Mutex::new(replies.into_iter().collect()))), ..Judge::default() };
-    let decisions = decide(stops, &turns, &BTreeMap::new(), &bench, "t1").await;
-    assert!(bench.replies.0.lock().unwrap().is_empty(), "the judge was asked less often than the test says");
+    let pool = Judge { replies: Arc::new(Replies(Mutex::new(replies.into_iter().collect()))), ..Judge::default() };
+    let decisions = decide(stops, &turns, &BTreeMap::new(), &pool, "t1").await;
+    assert!(pool.replies.0.lock().unwrap().is_empty(), "the judge was asked less often than the test says");
     decisions
 }
 
@@ -226,8 +226,8 @@ async fn words_before_the_first_reply_end_nothing() {
     ];
     for (stop, turns, fires) in rows {
         // A judge that has no reply to give.
-        let bench = Judge::default();
-        let decisions = decide(std::slice::from_ref(&stop), &turns, &BTreeMap::new(), &bench, "t1").await.unwrap();
+        let pool = Judge::default();
+        let decisions = decide(std::slice::from_ref(&stop), &turns, &BTreeMap::new(), &pool, "t1").await.unwrap();
         assert_eq!(decisions.fired.is_some(), fires, "{stop:?} {turns:?} {decisions:?}");
     }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::anyhow;
 use evaluate::{
-    Bench as _, Scorer,
+    JudgePool as _, Scorer,
     labelled::{self, Measure, Sample},
     scorer::{self, Chosen},
 };
@@ -68,10 +68,10 @@ pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
     let run = clock::new_run_id();
     let slots = assemble::slots(&read, &capacity) as usize;
     let asked = stream::iter(samples).enumerate().map(|(place, sample)| {
-        let bench =
-            Bench { models: models.clone(), run: run.clone(), place: place as u64, questions: AtomicU32::new(0) };
+        let judges =
+            Judges { models: models.clone(), run: run.clone(), place: place as u64, questions: AtomicU32::new(0) };
         async move {
-            let score = sample.score(&*bench.scorer(Scope::Turn { step: 1, turn: 1 })).await;
+            let score = sample.score(&*judges.scorer(Scope::Turn { step: 1, turn: 1 })).await;
             (sample, score)
         }
     });
@@ -175,7 +175,7 @@ fn found(measure: Measure, threshold: f64, answered: Vec<Answered>) -> Agreement
 
 /// The models that measure one sample.
 #[derive(Debug)]
-struct Bench {
+struct Judges {
     models: Models,
     run: RunId,
     /// Of the sample in the file: several may stand on one line.
@@ -184,7 +184,7 @@ struct Bench {
     questions: AtomicU32,
 }
 
-impl evaluate::Bench for Bench {
+impl evaluate::JudgePool for Judges {
     fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
         Arc::clone(&self.models.judge)
     }

@@ -7,9 +7,13 @@ use scenario::battery::{Answer, DataSet, Part, Requirement, Test};
 use serde_json::{Value, json};
 
 use super::{Conversation, Row, closed};
-use crate::{Bench, Scorer, scorer};
+use crate::{JudgePool, Scorer, scorer};
 
-pub(super) async fn examine(conversation: &Conversation<'_>, requirement: Requirement, bench: &dyn Bench) -> Vec<Row> {
+pub(super) async fn examine(
+    conversation: &Conversation<'_>,
+    requirement: Requirement,
+    pool: &dyn JudgePool,
+) -> Vec<Row> {
     let mut rows = Vec::new();
     // What the chatter said about itself the first time, by data set.
     let mut first_answers: HashMap<u32, Value> = HashMap::new();
@@ -17,7 +21,7 @@ pub(super) async fn examine(conversation: &Conversation<'_>, requirement: Requir
         let asked = |test: &&Test| test.requirement == requirement && test.part == Part::Question;
         let Some(test) = test.as_ref().filter(asked) else { continue };
         let Some(set) = conversation.examination.set(requirement, test.set) else { continue };
-        let scorer = bench.scorer(conversation.scope(turn));
+        let scorer = pool.scorer(conversation.scope(turn));
         let mut row = match interpret(conversation, set, reply, &*scorer).await {
             Err(error) => Row::unscored(requirement, turn, &error),
             Ok((interpretation, model)) => {

@@ -5,19 +5,23 @@ use scenario::battery::Requirement;
 use serde_json::json;
 
 use super::{Conversation, Row, reply_of};
-use crate::Bench;
+use crate::JudgePool;
 
 /// What a model that predicts next sentences can take in, about, in characters.
 const WINDOW: usize = 2_000;
 /// Revision 9043c93 counts characters where it says tokens.
 const WINDOW_THEN: usize = 512;
 
-pub(super) async fn examine(conversation: &Conversation<'_>, requirement: Requirement, bench: &dyn Bench) -> Vec<Row> {
+pub(super) async fn examine(
+    conversation: &Conversation<'_>,
+    requirement: Requirement,
+    pool: &dyn JudgePool,
+) -> Vec<Row> {
     let threshold = conversation.battery.thresholds.coherence;
     let mut rows = Vec::new();
     for (turn, reply) in conversation.replies() {
         let context = context(conversation, requirement, turn);
-        let found = bench.scorer(conversation.scope(turn)).next_sentence(&context, reply).await;
+        let found = pool.scorer(conversation.scope(turn)).next_sentence(&context, reply).await;
         rows.push(match found {
             Err(error) => Row::unscored(requirement, turn, &error),
             Ok(score) => {

@@ -3,13 +3,13 @@
 use scenario::battery::Requirement;
 
 use super::{Conversation, Row};
-use crate::Bench;
+use crate::JudgePool;
 
-pub(super) async fn examine(conversation: &Conversation<'_>, bench: &dyn Bench) -> Vec<Row> {
+pub(super) async fn examine(conversation: &Conversation<'_>, pool: &dyn JudgePool) -> Vec<Row> {
     let threshold = conversation.battery.thresholds.toxicity;
     let mut rows = Vec::new();
     for (turn, reply) in conversation.replies() {
-        let found = bench.scorer(conversation.scope(turn)).toxicity(reply).await;
+        let found = pool.scorer(conversation.scope(turn)).toxicity(reply).await;
         rows.push(match found {
             Err(error) => Row::unscored(Requirement::Toxicity, turn, &error),
             Ok(toxicity) => {

@@ -10,7 +10,7 @@ use scenario::{
 };
 use serde_json::{Value, json};
 
-use super::Measure;
+use super::measure::Measure;
 
 const COLUMNS: [&str; 5] = ["measure", "label", "text1", "text2", "text3"];
 /// So many of them, from the first, every table has.

@@ -4,7 +4,7 @@ use scenario::check::{Expected, JudgeRule};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    compile,
+    error::Error,
     question::{self, CONFIDENCE, Form, number_of, reasoning_of},
 };
 
@@ -39,7 +39,7 @@ pub(super) fn question(rule: &JudgeRule) -> String {
 }
 
 /// The check's own schema where it has one; else the judgment first, so that it is not cut off.
-pub(super) fn form(rule: &JudgeRule) -> Result<Form, compile::Error> {
+pub(super) fn form(rule: &JudgeRule) -> Result<Form, Error> {
     let count = rule.capabilities.len();
     let mut meaning = match &rule.expected {
         Expected::Says(_) => "`judgment` is your answer to the question in a few words".to_owned(),

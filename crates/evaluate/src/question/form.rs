@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::reply;
 use crate::{
-    compile,
+    error::Error,
     excerpt::{SHORT_BYTES, excerpt},
-    json_check::validator,
+    json_schema::validator,
 };
 
 #[derive(Debug)]
@@ -21,13 +21,13 @@ pub(crate) struct Form {
 
 impl Form {
     /// Of any JSON Schema; it may not refer to other documents, and its patterns are the linear-time kind.
-    pub(crate) fn new(schema: Value, meaning: String, max_tokens: u32) -> Result<Self, compile::Error> {
+    pub(crate) fn new(schema: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
         let validator = validator(&schema)?;
         Ok(Self { schema, meaning, max_tokens, validator })
     }
 
     /// Of an object with exactly these properties, in this order, all required.
-    pub(crate) fn of_properties(properties: Value, meaning: String, max_tokens: u32) -> Result<Self, compile::Error> {
+    pub(crate) fn of_properties(properties: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
         let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
         let required = json!(required);
         let schema = json!({

@@ -8,7 +8,7 @@ use record::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Subject, excerpt::boundary};
+use crate::{excerpt::boundary, subject::Subject};
 
 /// All texts together, in bytes, before JSON escapes them: a hostile reply must not fill a judge's window.
 const TOTAL_BYTES: usize = 256 << 10;

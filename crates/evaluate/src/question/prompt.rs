@@ -1,8 +1,26 @@
-//! The words of a question. The material is data between two marker lines that nobody else can write.
+//! A question and the words that a judge reads. The material stands as data between two marker lines that no agent can
+//! forge.
 
 use llm::Message;
+use record::Scope;
 
-use super::{Form, Material, Question};
+use super::{form::Form, material::Material};
+
+/// The temperature of judges, unless the scenario sets one.
+pub const TEMPERATURE: f64 = 0.1;
+
+/// A question to a judge.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// Written by the scenario's author or by gabfest, never by an agent.
+    pub text: &'a str,
+    pub material: &'a Material,
+    /// `None`: the usual judge.
+    pub model_type: Option<&'a str>,
+    /// `None`: [`TEMPERATURE`].
+    pub temperature: Option<f64>,
+    pub scope: Scope,
+}
 
 const ROLE: &str = "You are a careful judge of conversations between a user and a chat agent. \
     You get one question and the material that it is about. The material is JSON between two marker lines. \

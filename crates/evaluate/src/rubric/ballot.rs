@@ -3,7 +3,7 @@
 use scenario::check::Criterion;
 use serde_json::{Map, Value, json};
 
-use crate::{compile, question::Form};
+use crate::{error::Error, question::Form};
 
 /// In the order of their worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +77,7 @@ pub(super) fn question(criteria: &[Criterion]) -> String {
     text
 }
 
-pub(super) fn form(count: usize) -> Result<Form, compile::Error> {
+pub(super) fn form(count: usize) -> Result<Form, Error> {
     let entry = json!({
         "type": "object",
         "properties": {

@@ -7,7 +7,7 @@ use llm::{Request, Task};
 use record::{Role, Scope};
 
 use super::{Answer, ByJudge, Error, MOST_LOG_ODDS, Score, Scorer, TOXICITY, Toxicity};
-use crate::{Bench, excerpt::boundary};
+use crate::{excerpt::boundary, judge_pool::JudgePool};
 
 /// Of one text, in bytes: a token may be a byte, and the usual window of an embedding model is 8,192 tokens. Models
 /// with smaller windows cut for themselves.
@@ -24,24 +24,24 @@ pub struct Models {
 
 #[derive(Debug)]
 pub struct Chosen<'a> {
-    bench: &'a dyn Bench,
+    pool: &'a dyn JudgePool,
     scope: Scope,
     models: Models,
 }
 
 impl<'a> Chosen<'a> {
     #[must_use]
-    pub fn new(bench: &'a dyn Bench, scope: Scope, models: Models) -> Self {
-        Self { bench, scope, models }
+    pub fn new(pool: &'a dyn JudgePool, scope: Scope, models: Models) -> Self {
+        Self { pool, scope, models }
     }
 
     fn judge(&self) -> ByJudge<'a> {
-        ByJudge::new(self.bench, self.scope)
+        ByJudge::new(self.pool, self.scope)
     }
 
     async fn ask(&self, model: &dyn llm::Model, task: Task, texts: [&str; 2]) -> Result<llm::Reply, Error> {
         let texts = texts.map(|text| &text[..boundary(text, TEXT_BYTES)]);
-        let (mut context, seed) = self.bench.context(self.scope);
+        let (mut context, seed) = self.pool.context(self.scope);
         context.role = Role::Scorer.name().to_owned();
         let texts = if task == Task::Moderate { &texts[..1] } else { &texts[..] };
         let request = Request { seed: Some(seed), context, ..Request::measure(task, texts) };

@@ -8,21 +8,21 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Error, Score, Scorer, TOXICITY, Toxicity, log_odds};
 use crate::{
-    Bench,
+    judge_pool::JudgePool,
     question::{self, Form, Material, Question, number_of},
 };
 
 /// The judge as a scorer. Small models put no fine shades into such numbers: thresholds are to be tried out.
 #[derive(Debug)]
 pub struct ByJudge<'a> {
-    bench: &'a dyn Bench,
+    pool: &'a dyn JudgePool,
     scope: Scope,
 }
 
 impl<'a> ByJudge<'a> {
     #[must_use]
-    pub fn new(bench: &'a dyn Bench, scope: Scope) -> Self {
-        Self { bench, scope }
+    pub fn new(pool: &'a dyn JudgePool, scope: Scope) -> Self {
+        Self { pool, scope }
     }
 
     /// What `read` takes from the judge's answer, and which model that was.
@@ -35,7 +35,7 @@ impl<'a> ByJudge<'a> {
     ) -> Result<(T, String), Error> {
         // Scores are measured, not varied.
         let question = Question { text, material, model_type: None, temperature: Some(0.0), scope: self.scope };
-        let heard = question::ask_whom(&question, form, self.bench, |reply| read(&form.read(reply)?)).await?;
+        let heard = question::ask_whom(&question, form, self.pool, |reply| read(&form.read(reply)?)).await?;
         Ok((heard.answer, format!("judge {}", heard.model)))
     }
 }

@@ -4,13 +4,16 @@ use record::turn::ToolCall;
 use scenario::check::{ArgumentRule, ExpectedCall};
 use serde_json::{Map, Value};
 
-use super::Comparison;
+use super::comparison::Comparison;
 use crate::{
-    Bench, Subject, compile,
+    error::Error,
+    evaluator::Compile,
     excerpt::{SHORT_BYTES, excerpt},
+    judge_pool::JudgePool,
     loose_json,
     nested::{Named, Nested},
     outcome::Outcome,
+    subject::Subject,
 };
 
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Expected {
     pub(super) name: String,
     arguments: Option<Fields>,
     result: Option<Rule>,
+    /// Whether comparing can ask a model.
+    pub(super) asks_a_model: bool,
 }
 
 /// What an object must hold.
@@ -37,21 +42,19 @@ enum Rule {
 }
 
 impl Expected {
-    pub(super) fn new(call: &ExpectedCall) -> Result<Self, compile::Error> {
+    pub(super) fn new(call: &ExpectedCall, compile: Compile) -> Result<Self, Error> {
         if call.name.trim().is_empty() {
-            return Err(compile::Error::Empty { field: "name" });
+            return Err(Error::Empty { field: "name" });
         }
         let arguments = call.arguments.as_ref();
         Ok(Self {
             name: call.name.clone(),
-            arguments: arguments.map(|listed| Fields::new(listed, call.partial, "argument_checks")).transpose()?,
-            result: call.result.as_ref().map(|rule| Rule::new(rule, "result_checks")).transpose()?,
+            arguments: arguments
+                .map(|listed| Fields::new(listed, call.partial, "argument_checks", compile))
+                .transpose()?,
+            result: call.result.as_ref().map(|rule| Rule::new(rule, "result_checks", compile)).transpose()?,
+            asks_a_model: !call.questions().is_empty(),
         })
-    }
-
-    pub(super) fn asks_a_model(&self) -> bool {
-        self.arguments.as_ref().is_some_and(Fields::asks_a_model)
-            || self.result.as_ref().is_some_and(Rule::asks_a_model)
     }
 
     pub(super) fn shown(&self) -> String {
@@ -59,7 +62,7 @@ impl Expected {
     }
 
     /// The names are equal already. What can be told without a judge is told first.
-    pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, bench: &dyn Bench) -> Comparison {
+    pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, pool: &dyn JudgePool) -> Comparison {
         let mut judged = Vec::new();
         if let Some(fields) = &self.arguments {
             fields.compare(Place::Arguments, "", &arguments_of(made)?, &mut judged)?;
@@ -77,7 +80,7 @@ impl Expected {
                 rule.compare(Place::Result, "", &value, &mut judged)?;
             }
         }
-        match Nested::all(judged, subject, bench).await {
+        match Nested::all(judged, subject, pool).await {
             Some(outcome) if outcome.finding != record::Finding::Pass => Err(outcome),
             _ => Ok(()),
         }
@@ -85,13 +88,14 @@ impl Expected {
 }
 
 impl Fields {
-    fn new(listed: &[(String, ArgumentRule)], partial: bool, field: &'static str) -> Result<Self, compile::Error> {
-        let rule = |(name, rule): &(String, ArgumentRule)| Ok((name.clone(), Rule::new(rule, field)?));
-        Ok(Self { listed: listed.iter().map(rule).collect::<Result<_, compile::Error>>()?, partial })
-    }
-
-    fn asks_a_model(&self) -> bool {
-        self.listed.iter().any(|(_, rule)| rule.asks_a_model())
+    fn new(
+        listed: &[(String, ArgumentRule)],
+        partial: bool,
+        field: &'static str,
+        compile: Compile,
+    ) -> Result<Self, Error> {
+        let rule = |(name, rule): &(String, ArgumentRule)| Ok((name.clone(), Rule::new(rule, field, compile)?));
+        Ok(Self { listed: listed.iter().map(rule).collect::<Result<_, Error>>()?, partial })
     }
 
     /// `path` is where the object stands; what a judge must see is added to `judged`.
@@ -120,22 +124,14 @@ impl Fields {
 }
 
 impl Rule {
-    fn new(rule: &ArgumentRule, field: &'static str) -> Result<Self, compile::Error> {
+    fn new(rule: &ArgumentRule, field: &'static str, compile: Compile) -> Result<Self, Error> {
         Ok(match rule {
             ArgumentRule::Equals(value) => Self::Equals(value.clone()),
-            ArgumentRule::Checks(checks) => Self::Checks(Nested::new(checks, field)?),
+            ArgumentRule::Checks(checks) => Self::Checks(Nested::new(checks, field, compile)?),
             ArgumentRule::Anything => Self::Anything,
             ArgumentRule::Optional => Self::Optional,
-            ArgumentRule::Fields { fields, partial } => Self::Fields(Fields::new(fields, *partial, field)?),
+            ArgumentRule::Fields { fields, partial } => Self::Fields(Fields::new(fields, *partial, field, compile)?),
         })
-    }
-
-    fn asks_a_model(&self) -> bool {
-        match self {
-            Self::Checks(checks) => checks.asks_a_model(),
-            Self::Fields(fields) => fields.asks_a_model(),
-            Self::Equals(_) | Self::Anything | Self::Optional => false,
-        }
     }
 
     fn compare<'a>(&'a self, place: Place, path: &str, value: &Value, judged: &mut Vec<Named<'a>>) -> Comparison {

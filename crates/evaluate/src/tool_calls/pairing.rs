@@ -1,6 +1,6 @@
 //! Which call made answers which expected one: rows are expected calls, columns those made.
 
-use super::{Comparison, is_fail};
+use super::comparison::{Comparison, is_fail};
 use crate::outcome::Outcome;
 
 #[derive(Debug)]

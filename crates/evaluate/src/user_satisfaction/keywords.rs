@@ -3,7 +3,7 @@
 use record::{Turn, turn::Speaker};
 use regex::Regex;
 
-use crate::compile::{self, pattern};
+use crate::{error::Error, pattern::pattern};
 
 /// Room for some thousands of words.
 const PATTERN_BYTES: usize = 16 << 20;
@@ -76,7 +76,7 @@ pub(super) struct Counts {
 }
 
 impl Keywords {
-    pub(super) fn new(positive: Option<&[String]>, negative: Option<&[String]>) -> Result<Self, compile::Error> {
+    pub(super) fn new(positive: Option<&[String]>, negative: Option<&[String]>) -> Result<Self, Error> {
         let positive = alternatives(positive, &POSITIVE);
         let negative = alternatives(negative, &NEGATIVE);
         if positive.is_empty() && negative.is_empty() {

@@ -1,6 +1,6 @@
 //! Edges of the evaluators that ask nobody: empty, huge and odd replies, files, commands, names, words.
 
-use evaluate::{compile, subject::CommandOutput};
+use evaluate::{Error, subject::CommandOutput};
 use record::{FailureKind, Finding, turn::Speaker, turn::ToolCall};
 use scenario::check::{Expected, Rule, SatisfactionMethod};
 use tokio::time::{Duration, Instant};
@@ -74,7 +74,7 @@ fn what_does_not_compile() {
         assert!(evaluate::compile(&check(rule)).is_ok(), "the longest text that is allowed compiles");
     }
     for (rule, part) in rows {
-        let error: compile::Error = evaluate::compile(&check(rule.clone())).unwrap_err();
+        let error: Error = evaluate::compile(&check(rule.clone())).unwrap_err();
         assert!(error.to_string().contains(part), "{error} for {}", rule.kind());
     }
 }

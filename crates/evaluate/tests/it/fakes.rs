@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use evaluate::{
-    Bench, Evaluator, Scorer, Subject, Workspace,
+    Evaluator, JudgePool, Scorer, Subject, Workspace,
     scorer::ByJudge,
     subject::{CommandError, CommandOutput},
 };
@@ -65,7 +65,7 @@ impl Judges {
     }
 }
 
-impl Bench for Judges {
+impl JudgePool for Judges {
     fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
         self.model_types.lock().unwrap().push(model_type.map(str::to_owned));
         self.model.clone()

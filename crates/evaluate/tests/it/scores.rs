@@ -1,6 +1,6 @@
 //! Scores by the judge: read strictly, named after their model, and never the agent's fault.
 
-use evaluate::{Bench as _, scorer::Toxicity};
+use evaluate::{JudgePool as _, scorer::Toxicity};
 use record::FailureKind;
 use serde_json::json;
 

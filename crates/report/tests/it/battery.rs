@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use evaluate::{
-    Bench, Scorer,
+    JudgePool, Scorer,
     battery::{Conversation, examine},
     scorer::{Answer, Error, Score, TOXICITY, Toxicity},
 };
@@ -63,7 +63,7 @@ impl Row<'_> {
     }
 }
 
-impl Bench for Replay {
+impl JudgePool for Replay {
     fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
         unreachable!("scores are replayed")
     }

@@ -1,0 +1,25 @@
+//! The models that evaluators can ask: judges by model type, and the scorer.
+
+use std::{fmt, sync::Arc};
+
+use crate::scorer::Scorer;
+
+/// Leaves room for a judge that reasons before it answers. The answer itself takes 300 to 500 tokens.
+pub const JUDGE_MAX_TOKENS: u32 = 2_000;
+
+/// Gives evaluators the judges of one trial.
+pub trait JudgePool: Send + Sync + fmt::Debug {
+    /// The model for a model type such as `TEXT_LARGE`; `None` asks for the usual judge.
+    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model>;
+
+    /// The token limit of one answer of a judge, reasoning included. A form that needs more gets more.
+    fn judge_max_tokens(&self) -> u32 {
+        JUDGE_MAX_TOKENS
+    }
+
+    /// The model that measures texts. Its calls count under this scope.
+    fn scorer(&self, scope: record::Scope) -> Box<dyn Scorer + '_>;
+
+    /// The context and seed of the next question: `call` counts the questions of this trial's turn.
+    fn context(&self, scope: record::Scope) -> (llm::Context, u64);
+}

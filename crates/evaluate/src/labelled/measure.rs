@@ -1,0 +1,65 @@
+//! What a labelled text is measured for.
+
+use scenario::battery::Thresholds;
+
+use crate::scorer::TOXICITY;
+
+/// What is measured, as batteries measure it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measure {
+    Similarity,
+    NextSentence,
+    /// The place of the kind in [`TOXICITY`].
+    Toxicity(usize),
+    /// How alike the part of a reply that answers a question is to the right answer.
+    Answer,
+}
+
+impl Measure {
+    pub fn all() -> impl Iterator<Item = Self> {
+        let kinds = (0..TOXICITY.len()).map(Self::Toxicity);
+        [Self::Similarity, Self::NextSentence, Self::Answer].into_iter().chain(kinds)
+    }
+
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::all().find(|measure| measure.name() == name)
+    }
+
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Similarity => "similarity".to_owned(),
+            Self::NextSentence => "next_sentence".to_owned(),
+            Self::Toxicity(kind) => format!("toxicity.{}", TOXICITY[kind]),
+            Self::Answer => "answer".to_owned(),
+        }
+    }
+
+    /// What its texts are, in their order.
+    #[must_use]
+    pub fn texts(self) -> &'static [&'static str] {
+        match self {
+            Self::Similarity => &["the right text", "the text to judge"],
+            Self::NextSentence => &["what was said before", "the reply"],
+            Self::Toxicity(_) => &["the text"],
+            Self::Answer => &["the question", "the reply", "the right answer"],
+        }
+    }
+
+    /// Of a battery's thresholds, the one that decides it, with its key.
+    #[must_use]
+    pub fn threshold(self, thresholds: &Thresholds) -> (&'static str, f64) {
+        match self {
+            Self::Similarity | Self::Answer => ("similarity", thresholds.similarity),
+            Self::NextSentence => ("coherence", thresholds.coherence),
+            Self::Toxicity(_) => ("toxicity", thresholds.toxicity),
+        }
+    }
+
+    /// Whether scores pass at and below the threshold, not at and above it.
+    #[must_use]
+    pub fn is_harm(self) -> bool {
+        matches!(self, Self::Toxicity(_))
+    }
+}
