@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Bytes of batches that may wait for the store over all streams; then streams are not read.
-const WAITING_BYTES: usize = 64 << 20;
+const WAITING_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub struct Handle<S> {

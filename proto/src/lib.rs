@@ -33,6 +33,13 @@ pub const PROTOCOL: u32 = 3;
 pub fn size_of_batch(batch: &v1::Batch) -> usize {
     prost::Message::encoded_len(batch)
 }
+
+/// What an exported trial takes on the wire.
+#[must_use]
+pub fn size_of_exported(trial: &v1::ExportedTrial) -> usize {
+    prost::Message::encoded_len(trial)
+}
+
 #[must_use]
 pub fn batch_to_bytes(batch: &v1::Batch) -> bytes::Bytes {
     prost::Message::encode_to_vec(batch).into()

@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 use crate::{gate::Gate, redact};
 
 /// Unacknowledged bytes at which no new turn starts, as estimated from the texts.
-const FULL_BYTES: usize = 32 << 20;
+const FULL_BYTES: usize = 16 << 20;
 /// A batch is closed at this size.
 const BATCH_BYTES: usize = 256 << 10;
 

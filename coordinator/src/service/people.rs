@@ -1,6 +1,6 @@
 //! What people call: submit, watch, stop and resume runs, and read what came of them.
 
-use std::{pin::Pin, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use proto::v1;
 use record::summary::RunState;
@@ -9,8 +9,8 @@ use scenario::{
     plan::{MAX_CASES, MAX_TRIALS},
 };
 use store::{RunRow, Store};
-use tokio::sync::{mpsc, watch};
-use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use super::{status, transcripts::Transcripts, workers::check_spend};
@@ -20,6 +20,8 @@ use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
 /// Exported trials that may wait for their reader.
 const WAITING_TRIALS: usize = 8;
+/// Their bytes, unless one trial alone has more.
+const WAITING_BYTES: usize = 1 << 20;
 const LONGEST_RUN_ID: usize = 64;
 
 #[derive(Debug)]
@@ -136,15 +138,18 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         }
         let mut transcripts = Transcripts::new(store.clone(), run, request.first);
         let (sender, receiver) = mpsc::channel(WAITING_TRIALS);
+        let room = Arc::new(Semaphore::new(WAITING_BYTES));
         tokio::spawn(async move {
             while let Some(next) = transcripts.next().await.map_err(status).transpose() {
                 let failed = next.is_err();
-                if sender.send(next).await.is_err() || failed {
+                let bytes = next.as_ref().map_or(0, proto::size_of_exported).min(WAITING_BYTES);
+                let taken = Arc::clone(&room).acquire_many_owned(u32::try_from(bytes).unwrap_or(u32::MAX)).await;
+                if sender.send((next, taken)).await.is_err() || failed {
                     break;
                 }
             }
         });
-        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver).map(|(next, _taken)| next))))
     }
 }
 

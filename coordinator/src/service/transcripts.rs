@@ -13,7 +13,7 @@ use crate::{Error, aggregate};
 /// Trials read from the store at a time.
 const PAGE: u32 = 64;
 /// Encoded words that are read at a time, give or take a trial.
-const READ_BYTES: usize = 4 << 20;
+const READ_BYTES: usize = 1 << 20;
 /// For a segment whose pieces are not known; workers send no batch much larger.
 const SEGMENT_BYTES: usize = 256 << 10;
 
