@@ -2,7 +2,7 @@
 //!
 //! - [`Door`]: connections one by one. It waits when the system refuses one, leaves descriptors for everything else, and
 //!   closes connections that do not speak.
-//! - [`http`]: HTTP/1 behind such a door, with a time for every head.
+//! - [`http`]: HTTP/1 behind such a door, with time limits for the head and the body of each request.
 //! - [`descriptors`]: how many files and connections the process may have.
 
 pub mod descriptors;

@@ -1,6 +1,6 @@
 //! Tools by plain HTTP: a list of them, and a POST of JSON arguments to each.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     Json, Router,
@@ -21,8 +21,6 @@ use super::{
 
 /// Of the arguments of a call.
 pub(super) const MOST_BYTES: usize = record::bounds::MOST_TOOL_BYTES;
-/// How long a body may take to come.
-const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// By it an agent says which of the calls in its reply this one is.
 const CALL_ID: &str = "x-tool-call-id";
 pub(super) const LONGEST_ID: usize = 128;
@@ -83,14 +81,12 @@ async fn call(
     }
 }
 
-/// What a caller sent, where it came in time and is not too much.
+/// What a caller sent, unless it is too much. The listener ends a body that takes too long.
 pub(super) async fn body_of(desk: &Desk, request: Request) -> Result<Bytes, Response> {
     let _one_of_a_few = desk.reads().await;
-    let body = match tokio::time::timeout(BODY_WITHIN, Bytes::from_request(request, &())).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(rejection)) => return Err(failed(rejection.status(), &rejection.body_text())),
-        Err(_) => return Err(failed(StatusCode::REQUEST_TIMEOUT, "the arguments did not come")),
-    };
+    let body = Bytes::from_request(request, &())
+        .await
+        .map_err(|rejection| failed(rejection.status(), &rejection.body_text()))?;
     match llm::json::check(&body) {
         Ok(()) => Ok(body),
         Err(error) => Err(failed(StatusCode::PAYLOAD_TOO_LARGE, &format!("the arguments are {error}"))),
