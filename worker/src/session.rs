@@ -97,6 +97,7 @@ pub(crate) async fn run(
                 if drain.begin.is_cancelled() && !outbox.is_empty() {
                     return Err(Error::Unsent);
                 }
+                tracing::info!("the session is over: running conversations are given up");
                 executor.abandon_all();
                 outbox.clear();
                 // A coordinator that sends everybody home is not asked again at once.

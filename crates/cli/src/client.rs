@@ -1,12 +1,16 @@
-//! The client of a coordinator: the two services that people use, and what a refusal of them means.
+//! The client of a coordinator: the two services that people use.
 
 use anyhow::{Context as _, anyhow};
 use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
 use record::{Summary, call::Spend};
 use scenario::{Plan, RunId};
-use tonic::{Status, transport::Channel};
+use tonic::{Code, transport::Channel};
 
-use crate::{clock, exit::usage};
+use crate::{
+    clock,
+    exit::usage,
+    patience::{Away, Patience},
+};
 
 /// The two services of a coordinator that people use.
 pub(crate) struct Client {
@@ -23,8 +27,14 @@ pub(crate) fn of(channel: Channel) -> Client {
     }
 }
 
-/// Submits a plan; the same id with the same plan is the same run.
-pub(crate) async fn submit(client: &mut Client, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
+/// Submits a plan. The same id with the same plan is the same run, so that it can be submitted again if the answer was lost.
+pub(crate) async fn submit(
+    client: &mut Client,
+    run: &RunId,
+    plan: &Plan,
+    preflight: Spend,
+    patience: Patience,
+) -> anyhow::Result<()> {
     let request = v1::SubmitRequest {
         run: run.as_str().to_owned(),
         plan: plan.to_json().into(),
@@ -32,37 +42,32 @@ pub(crate) async fn submit(client: &mut Client, run: &RunId, plan: &Plan, prefli
         version: env!("CARGO_PKG_VERSION").to_owned(),
         preflight: proto::trial::spend_to_wire(preflight),
     };
-    client.runs.submit(request).await.map_err(|status| match status.code() {
-        tonic::Code::AlreadyExists | tonic::Code::InvalidArgument => {
-            usage(anyhow!("the run was refused: {}", status.message()))
+    let mut away = Away::new(patience);
+    loop {
+        let Err(status) = client.runs.submit(request.clone()).await else { return Ok(()) };
+        match status.code() {
+            Code::AlreadyExists | Code::InvalidArgument => {
+                return Err(usage(anyhow!("the run was refused: {}", status.message())));
+            }
+            _ => away.wait("the run was not taken", &status).await?,
         }
-        _ => anyhow!("the run was not taken: {}", status.message()),
-    })?;
-    Ok(())
+    }
 }
 
 /// The plan of the run that a summary is of.
-pub(crate) async fn plan(client: &mut Client, summary: &Summary) -> anyhow::Result<Plan> {
+pub(crate) async fn plan(client: &mut Client, summary: &Summary, patience: Patience) -> anyhow::Result<Plan> {
     let request = v1::GetPlanRequest { digest: summary.run.plan_digest.to_string() };
-    let reply = client
-        .plans
-        .get_plan(request)
-        .await
-        .map_err(|status| anyhow!("the plan of the run cannot be read: {}", status.message()))?
-        .into_inner();
-    let text = std::str::from_utf8(&reply.plan).context("failed to read the plan of the run")?;
-    Plan::from_json(text).context("failed to read the plan of the run")
-}
-
-/// What a coordinator refused. A run that it does not know is the caller's mistake.
-pub(crate) fn refused(what: &str, status: &Status) -> anyhow::Error {
-    let error = anyhow!("{what}: {}", status.message());
-    if status.code() == tonic::Code::NotFound { usage(error) } else { error }
-}
-
-pub(crate) fn reason(status: Option<&Status>) -> String {
-    let said = status.map(proto::reason).filter(|text| !text.is_empty());
-    said.unwrap_or_else(|| "the connection was closed".to_owned())
+    let mut away = Away::new(patience);
+    loop {
+        match client.plans.get_plan(request.clone()).await {
+            Ok(reply) => {
+                let reply = reply.into_inner();
+                let text = std::str::from_utf8(&reply.plan).context("failed to read the plan of the run")?;
+                return Plan::from_json(text).context("failed to read the plan of the run");
+            }
+            Err(status) => away.wait("the plan of the run cannot be read", &status).await?,
+        }
+    }
 }
 
 /// As people read it.

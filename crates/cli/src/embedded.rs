@@ -18,6 +18,7 @@ use worker::{Resources, Worker};
 use crate::{
     client::{self, Client},
     clock,
+    patience::Patience,
 };
 
 /// Of a pipe, in each direction.
@@ -110,7 +111,7 @@ impl Embedded {
     }
 
     pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
-        client::submit(&mut self.client, run, plan, preflight).await
+        client::submit(&mut self.client, run, plan, preflight, Patience::NONE).await
     }
 
     /// Gives back the descriptors that were kept for the report.

@@ -14,7 +14,8 @@ use scenario::{Format, RunId};
 use crate::{
     client::{self, Client},
     exit::Exit,
-    export::{self, Away, Exported, Patience},
+    export::{self, Exported},
+    patience::{Away, Patience},
     stdout,
 };
 
@@ -71,7 +72,7 @@ async fn write_files(
     let mut summary = summary(client, run, patience).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
     if summary.cases.iter().any(|case| case.format == Format::Qna.name()) {
-        writer = writer.with_plan(&client::plan(client, &summary).await?);
+        writer = writer.with_plan(&client::plan(client, &summary, patience).await?);
     }
     let mut hints = BTreeSet::new();
     export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {

@@ -7,11 +7,14 @@ use scenario::RunId;
 use tonic::{Status, Streaming};
 
 use crate::{
-    client::{Client, refused},
-    export::{Away, Patience},
+    client::Client,
+    patience::{Away, Patience},
     progress::Progress,
     signals::Interrupts,
 };
+
+/// What went wrong when a coordinator that was followed stays away.
+const LOST: &str = "the coordinator was lost while the run went on";
 
 /// What Ctrl-C does while a run is followed.
 pub(crate) enum OnInterrupt<'a> {
@@ -30,7 +33,14 @@ pub(crate) async fn watch(
     interrupts: &Interrupts,
     on_interrupt: OnInterrupt<'_>,
 ) -> anyhow::Result<Option<v1::Progress>> {
-    let mut updates = updates(client, run).await.map_err(|status| refused("the run cannot be followed", &status))?;
+    let patience = match on_interrupt {
+        OnInterrupt::StopTheRun(_) => Patience::NONE,
+        OnInterrupt::StopLooking(patience) => patience,
+    };
+    let mut updates = tokio::select! {
+        updates = begin(client, run, patience) => updates?,
+        () = interrupts.reached(1), if matches!(on_interrupt, OnInterrupt::StopLooking(_)) => return Ok(None),
+    };
     let mut shown = Progress::new(quiet);
     let mut asked = 0_u32;
     loop {
@@ -46,12 +56,8 @@ pub(crate) async fn watch(
                 lost => {
                     let gone = || Status::unavailable("the connection was closed");
                     let status = lost.map_or_else(gone, |lost| lost.err().unwrap_or_else(gone));
-                    let patience = match on_interrupt {
-                        OnInterrupt::StopTheRun(_) => Patience::NONE,
-                        OnInterrupt::StopLooking(patience) => patience,
-                    };
                     let back = tokio::select! {
-                        back = wait_for(client, run, patience, status) => back,
+                        back = wait_for(client, run, patience, LOST, status) => back.map(Some),
                         () = interrupts.reached(asked + 1) => Ok(None),
                     };
                     match back {
@@ -88,18 +94,27 @@ async fn updates(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Progr
     client.runs.watch(request).await.map(tonic::Response::into_inner)
 }
 
-/// Tries to follow the run again until the coordinator is back.
+/// The first updates. The coordinator may go away between the connection and the first word.
+async fn begin(client: &mut Client, run: &RunId, patience: Patience) -> anyhow::Result<Streaming<v1::Progress>> {
+    match updates(client, run).await {
+        Ok(updates) => Ok(updates),
+        Err(status) => wait_for(client, run, patience, "the run cannot be followed", status).await,
+    }
+}
+
+/// Tries to follow the run until the coordinator is back.
 async fn wait_for(
     client: &mut Client,
     run: &RunId,
     patience: Patience,
+    what: &str,
     mut status: Status,
-) -> anyhow::Result<Option<Streaming<v1::Progress>>> {
+) -> anyhow::Result<Streaming<v1::Progress>> {
     let mut away = Away::new(patience);
     loop {
-        away.wait("the coordinator was lost while the run went on", &status).await?;
+        away.wait(what, &status).await?;
         match updates(client, run).await {
-            Ok(updates) => return Ok(Some(updates)),
+            Ok(updates) => return Ok(updates),
             Err(next) => status = next,
         }
     }

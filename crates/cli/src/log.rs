@@ -7,7 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     client::Client,
-    export::{self, Exported, Patience},
+    export::{self, Exported},
+    patience::Patience,
     stdout,
 };
 

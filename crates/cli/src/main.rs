@@ -23,6 +23,7 @@ mod log;
 mod measured;
 mod model_shelf;
 mod observed;
+mod patience;
 mod plan;
 mod play;
 mod preflight;

@@ -10,10 +10,10 @@ use worker::Resources;
 use crate::{
     embedded::{self, Embedded},
     exit::Exit,
-    export::Patience,
     finish,
     follow::{self, OnInterrupt},
     log,
+    patience::Patience,
     run_folder::RunFolder,
     signals::Interrupts,
     stderr::say,

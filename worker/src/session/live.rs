@@ -61,6 +61,8 @@ pub(super) struct Session<'a> {
     renewed: Instant,
     /// Since when there is no stream on which the coordinator has welcomed us.
     apart: Option<Instant>,
+    /// Whether there ever was one.
+    welcomed: bool,
     /// While a drain lasts: when what is being played is given up.
     leaving: Option<Instant>,
     /// Not in the pipe yet, besides batches.
@@ -102,6 +104,7 @@ impl<'a> Session<'a> {
             not_before: now,
             renewed: now,
             apart: Some(now),
+            welcomed: false,
             leaving: None,
             unsaid: VecDeque::new(),
             unanswered: VecDeque::new(),
@@ -127,8 +130,10 @@ impl<'a> Session<'a> {
             if end != End::Broken {
                 return end;
             }
-            tracing::debug!(session = self.id, "stream to the coordinator broke");
-            self.apart.get_or_insert_with(Instant::now);
+            if self.apart.is_none() {
+                tracing::info!(session = self.id, "the coordinator went away: running conversations go on for a while");
+                self.apart = Some(Instant::now());
+            }
             if drain.begin.is_cancelled() && self.executor.is_idle() && self.outbox.is_empty() {
                 return End::Drained;
             }
@@ -239,7 +244,7 @@ impl<'a> Session<'a> {
                 self.outbox.acknowledged(welcome.acknowledged);
                 self.flushing = true;
                 self.renewed = hello_sent;
-                self.apart = None;
+                self.say_welcome();
                 self.gate.set_away(false);
                 self.executor.connected(true);
                 self.executor.start_ready();
@@ -301,6 +306,17 @@ impl<'a> Session<'a> {
             }
         }
         None
+    }
+
+    /// Tells people that there is a stream again, and how long there was none.
+    fn say_welcome(&mut self) {
+        let Some(since) = self.apart.take() else { return };
+        if std::mem::replace(&mut self.welcomed, true) {
+            let away_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(session = self.id, away_ms, "the coordinator is back");
+        } else {
+            tracing::info!(session = self.id, "joined the coordinator");
+        }
     }
 
     /// Its plan is fetched where it is not known. Without it a lease cannot be played: then it stands in no beat,

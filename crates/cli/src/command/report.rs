@@ -10,8 +10,10 @@ use crate::{
     client::{self, Client},
     embedded::{self, Embedded},
     exit::{Exit, usage},
-    export::{self, Exported, Patience},
-    finish, remote, report_files,
+    export::{self, Exported},
+    finish,
+    patience::Patience,
+    remote, report_files,
     run_folder::{RUNS, RunFolder},
     stdout,
 };

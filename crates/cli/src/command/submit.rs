@@ -9,7 +9,7 @@ use crate::{
     args::{Capacity, Config, Output, Selection},
     assemble, client, clock,
     exit::{Exit, usage},
-    export::Patience,
+    patience::Patience,
     plan, remote, settings, stdout,
 };
 
@@ -50,10 +50,11 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
     }
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
     let mut client = client::of(remote::connect(&args.coordinator).await?);
-    client::submit(&mut client, &run, &plan, Spend::default()).await?;
+    let patience = if args.watch { Patience::seconds(args.patience) } else { Patience::NONE };
+    client::submit(&mut client, &run, &plan, Spend::default(), patience).await?;
     if !args.watch {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);
     }
-    watch::to_its_end(client, &run, &args.output, Patience::seconds(args.patience)).await
+    watch::to_its_end(client, &run, &args.output, patience).await
 }

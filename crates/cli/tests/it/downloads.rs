@@ -1,4 +1,4 @@
-//! A report that is downloaded from a coordinator which goes away in between, and one whose disk is full.
+//! A coordinator that goes away while a run is watched or its report is downloaded, and one whose disk is full.
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -71,6 +71,45 @@ fn a_download_whose_coordinator_stays_away_says_so_and_leaves_no_folder() {
         assert!(watched.stderr.contains(part), "{part}: {}", watched.stderr);
     }
     assert!(!place.path().join("out").exists());
+}
+
+/// Slow enough that the coordinator is killed several times before the run ends.
+const SLOW: &str = "endpoints: { mock: { kind: mock, mock: { latency: { ms: 150 } } } }\n";
+
+#[test]
+fn a_watch_goes_on_when_its_coordinator_is_killed_or_restarted() {
+    let place = Place::new();
+    place.write("gabfest.yaml", SLOW);
+    place.write("s.scenario.yaml", &scenario().replace(&"word ".repeat(20_000), "hello"));
+    let (mut coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let log = fs::File::create(place.path().join("worker.log")).unwrap();
+    let mut worker = place.gabfest(&["worker", "--coordinator", &address, "--slots", "2", "-v"]);
+    let mut worker = Process(worker.stdout(std::process::Stdio::null()).stderr(log).spawn().unwrap());
+    let submit = ["submit", "s.scenario.yaml", "--repeats", "100", "--run", "slow", "--coordinator", &address];
+    let mut command = place.gabfest(&[&submit[..], &["--watch", "--out", "out"]].concat());
+    let mut watch = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    for signal in ["KILL", "TERM", "KILL"] {
+        std::thread::sleep(Duration::from_millis(1_200));
+        assert!(watch.try_wait().unwrap().is_none(), "the watch ended before {signal}");
+        coordinator.signal(signal);
+        coordinator.wait(Duration::from_secs(20));
+        // Away for long enough that somebody notices.
+        std::thread::sleep(Duration::from_millis(500));
+        let listen = address.trim_start_matches("http://");
+        coordinator = place.serve(&["coordinator", "--listen", listen, "--data", "data"]).0;
+    }
+    let watched = Ended::from(watch.wait_with_output().unwrap());
+    assert!([0, 1].contains(&watched.code), "{}: {}", watched.code, watched.stderr);
+    let away = watched.stderr.matches("the coordinator went away").count();
+    assert_eq!(away, 3, "{}", watched.stderr);
+    let report = place.json("out/report.json");
+    assert_eq!((&report["run"]["state"], &report["summary"]["trials"]["not_started"]), (&"finished".into(), &0.into()));
+    worker.signal("TERM");
+    worker.wait(Duration::from_secs(20));
+    let log = fs::read_to_string(place.path().join("worker.log")).unwrap();
+    assert_eq!(log.matches("joined the coordinator").count(), 1, "{log}");
+    assert_eq!(log.matches("the coordinator went away").count(), 3, "{log}");
+    assert_eq!(log.matches("the coordinator is back").count(), 3, "{log}");
 }
 
 /// A small disk for the coordinator's data, where one can be mounted.

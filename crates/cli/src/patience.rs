@@ -1,0 +1,92 @@
+//! How long a coordinator that went away is waited for, and which of its answers is no reason to wait.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use tokio::time::Instant;
+use tonic::{Code, Status};
+
+use crate::{exit::usage, stderr::say};
+
+const BETWEEN_TRIES: Duration = Duration::from_secs(1);
+
+/// How long a coordinator may be away, counted from its last word.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience(Duration);
+
+impl Patience {
+    /// For a coordinator in this process: one that is gone does not come back.
+    pub(crate) const NONE: Self = Self(Duration::ZERO);
+
+    pub(crate) fn seconds(seconds: u64) -> Self {
+        Self(Duration::from_secs(seconds))
+    }
+}
+
+/// Since when a coordinator is away.
+#[derive(Debug)]
+pub(crate) struct Away {
+    patience: Patience,
+    since: Option<Instant>,
+}
+
+impl Away {
+    pub(crate) fn new(patience: Patience) -> Self {
+        Self { patience, since: None }
+    }
+
+    /// It is there.
+    pub(crate) fn is_back(&mut self) {
+        self.since = None;
+    }
+
+    /// Waits before the next try. An error says why none is made: the coordinator refused, or it was away for too long.
+    pub(crate) async fn wait(&mut self, what: &str, status: &Status) -> anyhow::Result<()> {
+        if refuses(status.code()) {
+            return Err(refused(what, status));
+        }
+        let Patience(most) = self.patience;
+        if most.is_zero() {
+            return Err(anyhow!("{what}: {}", reason(Some(status))));
+        }
+        let reason = reason(Some(status));
+        let since = self.since.unwrap_or_else(|| {
+            say(&format!("the coordinator went away ({reason}): waiting for it"));
+            Instant::now()
+        });
+        self.since = Some(since);
+        if since.elapsed() >= most {
+            let waited = record::count::plural(most.as_secs(), "second", "seconds");
+            return Err(anyhow!("{what}: the coordinator went away and was not back within {waited}: {reason}"));
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+        Ok(())
+    }
+}
+
+/// Whether a coordinator that is there said no; everything else may be a connection that broke.
+fn refuses(code: Code) -> bool {
+    matches!(
+        code,
+        Code::NotFound
+            | Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::PermissionDenied
+            | Code::Unauthenticated
+            | Code::Unimplemented
+            | Code::OutOfRange
+            | Code::ResourceExhausted
+            | Code::DataLoss
+    )
+}
+
+/// What a coordinator refused. A run that it does not know is the caller's mistake.
+fn refused(what: &str, status: &Status) -> anyhow::Error {
+    let error = anyhow!("{what}: {}", status.message());
+    if status.code() == tonic::Code::NotFound { usage(error) } else { error }
+}
+
+fn reason(status: Option<&Status>) -> String {
+    let said = status.map(proto::reason).filter(|text| !text.is_empty());
+    said.unwrap_or_else(|| "the connection was closed".to_owned())
+}
