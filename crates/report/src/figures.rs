@@ -3,7 +3,7 @@
 pub(crate) use record::count::{digits as count, plural};
 use record::{
     Summary, Usd,
-    summary::{Attempts, CaseSummary, Latencies, Rate, Totals, Wall},
+    summary::{Attempts, CaseSummary, Latencies, Rate, RunState, Totals, Wall},
     tally::Counts,
 };
 
@@ -139,6 +139,20 @@ pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
         (Some((date, time)), Some(Some((end_date, end)))) => format!("{date} {time} – {end_date} {end} UTC"),
         _ => ended.map_or_else(|| started.to_owned(), |ended| format!("{started} – {ended}")),
     }
+}
+
+/// How many attempts broke off with their workers, and what became of their trials; nothing where none did.
+pub(crate) fn lost(summary: &Summary) -> Option<String> {
+    let attempts = &summary.summary.attempts;
+    // A run that was stopped plays nothing again, until somebody resumes it.
+    let what = match summary.run.state {
+        RunState::Finished => "lost with their workers and played again",
+        RunState::Running | RunState::Interrupted | RunState::Cancelled => {
+            "unfinished: given up, or lost with their workers"
+        }
+    };
+    let lost = plural(attempts.lost, "attempt", "attempts");
+    (attempts.lost > 0).then(|| format!("{lost} of {} {what}", count(attempts.total)))
 }
 
 /// How many attempts our side broke, so that they were played again; nothing where it broke none.

@@ -396,10 +396,10 @@ fn spend(page: &mut String, summary: &Summary) {
 fn faults(page: &mut String, summary: &Summary) {
     let ours: Vec<_> =
         summary.summary.failures.iter().filter(|failure| failure.blame != record::Blame::Agent).collect();
-    let attempts = &summary.summary.attempts;
-    let replayed = figures::replayed(attempts);
+    let lost = figures::lost(summary);
+    let replayed = figures::replayed(&summary.summary.attempts);
     let unreadable = unreadable::lines(summary, UNREADABLE_SHOWN);
-    if ours.is_empty() && attempts.lost == 0 && replayed.is_none() && unreadable.is_empty() {
+    if ours.is_empty() && lost.is_none() && replayed.is_none() && unreadable.is_empty() {
         return;
     }
     page.push_str("## Not the agent's fault\n\n");
@@ -407,12 +407,8 @@ fn faults(page: &mut String, summary: &Summary) {
         let trials = figures::plural(failure.trials, "trial", "trials");
         page.push_str(&format!("- {trials}: `{}` (blame: {})\n", failure.kind.name(), failure.blame.name()));
     }
-    if attempts.lost > 0 {
-        let lost = figures::plural(attempts.lost, "attempt", "attempts");
-        page.push_str(&format!("- {lost} of {} lost with their workers and played again\n", count(attempts.total)));
-    }
-    if let Some(replayed) = replayed {
-        page.push_str(&format!("- {replayed}\n"));
+    for line in lost.iter().chain(&replayed) {
+        page.push_str(&format!("- {line}\n"));
     }
     for line in unreadable {
         page.push_str(&format!("- {}\n", escape(&line)));

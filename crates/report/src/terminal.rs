@@ -371,9 +371,10 @@ impl Page {
     fn faults(&mut self, summary: &Summary) {
         let totals = &summary.summary;
         let ours: Vec<_> = totals.failures.iter().filter(|failure| failure.blame != Blame::Agent).collect();
+        let lost = figures::lost(summary);
         let replayed = figures::replayed(&totals.attempts);
         let unreadable = unreadable::lines(summary, UNREADABLE_SHOWN);
-        if ours.is_empty() && totals.attempts.lost == 0 && replayed.is_none() && unreadable.is_empty() {
+        if ours.is_empty() && lost.is_none() && replayed.is_none() && unreadable.is_empty() {
             return;
         }
         self.heading("Not the agent's fault");
@@ -383,13 +384,8 @@ impl Page {
             table.row([count(failure.trials), failure.kind.name().to_owned(), blame]);
         }
         self.table(&table);
-        if totals.attempts.lost > 0 {
-            let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
-            let total = count(totals.attempts.total);
-            self.wrapped(2, 2, &format!("{lost} of {total} lost with their workers and played again"));
-        }
-        if let Some(replayed) = replayed {
-            self.wrapped(2, 2, &replayed);
+        for line in lost.iter().chain(&replayed) {
+            self.wrapped(2, 2, line);
         }
         for line in unreadable {
             self.wrapped(2, 2, &clean(&line));

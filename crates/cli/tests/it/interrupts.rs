@@ -64,6 +64,11 @@ fn two_interrupts_stop_at_once() {
     assert_eq!(run.wait(Duration::from_secs(10)), 130);
     let report = place.json("out/report.json");
     assert_eq!(report["run"]["state"], "interrupted", "a partial report is written");
+    let lost = report["summary"]["attempts"]["lost"].as_u64().unwrap();
+    assert!(lost > 0, "{}", report["summary"]["attempts"]);
+    let page = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
+    assert!(page.contains(" unfinished: given up, or lost with their workers"), "{page}");
+    assert!(!page.contains("played again"), "nobody plays them: {page}");
     // What was given up is played again.
     place.write("gabfest.yaml", "slots: 64\n");
     let resumed = place.run(&["resume", "out", "--quiet"]);

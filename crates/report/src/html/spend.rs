@@ -72,10 +72,7 @@ impl Spend {
             throttling: spending::throttling(totals),
             agent_failures: agent.into_iter().map(failure).collect(),
             our_failures: ours.into_iter().map(failure).collect(),
-            lost: (totals.attempts.lost > 0).then(|| {
-                let lost = figures::plural(totals.attempts.lost, "attempt", "attempts");
-                format!("{lost} of {} lost with their workers and played again", count(totals.attempts.total))
-            }),
+            lost: figures::lost(summary),
             replayed: figures::replayed(&totals.attempts),
             unreadable: unreadable::lines(summary, UNREADABLE_SHOWN),
         }
