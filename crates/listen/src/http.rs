@@ -6,7 +6,7 @@ use std::{convert::Infallible, error::Error, future::Future, time::Duration};
 
 use http::{Request, Response};
 use hyper::{
-    body::{Body, Incoming},
+    body::Body,
     server::conn::http1::Builder,
 };
 use hyper_util::{
