@@ -5,10 +5,7 @@ mod timely;
 use std::{convert::Infallible, error::Error, future::Future, time::Duration};
 
 use http::{Request, Response};
-use hyper::{
-    body::Body,
-    server::conn::http1::Builder,
-};
+use hyper::{body::Body, server::conn::http1::Builder};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,

@@ -106,9 +106,9 @@ fn clip(text: &mut String, most: usize) {
     let Some((end, _)) = text.char_indices().nth(most) else { return };
     let more = text[end..].chars().count() as u64;
     text.truncate(end);
+    text.push_str(&format!("… [{} more in transcripts.jsonl]", figures::plural(more, "character", "characters")));
     // A reply may have a megabyte, which truncating alone would keep.
     text.shrink_to_fit();
-    text.push_str(&format!("… [{} more in transcripts.jsonl]", figures::plural(more, "character", "characters")));
 }
 
 #[cfg(test)]
