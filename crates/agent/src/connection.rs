@@ -134,7 +134,9 @@ impl Session for Conversation {
         if is_empty(&reply) {
             return Err(nothing_said(self.model.endpoint(), reply));
         }
-        self.request.messages.push(llm::Message::assistant(reply.text.clone()));
+        // An agent that keeps the history itself is sent no answer again: what it answered may be a megabyte.
+        let kept = if self.history == History::Agent { String::new() } else { reply.text.clone() };
+        self.request.messages.push(llm::Message::assistant(kept));
         Ok(Reply { usage: Some(reply.usage).filter(|usage| *usage != llm::Usage::default()), ..reply_of(reply) })
     }
 

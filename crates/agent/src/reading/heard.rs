@@ -16,6 +16,8 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_CALLS: usize = 128;
 /// Of the texts of tool calls and actions.
 const MOST_CALL_BYTES: usize = 1 << 20;
+/// Of the name and the id of a tool call: a record keeps 256 bytes of them, and a conversation all.
+const MOST_NAME_BYTES: usize = 1 << 10;
 /// Of all events of one reply, wrapping and all.
 const MOST_STREAM_BYTES: usize = 64 << 20;
 /// Of the id by which an agent knows the conversation.
@@ -359,8 +361,12 @@ fn call_of(value: &Value) -> Result<ToolCall, Trouble> {
     let Some(name) = name.or_else(|| Some(value.get("function")?.as_str()?.to_owned())) else {
         return Err(Trouble("a tool call without a name".to_owned()));
     };
+    let id = get(&["id", "call_id", "tool_call_id"]).as_ref().map(words).unwrap_or_default();
+    if name.len().max(id.len()) > MOST_NAME_BYTES {
+        return Err(Trouble(format!("a tool call whose name or id has more than {MOST_NAME_BYTES} bytes")));
+    }
     Ok(ToolCall {
-        id: get(&["id", "call_id", "tool_call_id"]).as_ref().map(words).unwrap_or_default(),
+        id,
         name,
         arguments: get(&["arguments", "args", "input", "parameters"]).as_ref().map_or_else(|| "{}".to_owned(), words),
         result: get(&["result", "output"]).as_ref().map(words),

@@ -184,6 +184,10 @@ fn what_is_heard_has_bounds() {
     assert_eq!(forever(json!({ "other": long })), "events of more than 67108864 bytes for one reply");
     let calls = forever(json!({ "calls": [{ "name": "a", "result": long }] }));
     assert_eq!(calls, "tool calls and actions of more than 1048576 bytes");
+    for call in [json!({ "name": long }), json!({ "name": "a", "id": long })] {
+        let named = forever(json!({ "calls": [call] }));
+        assert_eq!(named, "a tool call whose name or id has more than 1024 bytes");
+    }
     assert_eq!(forever(json!({ "actions": [long] })), "tool calls and actions of more than 1048576 bytes");
     assert_eq!(forever(json!({ "calls": ["a", "b"] })), "more than 128 tool calls");
     assert_eq!(forever(json!({ "session": "x".repeat(5_000) })), "a session id of more than 4096 bytes");
