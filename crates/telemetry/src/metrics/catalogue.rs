@@ -102,7 +102,7 @@ macro_rules! metrics {
 metrics! { WORKER:
     CALL_DURATION = Kind::Histogram(CALL_SECONDS), "gen_ai.client.operation.duration", "s",
         [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE, names::ERROR_TYPE],
-        "How long calls took, without the wait for a permit; failed ones have error_type";
+        "Duration of calls, without rate-limit waits; failed calls have error_type";
     FIRST_CHUNK = Kind::Histogram(CALL_SECONDS), "gen_ai.client.operation.time_to_first_chunk", "s",
         [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE],
         "Time to the first content of streamed answers";
@@ -110,33 +110,33 @@ metrics! { WORKER:
         [names::OPERATION, names::PROVIDER, names::TOKEN_TYPE, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE],
         "Tokens of a call";
     CALLS = Kind::Counter, "gabfest.calls", "{call}", [ROLE, MODEL, OUTCOME],
-        "Calls to agents and models, by the model that was asked; outcome is ok or error";
+        "Calls to agents and models, by requested model; outcome is ok or error";
     COST = Kind::Counter, "gabfest.cost.usd", "{USD}", [ROLE, MODEL],
-        "Money that calls cost, in US dollars, as far as prices are known";
+        "Cost of calls in US dollars, as far as prices are known";
     ESTIMATED = Kind::Counter, "gabfest.calls.estimated", "{call}", [ROLE, MODEL],
         "Calls whose tokens and cost are estimated, because the endpoint did not report its usage";
     THROTTLED = Kind::Counter, "gabfest.call.throttled_tries", "{try}", [ROLE, MODEL],
-        "Tries of calls that were answered with 429";
+        "Tries of calls that got an HTTP 429";
     LIMIT_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.limit.wait", "s", [ENDPOINT],
-        "How long calls waited for a permit of their endpoint's limit";
+        "Rate-limit wait of calls, by endpoint";
     RETRIED = Kind::Histogram(WAIT_SECONDS), "gabfest.call.retried", "s", [ENDPOINT],
-        "How long calls that were tried again took before their last try, pauses included";
+        "Time that repeated calls took before their last try, pauses included";
     TURNS = Kind::Counter, "gabfest.turns", "{turn}", [SUITE, SCENARIO, PERSONA],
-        "Turns that are over";
+        "Turns that ended";
     TURN_DURATION = Kind::Histogram(CALL_SECONDS), "gabfest.turn.duration", "s", [SUITE, SCENARIO, PERSONA],
-        "How long the agent took for its whole answer, without the wait for a permit";
+        "Duration of the agent's whole reply, without rate-limit waits";
     TURN_FIRST_TOKEN = Kind::Histogram(CALL_SECONDS), "gabfest.turn.time_to_first_token", "s",
         [SUITE, SCENARIO, PERSONA],
-        "Time to the first content of the agent's streamed answers";
+        "Time to the first content of the agent's streamed replies";
     CONVERSATIONS = Kind::Counter, "gabfest.conversations", "{conversation}", [SUITE, SCENARIO, PERSONA, VERDICT],
-        "Conversations that the agent held in trials which this worker played to their end, as the report counts them";
+        "Conversations in the trials that this worker played to their end, counted as in the report";
     TRIALS_PLAYED = Kind::Counter, "gabfest.trials.played", "{trial}", [SUITE, SCENARIO, PERSONA, VERDICT],
         "Trials that this worker played to their end";
     CONVERSATION_DURATION = Kind::Histogram(CONVERSATION_SECONDS), "gabfest.conversation.duration", "s",
         [SUITE, SCENARIO],
-        "How long trials took from their first word to their verdict";
+        "Duration of trials, from the first message to the verdict";
     CONVERSATION_COST = Kind::Counter, "gabfest.conversation.cost.usd", "{USD}", [SUITE, SCENARIO, VERDICT],
-        "Money that trials cost which were played to their end, in US dollars";
+        "Cost in US dollars of trials that were played to their end";
     SLOTS_HERE = Kind::Gauge, "gabfest.worker.slots", "{slot}", [STATE],
         "Slots of this worker; state is busy or free";
     UNACKNOWLEDGED = Kind::Gauge, "gabfest.worker.unacknowledged", "{trial}", [],
@@ -149,7 +149,7 @@ metrics! { COORDINATOR:
     SLOTS = Kind::Gauge, "gabfest.slots", "{slot}", [STATE],
         "Slots of all connected workers; state is busy or free";
     QUEUE_DEPTH = Kind::Gauge, "gabfest.queue.depth", "{trial}", [SUITE],
-        "Trials that are neither lent nor done; 0 once the run has ended";
+        "Trials that are neither leased nor done; 0 after the end of the run";
     TRIALS_LENT = Kind::Gauge, "gabfest.trials.lent", "{trial}", [SUITE],
         "Trials that workers hold";
     TRIALS_PLANNED = Kind::Gauge, "gabfest.trials.planned", "{trial}", [SUITE],
@@ -157,53 +157,53 @@ metrics! { COORDINATOR:
     TRIALS_DONE = Kind::Gauge, "gabfest.trials.done", "{trial}", [SUITE],
         "Trials of the latest run that are committed";
     LEASES_GRANTED = Kind::Counter, "gabfest.leases.granted", "{trial}", [],
-        "Trials that were lent, each time that they were";
+        "Leased trials; a trial counts once for each lease";
     LEASES_LOST = Kind::Counter, "gabfest.leases.lost", "{trial}", [],
         "Trials that had begun, were lost with their worker, and are played again";
     COMMIT_DURATION = Kind::Histogram(COMMIT_SECONDS), "gabfest.store.commit.duration", "s", [],
-        "How long the store took to commit a batch";
+        "Time that the store took to commit a batch";
     VERDICTS = Kind::Counter, "gabfest.verdicts", "{trial}", [SUITE, SCENARIO, VERDICT],
         "Committed trials";
     ERRORS = Kind::Counter, "gabfest.errors", "{trial}", [SUITE, BLAME],
-        "Committed trials that are ERROR or INCONCLUSIVE, by whose fault that is";
+        "Committed trials that are ERROR or INCONCLUSIVE, by blame";
     SUCCESS_RATE = Kind::Gauge, "gabfest.success_rate", "", [SUITE, SCENARIO],
-        "Trials that passed of those that passed, failed or ended with an error of the agent, 0 to 1; without scenario: of the whole suite";
+        "Share of passed trials among those that passed, failed or ended with an error of the agent, 0 to 1; without scenario: of the whole suite";
     SUCCESS_RATE_LOW = Kind::Gauge, "gabfest.success_rate.low", "", [SUITE],
         "Lower end of the report's 95 % interval of the success rate";
     SUCCESS_RATE_HIGH = Kind::Gauge, "gabfest.success_rate.high", "", [SUITE],
         "Upper end of the report's 95 % interval of the success rate";
     JUDGED_PASS_RATE = Kind::Gauge, "gabfest.judged_pass_rate", "", [SUITE],
-        "Trials that passed of those that passed or failed, 0 to 1: without errors of the agent";
+        "Share of passed trials among those that passed or failed, 0 to 1; errors of the agent do not count";
     CASES_FAILING = Kind::Gauge, "gabfest.cases.failing", "{case}", [SUITE, SCENARIO],
-        "Cases that the report calls FAIL";
+        "Cases with the verdict FAIL";
     CASES_FLAKY = Kind::Gauge, "gabfest.cases.flaky", "{case}", [SUITE, SCENARIO],
         "Cases that passed at least once, and failed or ended in an error of the agent at least once";
     RUN_DURATION = Kind::Gauge, "gabfest.run.duration", "s", [SUITE],
-        "From the run's start to its end";
+        "Time from the start of the run to its end";
     RUN_COST = Kind::Gauge, "gabfest.run.cost.usd", "{USD}", [SUITE],
-        "Money that the run cost, lost attempts included, in US dollars";
+        "Cost of the run in US dollars, including lost attempts";
     RUN_TRIALS = Kind::Gauge, "gabfest.run.trials", "{trial}", [SUITE, VERDICT],
-        "Trials of the run by verdict; those that never ended are in none";
+        "Trials of the run by verdict; trials that did not end have none";
     RUN_FINISHED = Kind::Gauge, "gabfest.run.finished.timestamp", "s", [SUITE],
-        "When the run ended, in seconds since 1970";
+        "End of the run, in seconds since 1970";
     RUNS = Kind::Counter, "gabfest.runs", "{run}", [SUITE, STATUS],
         "Runs that ended: success (every gate held), failure, or aborted (interrupted or cancelled)";
 }
 
 metrics! { EVERY_PROCESS:
     DROPPED = Kind::Counter, "gabfest.telemetry.dropped", "{item}", [SIGNAL],
-        "Spans and logs that a full queue or a dead collector cost; signal is spans or logs";
+        "Spans and log records that were dropped because the queue was full or the collector failed; signal is spans or logs";
 }
 
 metrics! { LATEST:
     INPUT_TOKENS = Kind::Counter, "gen_ai.client.inference.usage.input_tokens", "{token}",
-        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that models read";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Input tokens";
     OUTPUT_TOKENS = Kind::Counter, "gen_ai.client.inference.usage.output_tokens", "{token}",
-        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that models wrote";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Output tokens";
     CALL_INPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.input_tokens", "{token}",
-        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that a call read";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Input tokens of a call";
     CALL_OUTPUT_TOKENS = Kind::Histogram(TOKENS), "gen_ai.client.inference.operation.output_tokens", "{token}",
-        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Tokens that a call wrote";
+        [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Output tokens of a call";
 }
 
 /// All of them.
@@ -216,15 +216,15 @@ pub(super) fn all() -> impl Iterator<Item = &'static Metric> {
 pub fn tables() -> String {
     let mut text = String::new();
     for (title, metrics) in [
-        ("Of a worker", WORKER),
-        ("Of a coordinator", COORDINATOR),
-        ("Of both", EVERY_PROCESS),
+        ("Worker", WORKER),
+        ("Coordinator", COORDINATOR),
+        ("Both", EVERY_PROCESS),
         (
-            "In the place of `gen_ai_client_token_usage`, with `OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`",
+            "Instead of `gen_ai_client_token_usage`, with `OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`",
             LATEST,
         ),
     ] {
-        let _ = writeln!(text, "**{title}**\n\n| metric | kind | labels | what it says |\n|---|---|---|---|");
+        let _ = writeln!(text, "**{title}**\n\n| metric | kind | labels | meaning |\n|---|---|---|---|");
         for metric in metrics {
             let labels: Vec<String> =
                 metric.labels.iter().map(|label| format!("`{}`", label.replace('.', "_"))).collect();
