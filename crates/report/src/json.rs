@@ -7,5 +7,5 @@ use record::{Summary, visible};
 pub fn render(summary: &Summary) -> String {
     let mut text = serde_json::to_string_pretty(summary).expect("a summary has only string keys");
     text.push('\n');
-    visible::json(&text).into_owned()
+    visible::json_owned(text)
 }

@@ -31,7 +31,7 @@ fn line_of(trial: &Trial, turns: &[Turn], unreadable: Option<&str>) -> Option<St
     };
     let mut text = serde_json::to_string(&line).expect("a transcript's line has only string keys");
     text.push('\n');
-    Some(visible::json(&text).into_owned())
+    Some(visible::json_owned(text))
 }
 
 #[derive(Serialize)]

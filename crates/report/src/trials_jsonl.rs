@@ -39,7 +39,7 @@ pub fn line(trial: &Trial) -> String {
     };
     let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
     text.push('\n');
-    visible::json(&text).into_owned()
+    visible::json_owned(text)
 }
 
 #[derive(Serialize)]

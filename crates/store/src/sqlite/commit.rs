@@ -16,11 +16,11 @@ pub(super) struct Encoded {
     session: i64,
     sequence: i64,
     spend: String,
-    /// JSON: a row `[start, length]` for each piece in `words`.
+    /// JSON: a number for each piece in `words`, see [`packed`].
     pieces: String,
     /// The pieces, one after the other.
     words: Vec<u8>,
-    /// JSON: a row `[number, epoch, pieces, start of the body, its length, replay]` for each trial.
+    /// JSON: a row `[number, epoch, pieces, body, replay]` for each trial; the body as [`packed`] has it.
     ended: String,
     /// The trials as JSON, one after the other: beside the rows, since escaped within them each would be read twice.
     bodies: Vec<u8>,
@@ -31,18 +31,17 @@ impl Encoded {
         let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(Bytes::len).sum());
         let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
         for piece in &commit.segment.pieces {
-            // SQLite counts from 1.
-            pieces.push((words.len() + 1, piece.len()));
+            pieces.push(packed(words.len(), piece.len())?);
             words.extend_from_slice(piece);
         }
         let mut bodies = Vec::new();
         let mut ended = Vec::with_capacity(commit.ended.len());
         for EndedTrial { trial, pieces } in &commit.ended {
-            let start = bodies.len() + 1;
+            let start = bodies.len();
             serde_json::to_writer(&mut bodies, trial).map_err(|error| Error::Failed(error.to_string()))?;
-            let length = bodies.len() + 1 - start;
+            let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
-            ended.push((number, trial.epoch, pieces::rows(pieces)?, start, length, replay));
+            ended.push((number, trial.epoch, pieces::rows(pieces)?, body, replay));
         }
         Ok(Self {
             session: bound(commit.session),
@@ -139,7 +138,7 @@ impl Encoded {
         }
         query(
             "insert into piece (key, payload)
-             select first_piece + cut.key, substr(?3, cut.value ->> 0, cut.value ->> 1)
+             select first_piece + cut.key, substr(?3, cut.value >> 32, cut.value & 4294967295)
              from segment, json_each(?4) as cut where session = ?1 and sequence = ?2",
         )
         .bind(self.session)
@@ -160,20 +159,25 @@ impl Encoded {
         replays: u32,
     ) -> Result<BTreeMap<(i64, i64), End>, Error> {
         let counted: Vec<(i64, i64, bool, u32, u32)> = query_as(
-            "insert into trial
+            // Materialized, since SQLite would parse a row again for each mention of one of its columns.
+            "with ended as materialized (
+                 select key as place, value ->> 0 as number, value ->> 1 as epoch, value ->> 2 as pieces,
+                     value ->> 3 as body, value ->> 4 as replay
+                 from json_each(?3))
+             insert into trial
                  (run, number, epoch, session, first_sequence, last_sequence, pieces, body, replay, again, replays_left)
-             select ?1, ended.value ->> 0, ended.value ->> 1, ?2, 0, 0, ended.value ->> 2,
-                 cast(substr(?4, ended.value ->> 3, ended.value ->> 4) as text),
-                 ended.value ->> 5,
-                 case ended.value ->> 5 when 2 then 1 when 1 then ?5 > 0 else 0 end,
-                 case ended.value ->> 5 when 1 then max(?5 - 1, 0) else ?5 end
-             from json_each(?3) as ended
+             select ?1, ended.number, ended.epoch, ?2, 0, 0, ended.pieces,
+                 cast(substr(?4, ended.body >> 32, ended.body & 4294967295) as text),
+                 ended.replay,
+                 case ended.replay when 2 then 1 when 1 then ?5 > 0 else 0 end,
+                 case ended.replay when 1 then max(?5 - 1, 0) else ?5 end
+             from ended
              where exists (
                  select 1 from lease
-                 where session = ?2 and run = ?1 and epoch = ended.value ->> 1
-                 and first <= ended.value ->> 0 and past > ended.value ->> 0)
+                 where session = ?2 and run = ?1 and epoch = ended.epoch
+                 and first <= ended.number and past > ended.number)
              and exists (select 1 from run where key = ?1 and state in ('running', 'interrupted'))
-             order by ended.key
+             order by ended.place
              on conflict (run, number) do update set
                  epoch = excluded.epoch, session = excluded.session, first_sequence = excluded.first_sequence,
                  last_sequence = excluded.last_sequence, pieces = excluded.pieces, body = excluded.body, replay = excluded.replay,
@@ -198,6 +202,13 @@ impl Encoded {
         });
         Ok(ends.collect())
     }
+}
+
+/// Where something lies among bytes, as one number: from which byte, counted from 1 as SQLite does, times 2³², plus how many.
+/// Numbers in an array of JSON are read where they stand; an array for each place is parsed for each of its numbers.
+fn packed(start: usize, length: usize) -> Result<i64, Error> {
+    let half = |number: usize| i32::try_from(number).map_err(|_| Error::Failed("a batch of 2 GiB".to_owned()));
+    Ok(i64::from(half(start + 1)?) << 32 | i64::from(half(length)?))
 }
 
 /// Adds a spend, as JSON, to that of a run. The sums saturate: what a worker claims is no reason to fail.

@@ -144,13 +144,15 @@ pub(super) async fn begin(writing: &mut Writing<'_>, session: u64, begun: &[Leas
     }
     let rows = begun.iter().map(|one| (one.run.as_str(), one.epoch, bound(one.trials.start), bound(one.trials.end)));
     query(
-        "update lease set begun = max(begun, min(past, begins.end))
+        "with said as materialized (
+             select value ->> 0 as run, value ->> 1 as epoch, value ->> 2 as first, value ->> 3 as end from json_each(?2))
+         update lease set begun = max(begun, min(past, begins.end))
          from (
-             select lease.id as id, lease.first as first, max(said.value ->> 3) as end
-             from json_each(?2) as said
-             join run on run.id = said.value ->> 0
-             join lease on lease.session = ?1 and lease.run = run.key and lease.epoch = said.value ->> 1
-                 and lease.first < said.value ->> 3 and lease.past > said.value ->> 2
+             select lease.id as id, lease.first as first, max(said.end) as end
+             from said
+             join run on run.id = said.run
+             join lease on lease.session = ?1 and lease.run = run.key and lease.epoch = said.epoch
+                 and lease.first < said.end and lease.past > said.first
              group by 1, 2) as begins
          where lease.session = ?1 and lease.id = begins.id and lease.first = begins.first",
     )
