@@ -9,6 +9,7 @@ mod fault;
 mod fleet;
 mod found;
 mod link;
+mod options;
 mod place;
 mod play;
 mod process;
@@ -17,35 +18,12 @@ mod script;
 mod slow_link;
 mod storm;
 
-use std::path::PathBuf;
-
 use anyhow::{Context as _, ensure};
 
 use fault::Fault;
+pub(crate) use options::Chaos;
 use place::Place;
 use result::Results;
-
-#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
-pub(crate) struct Chaos {
-    /// Play runs until processes were killed (`kill -9`) so many times
-    #[arg(long, default_value_t = 10, value_name = "N")]
-    kills: u32,
-    /// What is drawn from it: which fault strikes whom, when, and for how long
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    seed: u64,
-    /// Faults and cases to play [default: all but kill-storm, crash-loop and slow-link, which take minutes]
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
-    faults: Vec<Fault>,
-    /// The program under test [default: target/debug/gabfest]
-    #[arg(long, value_name = "PATH")]
-    binary: Option<PathBuf>,
-    /// Write the result to this file, as Markdown
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Keep logs, stores and reports of all runs, although no rule was broken
-    #[arg(long)]
-    keep: bool,
-}
 
 #[expect(clippy::print_stdout, reason = "the result is what the task is for")]
 pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
