@@ -9,6 +9,7 @@ use evaluate::{
     Scorer,
     scorer::{self, Chosen},
 };
+use llm::{Measures, measure::Measurement};
 use record::{Role, Scope};
 use scenario::ids::seed_of;
 use telemetry::trace::{Head, ids};
@@ -34,8 +35,15 @@ pub(crate) struct Bench {
     pub(crate) turn: AtomicU32,
 }
 
+impl Bench {
+    fn recorded<M: Measurement>(&self, model: &Option<Arc<dyn Measures<M>>>) -> Option<Arc<dyn Measures<M>>> {
+        let model = Arc::clone(model.as_ref()?);
+        Some(Arc::new(Recorded::new(model, Role::Scorer, Arc::clone(&self.log), self.gate.clone())))
+    }
+}
+
 impl evaluate::JudgePool for Bench {
-    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
+    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Chat> {
         let model = self.models.judge(model_type);
         Arc::new(Recorded::new(model, Role::Judge, Arc::clone(&self.log), self.gate.clone()))
     }
@@ -45,17 +53,12 @@ impl evaluate::JudgePool for Bench {
     }
 
     fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
-        let recorded = |model: &Option<Arc<dyn llm::Model>>| {
-            let model = Arc::clone(model.as_ref()?);
-            let recorded = Recorded::new(model, Role::Scorer, Arc::clone(&self.log), self.gate.clone());
-            Some(Arc::new(recorded) as Arc<dyn llm::Model>)
-        };
         let scorer::Models { similarity, answer, next_sentence, toxicity } = &self.models.scores;
         let models = scorer::Models {
-            similarity: recorded(similarity),
-            answer: recorded(answer),
-            next_sentence: recorded(next_sentence),
-            toxicity: recorded(toxicity),
+            similarity: self.recorded(similarity),
+            answer: self.recorded(answer),
+            next_sentence: self.recorded(next_sentence),
+            toxicity: self.recorded(toxicity),
         };
         Box::new(Chosen::new(self, scope, models))
     }
@@ -93,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn scores_are_counted_under_whoever_gave_them() {
-        let mock = |name: &str| Arc::new(Mock::new(name, Behaviour::default())) as Arc<dyn llm::Model>;
+        let mock = |name: &str| Arc::new(Mock::new(name, Behaviour::default()));
         let scores = scorer::Models { similarity: Some(mock("vectors")), ..scorer::Models::default() };
         let models = Models {
             user_sim: mock("user"),

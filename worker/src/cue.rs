@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use llm::{
-    Cue,
-    model::{Note, ToolCall},
-};
+use llm::{Annotation, Cue, FunctionCall};
 use record::answer::Answer;
 use scenario::{
     Action, Check, Rule, Step,
@@ -18,12 +15,12 @@ pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
     let Action::Say { expected, .. } = &step.action else { return None };
     let checks = || step.checks.iter().filter(|check| !check.negated);
     let listed: Vec<&ExpectedCall> = checks().flat_map(calls_of).collect();
-    let notes: Vec<Note> = checks().filter_map(note).collect();
+    let notes: Vec<Annotation> = checks().filter_map(note).collect();
     // A check that only names a tool is answered by the call that another one describes.
     let is_described = |call: &ExpectedCall| {
         call.arguments.is_none() && listed.iter().any(|other| other.name == call.name && other.arguments.is_some())
     };
-    let tool_calls: Vec<ToolCall> =
+    let tool_calls: Vec<FunctionCall> =
         listed.iter().filter(|call| !is_described(call)).map(|expected| call(expected)).collect();
     let actions: Vec<String> = checks().flat_map(events_of).cloned().collect();
     let text = match expected {
@@ -53,10 +50,10 @@ fn events_of(check: &Check) -> &[String] {
     }
 }
 
-fn note(check: &Check) -> Option<Note> {
+fn note(check: &Check) -> Option<Annotation> {
     let Rule::AnswerId { id } = check.rule else { return None };
     let note = Answer { id: i64::from(id), score: 100.0 }.note();
-    Some(Note { kind: note.kind, text: note.text })
+    Some(Annotation { kind: note.kind, text: note.text })
 }
 
 fn calls_of(check: &Check) -> &[ExpectedCall] {
@@ -66,9 +63,9 @@ fn calls_of(check: &Check) -> &[ExpectedCall] {
     }
 }
 
-fn call(expected: &ExpectedCall) -> ToolCall {
+fn call(expected: &ExpectedCall) -> FunctionCall {
     let arguments = object(expected.arguments.as_deref().unwrap_or_default());
-    ToolCall { name: expected.name.clone(), arguments: arguments.to_string(), ..ToolCall::default() }
+    FunctionCall { name: expected.name.clone(), arguments: arguments.to_string(), ..FunctionCall::default() }
 }
 
 fn object(fields: &[(String, ArgumentRule)]) -> Value {

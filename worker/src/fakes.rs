@@ -22,9 +22,9 @@ const SECOND: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) enum Does {
     Says(String),
-    /// Waits for a permit, then takes its time, then says it.
+    /// Has a rate-limit wait, then takes its time, then says it.
     SaysAfter(Duration, Duration, String),
-    /// Waits for a permit, and then never answers.
+    /// Has a rate-limit wait, and then never answers.
     Hangs(Duration),
     Fails(FailureKind),
     /// A reply of several requests, or the failure of a later one.
@@ -145,21 +145,21 @@ impl agent::Session for FakeSession {
     }
 }
 
-type Answer = dyn Fn(&llm::Request) -> Result<String, llm::Error> + Send + Sync;
+type Answer = dyn Fn(&llm::chat::Request) -> Result<String, llm::Error> + Send + Sync;
 
 /// A model of which every answer is a function of the request.
 pub(crate) struct FakeModel {
     name: &'static str,
     answer: Box<Answer>,
-    /// For a permit, and then for the answer.
+    /// The rate-limit wait, and then the time of the answer.
     pub(crate) takes: (Duration, Duration),
-    pub(crate) asked: Mutex<Vec<llm::Request>>,
+    pub(crate) asked: Mutex<Vec<llm::chat::Request>>,
 }
 
 impl FakeModel {
     pub(crate) fn new(
         name: &'static str,
-        answer: impl Fn(&llm::Request) -> Result<String, llm::Error> + Send + Sync + 'static,
+        answer: impl Fn(&llm::chat::Request) -> Result<String, llm::Error> + Send + Sync + 'static,
     ) -> Self {
         Self { name, answer: Box::new(answer), takes: Default::default(), asked: Mutex::default() }
     }
@@ -192,25 +192,27 @@ impl fmt::Debug for FakeModel {
     }
 }
 
-#[async_trait]
-impl llm::Model for FakeModel {
+impl llm::Named for FakeModel {
     fn endpoint(&self) -> &str {
         self.name
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<llm::chat::Request> for FakeModel {
+    async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         self.asked.lock().unwrap().push(request.clone());
         let (wait, total) = self.takes;
         sleep(wait + total).await;
-        Ok(llm::Reply {
-            text: (self.answer)(request)?,
+        let receipt = llm::Receipt {
             usage: llm::Usage { input_tokens: 3, output_tokens: 2, estimated: false },
             model: format!("{}-model", self.name),
             timing: llm::Timing { wait, total, ..llm::Timing::default() },
             tries: 1,
             cost_nanos: Some(10),
-            ..llm::Reply::default()
-        })
+            ..llm::Receipt::default()
+        };
+        Ok(llm::chat::Reply { text: (self.answer)(request)?, receipt, ..llm::chat::Reply::default() })
     }
 }
 

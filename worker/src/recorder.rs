@@ -1,4 +1,4 @@
-//! Counts every question of a trial to a language model: a layer round the model that keeps the calls.
+//! The recording layer: keeps every call of a trial to a language model.
 
 use std::{
     fmt,
@@ -7,7 +7,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use record::{Call, Role, Tokens, Usd, call::ErrorKind, few};
+use llm::{
+    Call, Named, Receipt,
+    call::{Reply, Request},
+};
+use record::{Role, Tokens, Usd, call::ErrorKind, few};
 use tokio::time::Instant;
 
 use crate::{gate::Gate, outbox::Owed};
@@ -22,7 +26,7 @@ pub(crate) struct CallLog {
 
 #[derive(Debug, Default)]
 struct Kept {
-    calls: Vec<Call>,
+    calls: Vec<record::Call>,
 }
 
 impl CallLog {
@@ -31,11 +35,11 @@ impl CallLog {
     }
 
     /// Takes what was called since the last time.
-    pub(crate) fn take(&self) -> Vec<Call> {
+    pub(crate) fn take(&self) -> Vec<record::Call> {
         std::mem::take(&mut self.lock().calls)
     }
 
-    pub(crate) fn push(&self, call: Call) {
+    pub(crate) fn push(&self, call: record::Call) {
         self.owed.add(&call);
         self.lock().calls.push(call);
     }
@@ -49,28 +53,27 @@ impl CallLog {
     }
 }
 
-/// A model whose calls are kept in a trial's log.
-pub(crate) struct Recorded {
-    model: Arc<dyn llm::Model>,
+/// A chat or a measuring model whose calls are kept in a trial's log.
+pub(crate) struct Recorded<C: ?Sized> {
+    model: Arc<C>,
     role: Role,
     log: Arc<CallLog>,
     gate: Gate,
 }
 
-impl Recorded {
-    pub(crate) fn new(model: Arc<dyn llm::Model>, role: Role, log: Arc<CallLog>, gate: Gate) -> Self {
+impl<C: ?Sized> Recorded<C> {
+    pub(crate) fn new(model: Arc<C>, role: Role, log: Arc<CallLog>, gate: Gate) -> Self {
         Self { model, role, log, gate }
     }
 }
 
-impl fmt::Debug for Recorded {
+impl<C: Named + ?Sized> fmt::Debug for Recorded<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recorded").field("role", &self.role).field("endpoint", &self.model.endpoint()).finish()
     }
 }
 
-#[async_trait]
-impl llm::Model for Recorded {
+impl<C: Named + ?Sized> Named for Recorded<C> {
     fn endpoint(&self) -> &str {
         self.model.endpoint()
     }
@@ -78,16 +81,20 @@ impl llm::Model for Recorded {
     fn name(&self) -> &str {
         self.model.name()
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl<R: Request, C: Call<R> + ?Sized> Call<R> for Recorded<C> {
+    async fn ask(&self, request: &R) -> Result<R::Reply, llm::Error> {
         let came = Instant::now();
         let held = self.gate.pass().await;
         let began = Instant::now();
         let mut open = OpenCall { recorded: Some(self), came, held, began };
-        let answer = self.model.call(request).await;
+        let answer = (*self.model).call(request).await;
         open.recorded = None;
         let started_micros = self.log.micros_since_start(came);
-        self.log.push(call_of(self.role, &*self.model, &answer, started_micros, (held, began.elapsed())));
+        let outcome = answer.as_ref().map(Reply::receipt);
+        self.log.push(call_of(self.role, &*self.model, outcome, started_micros, (held, began.elapsed())));
         answer.map_err(|failed| failed.error)
     }
 }
@@ -95,29 +102,29 @@ impl llm::Model for Recorded {
 /// A call to a model as it is kept. `held`: before the gate.
 pub(crate) fn call_of(
     role: Role,
-    model: &dyn llm::Model,
-    answer: &Result<llm::Reply, llm::Failed>,
+    model: &(impl Named + ?Sized),
+    outcome: Result<&Receipt, &llm::Failed>,
     started_micros: u64,
     (held, elapsed): (Duration, Duration),
-) -> Call {
-    match answer {
-        Ok(reply) => Call {
+) -> record::Call {
+    match outcome {
+        Ok(receipt) => record::Call {
             role,
             endpoint: model.endpoint().to_owned(),
-            model: few::name(&reply.model).into_owned(),
+            model: few::name(&receipt.model).into_owned(),
             started_micros,
-            wait_micros: micros(held + reply.timing.wait),
-            connect_micros: reply.timing.connect.map(micros),
-            ttft_micros: reply.timing.first_token.map(micros),
-            inter_token_micros: reply.timing.inter_token.map(micros),
-            total_micros: micros(reply.timing.total),
-            retried_micros: micros(reply.timing.retried),
-            tokens: Tokens { input: reply.usage.input_tokens, output: reply.usage.output_tokens },
-            estimated: reply.usage.estimated,
-            cost: reply.cost_nanos.map(Usd),
-            tries: reply.tries.max(1),
-            throttled_tries: reply.throttled_tries,
-            lost_tries: reply.lost_tries,
+            wait_micros: micros(held + receipt.timing.wait),
+            connect_micros: receipt.timing.connect.map(micros),
+            ttft_micros: receipt.timing.first_token.map(micros),
+            inter_token_micros: receipt.timing.inter_token.map(micros),
+            total_micros: micros(receipt.timing.total),
+            retried_micros: micros(receipt.timing.retried),
+            tokens: Tokens { input: receipt.usage.input_tokens, output: receipt.usage.output_tokens },
+            estimated: receipt.usage.estimated,
+            cost: receipt.cost_nanos.map(Usd),
+            tries: receipt.tries.max(1),
+            throttled_tries: receipt.throttled_tries,
+            lost_tries: receipt.lost_tries,
             error: None,
             error_kind: None,
             of_trial: false,
@@ -126,26 +133,26 @@ pub(crate) fn call_of(
             let cost = (!error.may_have_been_charged()).then_some(Usd(0));
             let took = Took { held, elapsed, effort: *effort };
             let call = failed_call(role, model.endpoint(), started_micros, took, error, kind_of(error));
-            Call { model: model.name().to_owned(), cost, ..call }
+            record::Call { model: model.name().to_owned(), cost, ..call }
         }
     }
 }
 
-/// A call that was made and is not over. One that is given up with its trial may have been charged all the same.
-struct OpenCall<'a> {
-    recorded: Option<&'a Recorded>,
+/// A call in flight. One that is given up with its trial may still have been charged.
+struct OpenCall<'a, C: Named + ?Sized> {
+    recorded: Option<&'a Recorded<C>>,
     came: Instant,
     held: Duration,
     began: Instant,
 }
 
-impl Drop for OpenCall<'_> {
+impl<C: Named + ?Sized> Drop for OpenCall<'_, C> {
     fn drop(&mut self) {
         let Some(Recorded { model, role, log, .. }) = self.recorded else { return };
         let took = Took::given_up(self.held, self.began.elapsed());
         let started_micros = log.micros_since_start(self.came);
         let call = failed_call(*role, model.endpoint(), started_micros, took, &GIVEN_UP, ErrorKind::Other);
-        log.push(Call { model: model.name().to_owned(), ..call });
+        log.push(record::Call { model: model.name().to_owned(), ..call });
     }
 }
 
@@ -157,7 +164,7 @@ pub(crate) const GIVEN_UP: &str = "given up before it was answered";
 pub(crate) struct Took {
     /// Before the gate.
     pub(crate) held: Duration,
-    /// From then on, with its retries and its waits for permits.
+    /// From then on, with its retries and its rate-limit waits.
     pub(crate) elapsed: Duration,
     pub(crate) effort: llm::Effort,
 }
@@ -177,9 +184,9 @@ pub(crate) fn failed_call(
     took: Took,
     error: &dyn fmt::Display,
     kind: ErrorKind,
-) -> Call {
+) -> record::Call {
     let Took { held, elapsed, effort } = took;
-    Call {
+    record::Call {
         role,
         endpoint: endpoint.to_owned(),
         model: endpoint.to_owned(),

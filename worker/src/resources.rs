@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use llm::{Measures, Named, measure::Measurement};
 use record::{Failure, FailureKind};
 use scenario::{Asks, Measure};
 
@@ -33,16 +34,16 @@ pub struct Resources {
     /// What the calls in flight may cost at most, in nano-dollars.
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
     /// Of all endpoints and agents: the worker uses its share of each.
-    pub limits: Vec<Arc<llm::limit::Limit>>,
+    pub limits: Vec<Arc<llm::limit::Limiter>>,
 }
 
 /// The language models that are asked on gabfest's own behalf. [`llm::Absent`] stands where a key is not there.
 #[derive(Debug, Clone)]
 pub struct Models {
-    pub user_sim: Arc<dyn llm::Model>,
-    pub judge: Arc<dyn llm::Model>,
+    pub user_sim: Arc<dyn llm::Chat>,
+    pub judge: Arc<dyn llm::Chat>,
     /// By model type, such as `TEXT_LARGE`; a type that is not here means the role's own model.
-    pub by_type: BTreeMap<String, Arc<dyn llm::Model>>,
+    pub by_type: BTreeMap<String, Arc<dyn llm::Chat>>,
     /// What measures texts; the judge does what is not here.
     pub scores: evaluate::scorer::Models,
     /// The most tokens of one answer of a judge, its reasoning included.
@@ -53,8 +54,8 @@ impl Models {
     /// Why a scenario that asks these cannot be played: a judge is missing, or else the simulated user.
     #[must_use]
     pub fn missing(&self, asks: &Asks) -> Option<Failure> {
-        let judges = asks.judges.iter().map(|model_type| self.judge(model_type.as_deref()));
-        let scorers = asks.measures.iter().map(|measure| self.measuring(*measure));
+        let judges = asks.judges.iter().map(|model_type| self.judge(model_type.as_deref()) as Arc<dyn Named>);
+        let scorers = asks.measures.iter().map(|measure| self.scorer(*measure));
         let mut simulators = asks.simulators.iter().map(|model_type| self.user_sim(model_type));
         let judge = judges.chain(scorers).find_map(|model| absent(&*model));
         let judge = judge.map(|why| Failure::new(FailureKind::JudgeMissing, format!("no judge can be asked: {why}")));
@@ -67,34 +68,40 @@ impl Models {
     /// Every endpoint that somebody may be asked at and that has no key, said once each.
     #[must_use]
     pub fn absent(&self) -> BTreeSet<String> {
-        let scores = [&self.scores.similarity, &self.scores.answer, &self.scores.next_sentence, &self.scores.toxicity];
-        let all = [&self.user_sim, &self.judge].into_iter().chain(self.by_type.values());
-        all.chain(scores.into_iter().flatten()).filter_map(|model| absent(&**model)).collect()
+        let chats = [&self.user_sim, &self.judge].into_iter().chain(self.by_type.values());
+        let chats = chats.map(|model| Arc::clone(model) as Arc<dyn Named>);
+        let scorers =
+            [Measure::Similarity, Measure::Answer, Measure::NextSentence, Measure::Toxicity].map(|it| self.scorer(it));
+        chats.chain(scorers).filter_map(|model| absent(&*model)).collect()
     }
 
-    fn measuring(&self, measure: Measure) -> Arc<dyn llm::Model> {
-        let chosen = match measure {
-            Measure::Similarity => &self.scores.similarity,
-            Measure::Answer => &self.scores.answer,
-            Measure::NextSentence => &self.scores.next_sentence,
-            Measure::Toxicity => &self.scores.toxicity,
+    /// The model that makes this measurement: its own, or the judge.
+    fn scorer(&self, measure: Measure) -> Arc<dyn Named> {
+        fn named<M: Measurement>(model: &Option<Arc<dyn Measures<M>>>) -> Option<Arc<dyn Named>> {
+            Some(Arc::clone(model.as_ref()?) as Arc<dyn Named>)
+        }
+        let own = match measure {
+            Measure::Similarity => named(&self.scores.similarity),
+            Measure::Answer => named(&self.scores.answer),
+            Measure::NextSentence => named(&self.scores.next_sentence),
+            Measure::Toxicity => named(&self.scores.toxicity),
         };
-        Arc::clone(chosen.as_ref().unwrap_or(&self.judge))
+        own.unwrap_or_else(|| Arc::clone(&self.judge) as Arc<dyn Named>)
     }
 
     #[must_use]
-    pub fn user_sim(&self, model_type: &str) -> Arc<dyn llm::Model> {
+    pub fn user_sim(&self, model_type: &str) -> Arc<dyn llm::Chat> {
         Arc::clone(self.by_type.get(model_type).unwrap_or(&self.user_sim))
     }
 
     #[must_use]
-    pub fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
+    pub fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Chat> {
         Arc::clone(model_type.and_then(|name| self.by_type.get(name)).unwrap_or(&self.judge))
     }
 }
 
 /// Which endpoint it is, and where its key was looked for.
-fn absent(model: &dyn llm::Model) -> Option<String> {
+fn absent(model: &dyn Named) -> Option<String> {
     model.absence().map(|reason| format!("endpoint {:?} has no key, {reason}", model.endpoint()))
 }
 

@@ -28,17 +28,17 @@ pub(crate) struct Line {
 pub(crate) async fn next_line(
     simulator: &Simulator,
     turns: &[Turn],
-    model: &dyn llm::Model,
+    model: &dyn llm::Chat,
     context: llm::Context,
     seed: u64,
 ) -> Result<Line, Failure> {
-    let mut request = llm::Request {
+    let mut request = llm::chat::Request {
         messages: prompt::messages(simulator, turns),
         temperature: Some(simulator.temperature),
         max_tokens: Some(simulator.max_tokens),
         seed: Some(seed),
         context,
-        ..llm::Request::default()
+        ..llm::chat::Request::default()
     };
     let mut raw = String::new();
     for call in 0..MOST_CALLS {

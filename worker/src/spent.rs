@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agent::Agent;
+use llm::{Named, Receipt};
 use record::{Call, Role, call::Spend};
 
 use crate::{
@@ -30,11 +31,11 @@ pub fn on_agent(
 #[must_use]
 pub fn on_model(
     role: Role,
-    model: &dyn llm::Model,
-    answer: &Result<llm::Reply, llm::Failed>,
+    model: &(impl Named + ?Sized),
+    outcome: Result<&Receipt, &llm::Failed>,
     elapsed: Duration,
 ) -> Spend {
-    sum(&mut [call_of(role, model, answer, 0, (Duration::ZERO, elapsed))])
+    sum(&mut [call_of(role, model, outcome, 0, (Duration::ZERO, elapsed))])
 }
 
 /// A server may say a key where it names its model.

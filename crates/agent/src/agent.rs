@@ -44,7 +44,7 @@ pub trait Agent: Send + Sync + fmt::Debug {
     }
 
     /// The limits of a connection of its own; those of an endpoint are the endpoint's.
-    fn limit(&self) -> Option<&Arc<llm::limit::Limit>> {
+    fn limit(&self) -> Option<&Arc<llm::limit::Limiter>> {
         None
     }
 
@@ -69,7 +69,7 @@ pub struct Start {
 /// One conversation with an agent.
 #[async_trait]
 pub trait Session: Send {
-    /// Says something and waits for the whole answer, `exchange.timeout` long at most; waits for permits do not count.
+    /// Says something and waits for the whole answer, at most `exchange.timeout` without rate-limit waits.
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<Reply, Error>;
 
     /// Puts another answer in the place of the last one, for formats that keep the expected answer.

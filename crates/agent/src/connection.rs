@@ -1,27 +1,28 @@
-//! What every agent that is no chat model of ours has in common: its history, its limits, its conversation's calls.
+//! What all agents that are no chat model share: the history, the limits, the calls of a conversation.
 //!
-//! A kind of connection only makes a [`Model`](llm::Model) for each conversation, which is asked with the messages
-//! that it shall know of; the last of them, after the agent's own, are those that it has not answered yet.
+//! A kind of connection only opens one [`Call`] for each conversation. It gets the messages that the agent should know;
+//! those after the agent's own last message are the ones to answer.
 
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use llm::{endpoint::Layers, model::Speaker};
+use llm::{Call, MessageRole, Named as _, endpoint::Layers, limit::Limiter};
 use record::FailureKind;
 use scenario::{Message, ids::seed_of};
 
 use crate::{
     Agent, Error, Exchange, Reply, Session, Start,
     history::History,
-    outcome::{error_of, is_empty, message_of, nothing_said, reply_of},
+    outcome::{error_of, message_of, nothing_said, reply_of},
+    request::Request,
 };
 
 /// One kind of connection to an agent.
 pub(crate) trait Connection: Send + Sync + fmt::Debug {
-    /// What answers in one conversation. It may keep state; nobody else asks it.
-    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error>;
+    /// Opens one conversation, which may keep state: no other conversation uses it.
+    fn open(&self, start: &Start) -> Result<Arc<dyn Call<Request>>, Error>;
 
-    /// Why no conversation can begin here, where that is known before.
+    /// Why no conversation can begin here, where that is known in advance.
     fn unready(&self) -> Option<String> {
         None
     }
@@ -31,12 +32,12 @@ pub(crate) trait Connection: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Whether somebody at its other end could call tools, and hears from it where they are.
+    /// Whether the agent can call tools and learns their addresses from its calls.
     fn can_call_tools(&self) -> bool {
         false
     }
 
-    /// Whether a scenario's time for a turn is for somebody else: nobody types against a clock.
+    /// Whether a scenario's time limit for a turn does not hold: people do not type against a clock.
     fn takes_its_time(&self) -> bool {
         false
     }
@@ -57,7 +58,7 @@ impl Connected {
         Self { name: name.to_owned(), connection, layers, history, tool_addresses: true }
     }
 
-    /// Whether it is told where its tools are.
+    /// Sets whether the agent gets the addresses of its tools.
     pub(crate) fn with_tool_addresses(self, tool_addresses: bool) -> Self {
         Self { tool_addresses, ..self }
     }
@@ -85,7 +86,7 @@ impl Agent for Connected {
         self.layers.unsettled_nanos()
     }
 
-    fn limit(&self) -> Option<&Arc<llm::limit::Limit>> {
+    fn limit(&self) -> Option<&Arc<Limiter>> {
         Some(self.layers.limit())
     }
 
@@ -93,23 +94,23 @@ impl Agent for Connected {
         if let Some(reason) = self.unready() {
             return Err(Error::before(FailureKind::Misconfigured, reason));
         }
-        let model = self.layers.round(self.connection.open(&start)?);
-        let mut request = llm::Request { context: start.context, ..llm::Request::default() };
+        let agent = self.layers.wrap::<Request>(self.connection.open(&start)?);
+        let mut request = Request { context: start.context, ..Request::default() };
         "agent".clone_into(&mut request.context.role);
         request.context.conversation = start.conversation;
         request.messages.extend(start.opening.iter().map(message_of));
         let takes_its_time = self.connection.takes_its_time();
-        Ok(Box::new(Conversation { model, seed: start.seed, history: self.history, takes_its_time, request }))
+        Ok(Box::new(Conversation { agent, seed: start.seed, history: self.history, takes_its_time, request }))
     }
 }
 
 /// The history stands in the request itself, so that a long conversation is not copied for each turn.
 struct Conversation {
-    model: Arc<dyn llm::Model>,
+    agent: Arc<dyn Call<Request>>,
     seed: u64,
     history: History,
     takes_its_time: bool,
-    request: llm::Request,
+    request: Request,
 }
 
 #[async_trait]
@@ -122,7 +123,7 @@ impl Session for Conversation {
         context.idempotency_key = format!("{}/{}", context.conversation, exchange.turn);
         self.request.timeout = Some(exchange.timeout).filter(|_| !self.takes_its_time);
         self.request.seed = Some(seed_of(&[b"agent", &self.seed.to_le_bytes(), &exchange.turn.to_le_bytes()]));
-        // What a scenario opens with is told once, by whoever keeps the history.
+        // An agent that keeps its own history gets the scenario's opening once.
         if exchange.turn > 1 {
             match self.history {
                 History::Agent => self.request.messages.clear(),
@@ -130,31 +131,32 @@ impl Session for Conversation {
             }
         }
         self.request.messages.extend(exchange.messages.iter().map(message_of));
-        let reply = self.model.call(&self.request).await.map_err(error_of)?;
-        if is_empty(&reply) {
-            return Err(nothing_said(self.model.endpoint(), reply));
+        let response = (*self.agent).call(&self.request).await.map_err(error_of)?;
+        if response.is_empty() {
+            return Err(nothing_said(self.agent.endpoint(), response));
         }
-        // An agent that keeps the history itself is sent no answer again: what it answered may be a megabyte.
-        let kept = if self.history == History::Agent { String::new() } else { reply.text.clone() };
+        // An agent that keeps its own history never gets its answer again, and the answer may be a megabyte.
+        let kept = if self.history == History::Agent { String::new() } else { response.text.clone() };
         self.request.messages.push(llm::Message::assistant(kept));
-        Ok(Reply { usage: Some(reply.usage).filter(|usage| *usage != llm::Usage::default()), ..reply_of(reply) })
+        let usage = Some(response.receipt.usage).filter(|usage| *usage != llm::Usage::default());
+        Ok(Reply { usage, ..reply_of(response) })
     }
 
     fn replace_last_answer(&mut self, answer: &Message) {
         let messages = &mut self.request.messages;
-        let Some(last) = messages.iter().rposition(|message| message.role == Speaker::Assistant) else { return };
+        let Some(last) = messages.iter().rposition(|message| message.role == MessageRole::Assistant) else { return };
         messages.truncate(last);
-        messages.push(llm::Message { role: Speaker::Assistant, ..message_of(answer) });
+        messages.push(llm::Message { role: MessageRole::Assistant, ..message_of(answer) });
     }
 }
 
-/// Where in a request's messages those begin that were not answered yet.
+/// The index of the first unanswered message.
 pub(crate) fn unanswered(messages: &[llm::Message]) -> usize {
-    messages.iter().rposition(|message| message.role == Speaker::Assistant).map_or(0, |last| last + 1)
+    messages.iter().rposition(|message| message.role == MessageRole::Assistant).map_or(0, |last| last + 1)
 }
 
 /// The last words of the user among messages; empty where the user said nothing.
 pub(crate) fn last_words(messages: &[llm::Message]) -> &str {
-    let users = messages.iter().rev().find(|message| message.role == Speaker::User);
+    let users = messages.iter().rev().find(|message| message.role == MessageRole::User);
     users.or(messages.last()).map_or("", |message| message.content.as_str())
 }

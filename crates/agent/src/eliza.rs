@@ -9,8 +9,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use llm::{
-    Request, hint,
-    http::{Answer, Call, HeaderMap, HeaderName, Method, Sender, Url, headers, shown_address as address, written},
+    Call, Named, hint,
+    http::{
+        Answer, HeaderMap, HeaderName, HttpRequest, Method, Sender, Url, headers, shown_address as address, written,
+    },
     key::KeyRef,
 };
 use scenario::ids::seed_of;
@@ -26,6 +28,8 @@ use crate::{
     http::{CONNECT_WITHIN, settings},
     path::Path,
     reading::{Heard, Reading},
+    request::Request,
+    response::Response,
 };
 
 /// What a server that asks for a key looks at.
@@ -119,7 +123,7 @@ impl Eliza {
 }
 
 impl Connection for Eliza {
-    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(Conversation { server: Arc::clone(&self.0), session: OnceCell::new() }))
     }
 
@@ -128,8 +132,7 @@ impl Connection for Eliza {
     }
 }
 
-#[async_trait]
-impl llm::Model for Conversation {
+impl Named for Conversation {
     fn endpoint(&self) -> &str {
         self.server.sender.name()
     }
@@ -137,8 +140,11 @@ impl llm::Model for Conversation {
     fn place(&self) -> String {
         format!("POST {}", address(&self.server.base))
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Conversation {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let server = &*self.server;
         let session = self.session.get_or_try_init(|| server.begin(request)).await?;
         let messages = ["sessions", session, "messages"];
@@ -178,7 +184,7 @@ impl llm::Model for Conversation {
             Instant::now()
         };
         let mut reply = heard.finish(answer.sent(), ended, streamed);
-        reply.timing.connect = answer.connect();
+        reply.receipt.timing.connect = answer.connect();
         Ok(reply)
     }
 }
@@ -255,10 +261,10 @@ impl Server {
         }
     }
 
-    fn call(&self, request: &Request, method: Method, url: Url, body: Option<&Value>) -> Call {
+    fn call(&self, request: &Request, method: Method, url: Url, body: Option<&Value>) -> HttpRequest {
         let mut headers = self.headers.clone();
         headers::write(&request.context, &mut headers);
-        Call { method, url, headers, body: body.map(|body| body.to_string().into_bytes().into()) }
+        HttpRequest { method, url, headers, body: body.map(|body| body.to_string().into_bytes().into()) }
     }
 
     fn url(&self, below: &[&str]) -> Url {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use llm::{
-    Request, hint,
-    http::{Call, HeaderMap, Method, Sender, Url, headers, shown_address},
+    Call, Named, hint,
+    http::{HeaderMap, HttpRequest, Method, Sender, Url, headers, shown_address},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ use crate::{
     connection::Connection,
     history::History,
     http::{self, CONNECT_WITHIN},
+    request::Request,
+    response::Response,
 };
 
 /// What is sent besides the message that is answered, unless the settings say otherwise: three in all.
@@ -56,13 +58,12 @@ impl Emely {
 }
 
 impl Connection for Emely {
-    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-#[async_trait]
-impl llm::Model for Emely {
+impl Named for Emely {
     fn endpoint(&self) -> &str {
         self.0.sender.name()
     }
@@ -70,13 +71,16 @@ impl llm::Model for Emely {
     fn place(&self) -> String {
         format!("POST {}", shown_address(&self.0.url))
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Emely {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let Shared { sender, url, max_characters } = &*self.0;
         let mut headers = HeaderMap::new();
         headers::write(&request.context, &mut headers);
         let body = body(request).to_string().into_bytes().into();
-        let call = Call { method: Method::POST, url: url.clone(), headers, body: Some(body) };
+        let call = HttpRequest { method: Method::POST, url: url.clone(), headers, body: Some(body) };
         let mut answer = sender.send(&call).await?;
         let body = sender.whole(&mut answer).await?;
         let ended = Instant::now();
@@ -89,10 +93,10 @@ impl llm::Model for Emely {
                 &body,
             ));
         };
-        let mut reply = llm::Reply { text: text.chars().take(*max_characters).collect(), ..llm::Reply::default() };
-        reply.timing.total = ended.saturating_duration_since(answer.sent());
-        reply.timing.connect = answer.connect();
-        reply.tries = 1;
+        let mut reply = Response { text: text.chars().take(*max_characters).collect(), ..Response::default() };
+        reply.receipt.timing.total = ended.saturating_duration_since(answer.sent());
+        reply.receipt.timing.connect = answer.connect();
+        reply.receipt.tries = 1;
         Ok(reply)
     }
 }

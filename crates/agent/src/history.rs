@@ -1,6 +1,6 @@
 //! Who remembers a conversation: the agent by itself, or gabfest, which then sends it along.
 
-use llm::model::Speaker;
+use llm::MessageRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +24,10 @@ impl History {
             Self::Agent => 0,
             Self::Last(kept) => usize::try_from(kept).unwrap_or(usize::MAX),
         };
-        let first = messages.iter().take_while(|message| message.role == Speaker::System).count();
+        let first = messages.iter().take_while(|message| message.role == MessageRole::System).count();
         let mut from = first.max(messages.len().saturating_sub(kept));
         // A tool's answer without the call that it answers is refused by chat protocols.
-        while messages.get(from).is_some_and(|message| message.role == Speaker::Tool) {
+        while messages.get(from).is_some_and(|message| message.role == MessageRole::Tool) {
             from += 1;
         }
         messages.drain(first..from);
@@ -40,10 +40,10 @@ mod tests {
 
     fn trimmed(history: History, roles: &str) -> String {
         let role = |letter| match letter {
-            's' => Speaker::System,
-            'u' => Speaker::User,
-            't' => Speaker::Tool,
-            _ => Speaker::Assistant,
+            's' => MessageRole::System,
+            'u' => MessageRole::User,
+            't' => MessageRole::Tool,
+            _ => MessageRole::Assistant,
         };
         let mut messages: Vec<llm::Message> = roles
             .chars()

@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Request, hint,
-    http::{Answer, Call, HeaderMap, HeaderName, HeaderValue, Method, PAGE, Sender, Url, headers},
+    Call, Named, hint,
+    http::{Answer, HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, PAGE, Sender, Url, headers},
 };
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ use crate::{
     Error, Start,
     connection::Connection,
     reading::{Heard, Reading},
+    request::Request,
+    response::Response,
     template::{self, Template, Text, Values},
 };
 
@@ -56,7 +58,7 @@ impl Http {
 }
 
 impl Connection for Http {
-    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), session: Mutex::default() }))
     }
 
@@ -65,8 +67,7 @@ impl Connection for Http {
     }
 }
 
-#[async_trait]
-impl llm::Model for Conversation {
+impl Named for Conversation {
     fn endpoint(&self) -> &str {
         self.shared.sender.name()
     }
@@ -75,8 +76,11 @@ impl llm::Model for Conversation {
         let Settings { url, method, .. } = &self.shared.settings;
         self.shared.sender.hide(format!("{} {}", Method::from(*method), url.shown()))
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Conversation {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let shared = &*self.shared;
         let known = self.known();
         let session = match known {
@@ -101,7 +105,7 @@ impl llm::Model for Conversation {
             self.remember(session);
         }
         let mut reply = heard.finish(answer.sent(), ended, streamed);
-        reply.timing.connect = answer.connect();
+        reply.receipt.timing.connect = answer.connect();
         Ok(reply)
     }
 }
@@ -156,7 +160,7 @@ impl Shared {
         url: &Text,
         method: Verb,
         body: Option<&Template>,
-    ) -> Result<Call, llm::Error> {
+    ) -> Result<HttpRequest, llm::Error> {
         let unwritable = |error: template::Error| self.unwritable(&error);
         let address = url.render_address(values).map_err(unwritable)?;
         let url: Url = llm::http::address(&address).map_err(|reason| self.unsendable(format!("its url {reason}")))?;
@@ -180,7 +184,7 @@ impl Shared {
             Value::String(text) => text.into_bytes().into(),
             body => body.to_string().into_bytes().into(),
         });
-        Ok(Call { method: Method::from(method), url, headers, body })
+        Ok(HttpRequest { method: Method::from(method), url, headers, body })
     }
 
     /// That what came can be a reply at all.

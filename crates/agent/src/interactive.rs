@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use llm::model::Speaker;
+use llm::{Call, MessageRole, Named, Receipt, Timing};
 use record::FailureKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,8 @@ use tokio::{
 use crate::{
     Error, Start,
     connection::{Connection, unanswered},
+    request::Request,
+    response::Response,
 };
 
 const NO_TERMINAL: &str = "there is none here";
@@ -88,7 +90,7 @@ impl Interactive {
 }
 
 impl Connection for Interactive {
-    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         let Some(terminal) = &self.terminal else {
             return Err(Error::before(FailureKind::Misconfigured, self.misfit(NO_TERMINAL)));
         };
@@ -107,20 +109,22 @@ impl Connection for Interactive {
     }
 }
 
-#[async_trait]
-impl llm::Model for Conversation {
+impl Named for Conversation {
     fn endpoint(&self) -> &str {
         &self.name
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Conversation {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let new = &request.messages[unanswered(&request.messages)..];
         let mut shown = String::from("\n");
         if request.context.turn == 1 {
             shown.push_str(&format!("--- {} ---\n", plain(&request.context.scenario)));
         }
         for message in new {
-            let who = if message.role == Speaker::User { "user" } else { message.role.name() };
+            let who = if message.role == MessageRole::User { "user" } else { message.role.name() };
             shown.push_str(&format!("{who}: {}\n", plain(&message.content)));
         }
         shown.push_str("you> ");
@@ -133,8 +137,9 @@ impl llm::Model for Conversation {
         };
         match self.terminal.ask(&shown).await {
             Ok(Some(text)) => {
-                let timing = llm::Timing { total: sent.elapsed(), ..llm::Timing::default() };
-                Ok(llm::Reply { text, timing, tries: 1, cost_nanos: Some(0), ..llm::Reply::default() })
+                let timing = Timing { total: sent.elapsed(), ..Timing::default() };
+                let receipt = Receipt { timing, tries: 1, cost_nanos: Some(0), ..Receipt::default() };
+                Ok(Response { text, receipt, ..Response::default() })
             }
             Ok(None) => Err(failed("whoever sat at the terminal has gone".to_owned())),
             Err(error) => Err(failed(error.to_string())),

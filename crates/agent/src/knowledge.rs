@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use llm::{
-    Request,
-    http::{Call, HeaderMap, HeaderName, Method, Sender, Url, headers, shown_address, written},
-    model::Note,
+    Call, Named, Receipt, Timing,
+    http::{HeaderMap, HeaderName, HttpRequest, Method, Sender, Url, headers, shown_address, written},
 };
 use record::{FailureKind, answer::Answer};
 use scenario::format::qna;
@@ -19,6 +18,8 @@ use crate::{
     Error, Start,
     connection::{Connection, last_words},
     http::CONNECT_WITHIN,
+    request::Request,
+    response::Response,
 };
 
 /// What is said where a service answers nothing at all.
@@ -94,7 +95,7 @@ impl<S: Service> Knowledge<S> {
 }
 
 impl<S: Service> Connection for Knowledge<S> {
-    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, start: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         let plugin = start.plugins.iter().find(|plugin| plugin.name == qna::REQUEST);
         let request = plugin.map_or(Ok(qna::Request::default()), |plugin| qna::Request::deserialize(&plugin.config));
         let request = request.map_err(|error| {
@@ -109,8 +110,7 @@ impl<S: Service> Connection for Knowledge<S> {
     }
 }
 
-#[async_trait]
-impl<S: Service> llm::Model for Conversation<S> {
+impl<S: Service> Named for Conversation<S> {
     fn endpoint(&self) -> &str {
         self.shared.sender.name()
     }
@@ -119,14 +119,17 @@ impl<S: Service> llm::Model for Conversation<S> {
         let (url, _) = self.shared.service.ask("", &self.request);
         format!("POST {}", shown_address(&url))
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl<S: Service> Call<Request> for Conversation<S> {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let Shared { service, sender, headers: ours } = &*self.shared;
         let (url, body) = service.ask(last_words(&request.messages), &self.request);
         let mut headers = ours.clone();
         headers::write(&request.context, &mut headers);
         let body = Some(body.to_string().into_bytes().into());
-        let mut answer = sender.send(&Call { method: Method::POST, url, headers, body }).await?;
+        let mut answer = sender.send(&HttpRequest { method: Method::POST, url, headers, body }).await?;
         let body = sender.whole(&mut answer).await?;
         let ended = Instant::now();
         llm::json::check(&body).map_err(|error| sender.malformed(answer.place(), error.to_string(), &body))?;
@@ -136,13 +139,12 @@ impl<S: Service> llm::Model for Conversation<S> {
         let best =
             found.into_iter().reduce(|best, next| if next.answer.score > best.answer.score { next } else { best });
         let best = best.unwrap_or_else(|| Found { text: NO_MATCH.to_owned(), answer: Answer { id: -1, score: 0.0 } });
-        let note = best.answer.note();
-        Ok(llm::Reply {
+        let timing = Timing { connect: answer.connect(), total: ended - answer.sent(), ..Timing::default() };
+        Ok(Response {
             text: best.text,
-            timing: llm::Timing { connect: answer.connect(), total: ended - answer.sent(), ..llm::Timing::default() },
-            tries: 1,
-            notes: vec![Note { kind: note.kind, text: note.text }],
-            ..llm::Reply::default()
+            notes: vec![best.answer.note()],
+            receipt: Receipt { timing, tries: 1, ..Receipt::default() },
+            ..Response::default()
         })
     }
 }

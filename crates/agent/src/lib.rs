@@ -22,6 +22,8 @@ pub mod path;
 pub mod qnamaker;
 pub mod reading;
 pub mod replayed;
+mod request;
+mod response;
 pub mod settings;
 pub mod subprocess;
 pub mod template;

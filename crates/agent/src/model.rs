@@ -5,7 +5,8 @@ mod rounds;
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use record::FailureKind;
+use llm::{FunctionCall, MessageRole};
+use record::{FailureKind, turn::ToolCall};
 use scenario::{Message, Plugin, ids::seed_of, mock::Tool};
 
 use serde_json::{Value, json};
@@ -15,7 +16,8 @@ use self::rounds::Rounds;
 use crate::{
     Agent, Error, Exchange, Reply, Session, Settings, Start, Tools,
     history::History,
-    outcome::{error_of, is_empty, message_of, nothing_said, reply_of},
+    outcome::{error_of, message_of, nothing_said, reply_of},
+    response::Response,
     settings, tools,
 };
 
@@ -27,7 +29,7 @@ const NO_TOOL: &str = r#"{"error":"no such tool is connected"}"#;
 
 pub(crate) struct ModelAgent {
     name: String,
-    model: Arc<dyn llm::Model>,
+    model: Arc<dyn llm::Chat>,
     system: Option<String>,
     tools: Vec<Value>,
     plugins: settings::Plugins,
@@ -38,7 +40,7 @@ pub(crate) struct ModelAgent {
 }
 
 impl ModelAgent {
-    pub(crate) fn new(name: &str, settings: &Settings, model: Arc<dyn llm::Model>) -> Self {
+    pub(crate) fn new(name: &str, settings: &Settings, model: Arc<dyn llm::Chat>) -> Self {
         Self {
             name: name.to_owned(),
             model,
@@ -83,11 +85,11 @@ impl Agent for ModelAgent {
     }
 
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error> {
-        let mut request = llm::Request {
+        let mut request = llm::chat::Request {
             temperature: self.temperature,
             max_tokens: self.max_tokens,
             tools: self.tools.clone(),
-            ..llm::Request::default()
+            ..llm::chat::Request::default()
         };
         request.context = start.context;
         "agent".clone_into(&mut request.context.role);
@@ -113,11 +115,11 @@ impl Agent for ModelAgent {
 
 /// The history stands in the request itself, so that a long conversation is not copied for each turn.
 struct ModelSession {
-    model: Arc<dyn llm::Model>,
+    model: Arc<dyn llm::Chat>,
     tools: Option<Arc<Tools>>,
     seed: u64,
     history: History,
-    request: llm::Request,
+    request: llm::chat::Request,
 }
 
 #[async_trait]
@@ -143,12 +145,13 @@ impl Session for ModelSession {
                 Ok(reply) => reply,
                 Err(error) => return Err(rounds.broken(error_of(error))),
             };
-            let is_silent = is_empty(&reply);
+            let response = Response::from(reply);
+            let is_silent = response.is_empty();
             if is_silent && rounds.is_first() {
-                return Err(nothing_said(self.model.endpoint(), reply));
+                return Err(nothing_said(self.model.endpoint(), response));
             }
-            self.remember(&reply);
-            if rounds.add(Reply { started, ..reply_of(reply) }) {
+            self.remember(&response);
+            if rounds.add(Reply { started, ..reply_of(response) }) {
                 return Err(rounds.excessive(self.model.endpoint()));
             }
             let left = exchange.timeout.saturating_sub(rounds.took());
@@ -165,7 +168,7 @@ impl Session for ModelSession {
 
     fn replace_last_answer(&mut self, answer: &Message) {
         let messages = &mut self.request.messages;
-        let Some(mut last) = messages.iter().rposition(|message| message.role == llm::model::Speaker::Assistant) else {
+        let Some(mut last) = messages.iter().rposition(|message| message.role == MessageRole::Assistant) else {
             return;
         };
         // With the answer go the calls that led to it, and what they were answered with.
@@ -173,7 +176,7 @@ impl Session for ModelSession {
             last -= 1;
         }
         messages.truncate(last);
-        messages.push(llm::Message { role: llm::model::Speaker::Assistant, ..message_of(answer) });
+        messages.push(llm::Message { role: MessageRole::Assistant, ..message_of(answer) });
     }
 }
 
@@ -214,12 +217,17 @@ impl ModelSession {
         Ok(answered)
     }
 
-    fn remember(&mut self, reply: &llm::Reply) {
-        let mut answer = llm::Message::assistant(reply.text.clone());
-        answer.tool_calls.clone_from(&reply.tool_calls);
+    fn remember(&mut self, response: &Response) {
+        let call = |call: &ToolCall| FunctionCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+        };
+        let mut answer = llm::Message::assistant(response.text.clone());
+        answer.tool_calls.extend(response.tool_calls.iter().map(call));
         self.request.messages.push(answer);
-        for call in &reply.tool_calls {
-            let mut result = llm::Message::new(llm::model::Speaker::Tool, NO_TOOL);
+        for call in &response.tool_calls {
+            let mut result = llm::Message::new(MessageRole::Tool, NO_TOOL);
             result.tool_call_id = Some(call.id.clone());
             self.request.messages.push(result);
         }

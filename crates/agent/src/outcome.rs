@@ -1,19 +1,16 @@
-//! What came of a call, in the words of this crate: a reply, an empty one, or an error with its kind of failure.
+//! The outcome of a request in the words of this crate: a reply, an empty one, or an error with its kind of failure.
 
-use record::{
-    FailureKind,
-    turn::{Note, Said, ToolCall},
-};
+use record::FailureKind;
 use scenario::{Message, message::Part, message::Speaker};
 
-use crate::{Error, Reply, Spent};
+use crate::{Error, Reply, Spent, response::Response};
 
 pub(crate) fn message_of(message: &Message) -> llm::Message {
     let role = match message.speaker {
-        Speaker::System => llm::model::Speaker::System,
-        Speaker::User => llm::model::Speaker::User,
-        Speaker::Agent => llm::model::Speaker::Assistant,
-        Speaker::Tool => llm::model::Speaker::Tool,
+        Speaker::System => llm::MessageRole::System,
+        Speaker::User => llm::MessageRole::User,
+        Speaker::Agent => llm::MessageRole::Assistant,
+        Speaker::Tool => llm::MessageRole::Tool,
     };
     let images = message.parts.iter().filter_map(|part| match part {
         Part::Image(address) => Some(address.clone()),
@@ -22,19 +19,15 @@ pub(crate) fn message_of(message: &Message) -> llm::Message {
     llm::Message { images: images.collect(), ..llm::Message::new(role, message.text()) }
 }
 
-pub(crate) fn is_empty(reply: &llm::Reply) -> bool {
-    reply.text.trim().is_empty() && reply.tool_calls.is_empty() && reply.actions.is_empty()
-}
-
-pub(crate) fn nothing_said(endpoint: &str, reply: llm::Reply) -> Error {
-    let (kind, message) = match reply.finish_reason.as_deref() {
+pub(crate) fn nothing_said(endpoint: &str, response: Response) -> Error {
+    let (kind, message) = match response.finish_reason.as_deref() {
         Some("content_filter") => {
             (FailureKind::AgentRefused, format!("{endpoint} held its reply back: content filter"))
         }
         Some(reason) => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing (it says: {reason})")),
         None => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing")),
     };
-    Error::new(kind, message, Spent::Known(Box::new(reply_of(reply))))
+    Error::new(kind, message, Spent::Known(Box::new(reply_of(response))))
 }
 
 pub(crate) fn error_of(failed: llm::Failed) -> Error {
@@ -56,27 +49,21 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
     Error { effort, ..Error::new(kind, error.to_string(), spent) }
 }
 
-pub(crate) fn reply_of(reply: llm::Reply) -> Reply {
-    let tool_calls = reply.tool_calls.into_iter().map(|call| ToolCall {
-        id: call.id,
-        name: call.name,
-        arguments: call.arguments,
-        result: call.result,
-    });
-    let said = |said: llm::model::Said| Said { text: said.text, tool_calls_before: said.tool_calls_before };
+pub(crate) fn reply_of(response: Response) -> Reply {
+    let Response { text, messages, tool_calls, actions, notes, finish_reason: _, receipt } = response;
     Reply {
-        text: reply.text,
-        messages: reply.messages.into_iter().map(said).collect(),
-        tool_calls: tool_calls.collect(),
-        actions: reply.actions,
-        usage: Some(reply.usage),
-        model: reply.model,
-        timing: reply.timing,
-        tries: reply.tries,
-        throttled_tries: reply.throttled_tries,
-        lost_tries: reply.lost_tries,
-        cost_nanos: reply.cost_nanos,
-        notes: reply.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text }).collect(),
+        text,
+        messages,
+        tool_calls,
+        actions,
+        usage: Some(receipt.usage),
+        model: receipt.model,
+        timing: receipt.timing,
+        tries: receipt.tries,
+        throttled_tries: receipt.throttled_tries,
+        lost_tries: receipt.lost_tries,
+        cost_nanos: receipt.cost_nanos,
+        notes,
         ..Reply::default()
     }
 }

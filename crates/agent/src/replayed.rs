@@ -12,12 +12,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use llm::model::{Said, ToolCall};
+use llm::{Call, Named, Receipt};
 use record::{FailureKind, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error as AgentError, Start, connection::Connection};
+use crate::{Error as AgentError, Start, connection::Connection, request::Request, response::Response};
 
 /// Far above the transcripts of a night's run.
 const MOST_BYTES: u64 = 1 << 30;
@@ -57,15 +57,15 @@ pub(crate) struct Replayed {
 
 #[derive(Debug)]
 enum Source {
-    Answers(Arc<[llm::Reply]>),
+    Answers(Arc<[Response]>),
     /// By the id of the trial.
-    Trials(BTreeMap<String, Arc<[llm::Reply]>>),
+    Trials(BTreeMap<String, Arc<[Response]>>),
 }
 
 #[derive(Debug)]
 struct Conversation {
     name: String,
-    answers: Arc<[llm::Reply]>,
+    answers: Arc<[Response]>,
     repeat: bool,
     said: AtomicUsize,
 }
@@ -83,7 +83,7 @@ impl Replayed {
         let source = match (&settings.answers[..], &settings.transcripts) {
             ([], None) => return Err(Error::Nothing),
             ([], Some(path)) => Source::Trials(read(&folder.join(path))?),
-            (answers, None) => Source::Answers(answers.iter().map(|text| reply(text.clone())).collect()),
+            (answers, None) => Source::Answers(answers.iter().map(|text| response(text.clone())).collect()),
             (_, Some(_)) => return Err(Error::Both),
         };
         Ok(Self { name: name.to_owned(), source, repeat: settings.repeat })
@@ -91,7 +91,7 @@ impl Replayed {
 }
 
 impl Connection for Replayed {
-    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, AgentError> {
+    fn open(&self, start: &Start) -> Result<Arc<dyn Call<Request>>, AgentError> {
         let answers = match &self.source {
             Source::Answers(answers) => answers,
             Source::Trials(trials) => trials.get(&start.context.trial).ok_or_else(|| {
@@ -108,20 +108,22 @@ impl Connection for Replayed {
     }
 }
 
-#[async_trait]
-impl llm::Model for Conversation {
+impl Named for Conversation {
     fn endpoint(&self) -> &str {
         &self.name
     }
+}
 
-    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Conversation {
+    async fn ask(&self, _: &Request) -> Result<Response, llm::Error> {
         let said = self.said.fetch_add(1, Ordering::Relaxed);
         let next = if self.repeat { said % self.answers.len().max(1) } else { said };
-        Ok(self.answers.get(next).cloned().unwrap_or_else(|| reply(String::new())))
+        Ok(self.answers.get(next).cloned().unwrap_or_else(|| response(String::new())))
     }
 }
 
-fn read(path: &Path) -> Result<BTreeMap<String, Arc<[llm::Reply]>>, Error> {
+fn read(path: &Path) -> Result<BTreeMap<String, Arc<[Response]>>, Error> {
     let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.len() > MOST_BYTES {
@@ -145,23 +147,17 @@ fn read(path: &Path) -> Result<BTreeMap<String, Arc<[llm::Reply]>>, Error> {
     Ok(trials)
 }
 
-fn spoken(turn: Turn) -> llm::Reply {
-    let tool_calls = turn.tool_calls.into_iter().map(|call| ToolCall {
-        id: call.id,
-        name: call.name,
-        arguments: call.arguments,
-        result: call.result,
-    });
-    let said = |said: record::turn::Said| Said { text: said.text, tool_calls_before: said.tool_calls_before };
-    llm::Reply {
-        messages: turn.messages.into_iter().map(said).collect(),
-        tool_calls: tool_calls.collect(),
+fn spoken(turn: Turn) -> Response {
+    Response {
+        messages: turn.messages,
+        tool_calls: turn.tool_calls,
         actions: turn.actions,
-        ..reply(turn.agent.unwrap_or_default())
+        ..response(turn.agent.unwrap_or_default())
     }
 }
 
-/// It costs nothing to say again what was said.
-fn reply(text: String) -> llm::Reply {
-    llm::Reply { text, tries: 1, cost_nanos: Some(0), ..llm::Reply::default() }
+/// A replay costs nothing.
+fn response(text: String) -> Response {
+    let receipt = Receipt { tries: 1, cost_nanos: Some(0), ..Receipt::default() };
+    Response { text, receipt, ..Response::default() }
 }

@@ -278,7 +278,7 @@ impl From<Price> for price::Price {
 /// Makes the agent called `name`, a chat model. `model` is what answers for it: the client of its endpoint, or the
 /// mock.
 #[must_use]
-pub fn build(name: &str, settings: &Settings, model: Arc<dyn llm::Model>) -> Arc<dyn Agent> {
+pub fn build(name: &str, settings: &Settings, model: Arc<dyn llm::Chat>) -> Arc<dyn Agent> {
     Arc::new(ModelAgent::new(name, settings, model))
 }
 

@@ -12,12 +12,11 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Request, hint,
+    Call, Named, hint,
     http::{headers, resources, secrets::Secrets},
     key::KeyRef,
-    model::Note,
 };
-use record::FailureKind;
+use record::{FailureKind, turn::Note};
 use schemars::JsonSchema;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
@@ -29,6 +28,8 @@ use crate::{
     connection::Connection,
     path::Path,
     reading::{Heard, Reading},
+    request::Request,
+    response::Response,
     template::Values,
 };
 
@@ -169,7 +170,7 @@ impl Subprocess {
 }
 
 impl Connection for Subprocess {
-    fn open(&self, start: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, start: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         if !self.may_execute {
             let message = format!(
                 "agent {} is a program of this machine, which its operator does not allow; --allow-exec=host would",
@@ -193,13 +194,15 @@ impl Connection for Subprocess {
     }
 }
 
-#[async_trait]
-impl llm::Model for Conversation {
+impl Named for Conversation {
     fn endpoint(&self) -> &str {
         &self.name
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Conversation {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let mut line = Values::of(request, "").object();
         line.remove("session");
         let id = format!("{}/{}", request.context.idempotency_key, request.context.try_number);

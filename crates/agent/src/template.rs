@@ -5,14 +5,16 @@
 
 use std::{borrow::Cow, collections::BTreeSet, fmt};
 
-use llm::Request;
 use minijinja::{Environment, Output, State, UndefinedBehavior, value::Serde};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
 
-use crate::connection::{last_words, unanswered};
+use crate::{
+    connection::{last_words, unanswered},
+    request::Request,
+};
 
 /// What placeholders may name.
 pub(crate) const NAMES: [&str; 15] = [

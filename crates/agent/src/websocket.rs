@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
 use llm::{
-    Request, hint,
+    Call, Named, hint,
     http::{
         HeaderMap, HeaderName, HeaderValue, Url,
         broken::{self, Target, Why},
@@ -32,6 +32,8 @@ use crate::{
     connection::Connection,
     http::{CONNECT_WITHIN, settings},
     reading::{Heard, Reading},
+    request::Request,
+    response::Response,
     template::{self, Template, Text, Values},
 };
 
@@ -122,7 +124,7 @@ impl WebSocket {
 }
 
 impl Connection for WebSocket {
-    fn open(&self, _: &Start) -> Result<Arc<dyn llm::Model>, Error> {
+    fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), state: Mutex::new(State::New) }))
     }
 
@@ -131,8 +133,7 @@ impl Connection for WebSocket {
     }
 }
 
-#[async_trait]
-impl llm::Model for Conversation {
+impl Named for Conversation {
     fn endpoint(&self) -> &str {
         &self.shared.name
     }
@@ -140,8 +141,11 @@ impl llm::Model for Conversation {
     fn place(&self) -> String {
         self.shared.place()
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl Call<Request> for Conversation {
+    async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let shared = &*self.shared;
         let mut state = self.state.lock().await;
         // Where this call is given up, the connection is given up with it.
@@ -173,7 +177,7 @@ impl llm::Model for Conversation {
         }
         *state = State::Open { socket, session };
         let mut reply = heard.finish(sent, ended, shared.settings.reply.delta.is_some());
-        reply.timing.connect = connect;
+        reply.receipt.timing.connect = connect;
         Ok(reply)
     }
 }

@@ -70,26 +70,26 @@ pub(crate) async fn resources(
                 )));
             }
         };
-        let model = endpoints.open(endpoint)?.model(Policy::agent());
+        let model = endpoints.open(endpoint)?.chat(Policy::agent());
         endpoints.is_agent(endpoint, &name);
         agents.insert(name.clone(), agent::build(&name, &agent, model));
     }
     for address in addresses {
         addresses::check(address)?;
         let endpoint = llm::endpoint::Settings { url: Some(address.clone()), ..Default::default() };
-        let model = endpoints.open_as(address, &endpoint)?.model(Policy::agent());
+        let model = endpoints.open_as(address, &endpoint)?.chat(Policy::agent());
         agents.insert(address.clone(), agent::build(address, &agent::Settings::default(), model));
     }
     let by_type = settings
         .models
         .iter()
-        .map(|(model_type, name)| Ok((model_type.clone(), endpoints.model(name)?)))
+        .map(|(model_type, name)| Ok((model_type.clone(), endpoints.chat(name)?)))
         .collect::<anyhow::Result<_>>()?;
     let models = Models {
-        user_sim: endpoints.model(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?,
-        judge: endpoints.model(settings.roles.judge.as_deref().unwrap_or(MOCK))?,
+        user_sim: endpoints.chat(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?,
+        judge: endpoints.chat(settings.roles.judge.as_deref().unwrap_or(MOCK))?,
         by_type,
-        scores: scores::models(&settings.scores, &mut |name| endpoints.model(name)).await?,
+        scores: scores::models(&settings.scores, &mut |name| endpoints.find(name)).await?,
         judge_max_tokens: settings.roles.judge_max_tokens,
     };
     let execution = match capacity.allow_exec {
@@ -124,13 +124,9 @@ pub(crate) async fn resources(
     })
 }
 
-/// A model as gabfest's own questions ask it; why nobody can ask it, where its key is not there.
-pub(crate) fn model(settings: &Settings, endpoint: &str) -> anyhow::Result<Result<Arc<dyn llm::Model>, String>> {
-    let mut endpoints = Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() };
-    match endpoints.open(endpoint) {
-        Ok(endpoint) => Ok(Ok(endpoint.model(Policy::model()))),
-        Err(error) => missing_key(&error).map(Err).ok_or(error),
-    }
+/// An endpoint of the settings, or the one whose key is missing.
+pub(crate) fn endpoint(settings: &Settings, name: &str) -> anyhow::Result<Result<Arc<Endpoint>, llm::Absent>> {
+    Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() }.find(name)
 }
 
 /// Where it listens is decided as a whole: an address of the command line does not go with a url of the settings.
@@ -197,13 +193,20 @@ struct Endpoints<'a> {
 }
 
 impl Endpoints<'_> {
-    /// A model for gabfest's own questions. One whose key is not there stands as [`llm::Absent`]: what needs it is
-    /// skipped and told, and the rest is played.
-    fn model(&mut self, name: &str) -> anyhow::Result<Arc<dyn llm::Model>> {
+    /// A chat model for gabfest's own questions. With a missing key it is [`llm::Absent`]: what needs it is skipped and
+    /// reported, and the rest is played.
+    fn chat(&mut self, name: &str) -> anyhow::Result<Arc<dyn llm::Chat>> {
+        Ok(match self.find(name)? {
+            Ok(endpoint) => endpoint.chat(Policy::model()),
+            Err(absent) => Arc::new(absent),
+        })
+    }
+
+    fn find(&mut self, name: &str) -> anyhow::Result<Result<Arc<Endpoint>, llm::Absent>> {
         match self.open(name) {
-            Ok(endpoint) => Ok(endpoint.model(Policy::model())),
+            Ok(endpoint) => Ok(Ok(endpoint)),
             Err(error) => match missing_key(&error) {
-                Some(reason) => Ok(Arc::new(llm::Absent::new(name, reason))),
+                Some(reason) => Ok(Err(llm::Absent::new(name, reason))),
                 None => Err(error),
             },
         }

@@ -38,8 +38,8 @@ pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
 }
 
 /// The models on servers that the cases of a plan ask, by the names of their endpoints.
-pub(crate) fn needed(plan: &Plan, settings: &Settings, models: &Models) -> BTreeMap<String, Arc<dyn llm::Model>> {
-    let mut needed: BTreeMap<String, Arc<dyn llm::Model>> = BTreeMap::new();
+pub(crate) fn needed(plan: &Plan, settings: &Settings, models: &Models) -> BTreeMap<String, Arc<dyn llm::Chat>> {
+    let mut needed: BTreeMap<String, Arc<dyn llm::Chat>> = BTreeMap::new();
     for asks in asks(plan) {
         let judges = asks.judges.iter().map(|model_type| models.judge(model_type.as_deref()));
         let simulators = asks.simulators.iter().map(|model_type| models.user_sim(model_type));

@@ -3,7 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use agent::{Exchange, Start};
-use llm::{Context, Message, Model, Request, Task, hint};
+use llm::{
+    Chat, Context, Failed, Measures, Message, Receipt,
+    chat::Request,
+    endpoint::Endpoint,
+    hint,
+    measure::{self, Embed, Measurement, Moderate},
+    retry::Policy,
+};
 use record::{FailureKind, Role, call::Spend};
 use serde_json::json;
 use tokio::time::Instant;
@@ -12,6 +19,7 @@ use worker::Resources;
 use crate::{
     clock, diagnostics,
     exit::Exit,
+    scores::Address,
     settings::{MOCK, Settings},
 };
 
@@ -78,10 +86,52 @@ async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration, spend: &m
     })
 }
 
-/// Asks as the role would that the endpoint plays, so that what a server refuses is refused here.
-pub(crate) async fn ask_model(name: &str, model: &dyn Model, settings: &Settings, patience: Duration) -> Asked {
-    let is = |role: &Option<String>| role.as_deref().unwrap_or(MOCK) == name;
-    let mut role = if is(&settings.roles.judge) { Role::Judge } else { Role::UserSim };
+/// Asks an endpoint for what the settings use it for.
+pub(crate) async fn ask_endpoint(name: &str, endpoint: &Endpoint, settings: &Settings, patience: Duration) -> Asked {
+    match settings.scores.address_of(name).filter(|_| !settings.names_model(name)) {
+        None => ask_model(name, &*endpoint.chat(Policy::model()), settings, patience).await,
+        Some(Address::Embeddings) => {
+            let texts = Embed { texts: vec!["hello".to_owned()] };
+            ask_scorer(name, &*endpoint.embeddings(), texts, settings, patience).await
+        }
+        Some(Address::Moderations) => {
+            ask_scorer(name, &*endpoint.moderations(), Moderate { text: "hello".to_owned() }, settings, patience).await
+        }
+    }
+}
+
+async fn ask_scorer<M: Measurement>(
+    name: &str,
+    model: &dyn Measures<M>,
+    of: M,
+    settings: &Settings,
+    patience: Duration,
+) -> Asked {
+    let context = context(role_of(name, settings).name(), "ping");
+    let request = measure::Request { timeout: Some(patience), context, ..measure::Request::new(of) };
+    let began = Instant::now();
+    let answer = model.call(&request).await;
+    let receipt = answer.as_ref().map(|reply| &reply.receipt);
+    let spend = worker::spent::on_model(Role::Scorer, model, receipt, began.elapsed());
+    let outcome = match receipt {
+        Ok(receipt) => Ok(heard(receipt, began.elapsed(), "a measure".to_owned())),
+        Err(failed) => Err(of_model(&failed.error)),
+    };
+    Asked { what: "endpoint", name: name.to_owned(), outcome, spend }
+}
+
+fn heard(receipt: &Receipt, took: Duration, words: String) -> Heard {
+    Heard { took, tokens: Some((receipt.usage.input_tokens, receipt.usage.output_tokens)), words }
+}
+
+fn role_of(endpoint: &str, settings: &Settings) -> Role {
+    let is_judge = settings.roles.judge.as_deref().unwrap_or(MOCK) == endpoint;
+    if is_judge { Role::Judge } else { Role::UserSim }
+}
+
+/// Asks as the role does that the endpoint plays, so that what a server refuses in a run is refused here.
+pub(crate) async fn ask_model(name: &str, model: &dyn Chat, settings: &Settings, patience: Duration) -> Asked {
+    let role = role_of(name, settings);
     let mut request = Request {
         messages: vec![Message::user("Answer with the word ok.")],
         temperature: Some(0.0),
@@ -91,38 +141,31 @@ pub(crate) async fn ask_model(name: &str, model: &dyn Model, settings: &Settings
         timeout: Some(patience),
         ..Request::default()
     };
-    if is(&settings.roles.judge) {
+    if role == Role::Judge {
         request.messages = vec![Message::user("Answer with the JSON object {\"answer\": \"ok\"} and nothing else.")];
         request.schema = Some(json!({
             "type": "object", "properties": { "answer": { "type": "string" } }, "required": ["answer"],
             "additionalProperties": false,
         }));
     }
-    if let Some(task) = settings.scores.task_of(name).filter(|_| !settings.names_model(name)) {
-        role = Role::Scorer;
-        request = Request { timeout: Some(patience), context: request.context, ..Request::measure(task, &["hello"]) };
-    }
     let mut spend = Spend::default();
     let outcome = hear_model(role, model, request, &mut spend).await;
     Asked { what: "endpoint", name: name.to_owned(), outcome, spend }
 }
 
-async fn hear_model(role: Role, model: &dyn Model, mut request: Request, spend: &mut Spend) -> Result<Heard, Fault> {
+async fn hear_model(role: Role, model: &dyn Chat, mut request: Request, spend: &mut Spend) -> Result<Heard, Fault> {
     let mut refused: Option<Fault> = None;
     for _ in 0..MOST_REFUSED {
         let began = Instant::now();
         let answer = model.call(&request).await;
-        spend.add(&worker::spent::on_model(role, model, &answer, began.elapsed()));
+        let receipt = answer.as_ref().map(|reply| &reply.receipt);
+        spend.add(&worker::spent::on_model(role, model, receipt, began.elapsed()));
         let error = match answer {
             Ok(reply) => {
-                let heard = Heard {
-                    took: began.elapsed(),
-                    tokens: Some((reply.usage.input_tokens, reply.usage.output_tokens)),
-                    words: if request.task == Task::Complete { words(&reply.text) } else { "a measure".to_owned() },
-                };
+                let heard = heard(&reply.receipt, began.elapsed(), words(&reply.text));
                 return refused.map_or(Ok(heard), Err);
             }
-            Err(failed) => failed.error,
+            Err(Failed { error, .. }) => error,
         };
         // One parameter is refused at a time; without it the next one shows.
         let without = match &error {

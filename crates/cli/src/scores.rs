@@ -5,7 +5,11 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use embed::catalogue::SENTENCES;
 use evaluate::scorer::Models;
-use llm::{Model, Task};
+use llm::{
+    Absent, Measures,
+    endpoint::Endpoint,
+    measure::{Embed, Extract, Follow, Moderate},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,32 +46,41 @@ pub(crate) enum Source {
     Auto,
 }
 
-/// What is measured, with the task that a model has then and the name of the usual model for it.
+/// One measurement, and the name of the usual model for it.
+#[derive(Debug, Clone, Copy)]
 struct Measure<'a> {
     name: &'static str,
     source: &'a Source,
-    task: Task,
     model: &'static str,
+    /// What servers have an address for.
+    address: Option<Address>,
+}
+
+/// What an endpoint that scores is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Address {
+    Embeddings,
+    Moderations,
 }
 
 impl Settings {
     fn measures(&self) -> [Measure<'_>; 4] {
-        let measure = |name, source, task, model| Measure { name, source, task, model };
+        let measure = |name, source, model, address| Measure { name, source, model, address };
         [
-            measure("similarity", &self.similarity, Task::Embed, SENTENCES),
-            measure("answer", &self.answer, Task::Extract, "question-answering"),
-            measure("next_sentence", &self.next_sentence, Task::Follow, "next-sentence"),
-            measure("toxicity", &self.toxicity, Task::Moderate, "toxicity"),
+            measure("similarity", &self.similarity, SENTENCES, Some(Address::Embeddings)),
+            measure("answer", &self.answer, "question-answering", None),
+            measure("next_sentence", &self.next_sentence, "next-sentence", None),
+            measure("toxicity", &self.toxicity, "toxicity", Some(Address::Moderations)),
         ]
     }
 
-    /// What an endpoint is asked for that measures.
-    pub(crate) fn task_of(&self, endpoint: &str) -> Option<Task> {
+    /// What the endpoint of this name is asked for, where it scores.
+    pub(crate) fn address_of(&self, endpoint: &str) -> Option<Address> {
         let named = |source: &Source| matches!(source, Source::Endpoint(name) if name == endpoint);
-        self.measures().into_iter().find(|measure| named(measure.source)).map(|measure| measure.task)
+        self.measures().into_iter().find(|measure| named(measure.source))?.address
     }
 
-    /// Each measure that names an endpoint, with that name.
+    /// Each measurement that names an endpoint, with that name.
     ///
     /// # Errors
     /// When one names an endpoint for what endpoints cannot do, or the hub's address cannot be read.
@@ -78,37 +91,75 @@ impl Settings {
             return Err(anyhow!("scores.hub is {hub:?}, and must be an address such as https://models.example.com"));
         }
         let mut named = Vec::new();
-        for Measure { name: measure, source, task, .. } in self.measures() {
-            let Source::Endpoint(name) = source else { continue };
-            if matches!(task, Task::Extract | Task::Follow) {
-                return Err(anyhow!(
-                    "scores.{measure} names the endpoint {name:?}, and endpoints have no address for that\nhint: write `{measure}: judge`, or `{measure}: auto` for a model that is kept on this machine"
-                ));
+        for measure in self.measures() {
+            let Source::Endpoint(name) = measure.source else { continue };
+            if measure.address.is_none() {
+                return Err(no_address(&measure, name));
             }
-            named.push((measure, name.as_str()));
+            named.push((measure.name, name.as_str()));
         }
         Ok(named)
     }
 }
 
+fn no_address(Measure { name: measure, .. }: &Measure<'_>, endpoint: &str) -> anyhow::Error {
+    anyhow!(
+        "scores.{measure} names the endpoint {endpoint:?}, and endpoints have no address for that\nhint: write `{measure}: judge`, or `{measure}: auto` for a model that is kept on this machine"
+    )
+}
+
+/// An endpoint, or the one whose key is missing.
+type Opened = Result<Arc<Endpoint>, Absent>;
+
 /// The models that the settings choose, each endpoint opened by `open`.
 pub(crate) async fn models(
     settings: &Settings,
-    open: &mut dyn FnMut(&str) -> anyhow::Result<Arc<dyn Model>>,
+    open: &mut dyn FnMut(&str) -> anyhow::Result<Opened>,
 ) -> anyhow::Result<Models> {
-    let mut chosen = Vec::new();
-    for measure in settings.measures() {
-        chosen.push(match measure.source {
-            Source::Judge => None,
-            Source::Endpoint(name) => Some(open(name)?),
-            Source::Embedded => Some(local::open(&measure, measure.model, settings.hub.as_deref()).await?),
-            Source::Model(name) => Some(local::open(&measure, name, settings.hub.as_deref()).await?),
-            Source::Auto => local::open_if_kept(&measure).await?,
-        });
+    let hub = settings.hub.as_deref();
+    let [similarity, answer, next_sentence, toxicity] = settings.measures();
+    let embeddings = match similarity.source {
+        Source::Endpoint(name) => Some(embeddings(open(name)?)),
+        _ => on_this_machine::<Embed>(&similarity, hub).await?,
+    };
+    let moderations = match toxicity.source {
+        Source::Endpoint(name) => Some(moderations(open(name)?)),
+        _ => on_this_machine::<Moderate>(&toxicity, hub).await?,
+    };
+    Ok(Models {
+        similarity: embeddings,
+        answer: on_this_machine::<Extract>(&answer, hub).await?,
+        next_sentence: on_this_machine::<Follow>(&next_sentence, hub).await?,
+        toxicity: moderations,
+    })
+}
+
+fn embeddings(opened: Opened) -> Arc<dyn Measures<Embed>> {
+    match opened {
+        Ok(endpoint) => endpoint.embeddings(),
+        Err(absent) => Arc::new(absent),
     }
-    let mut chosen = chosen.into_iter();
-    let mut next = || chosen.next().flatten();
-    Ok(Models { similarity: next(), answer: next(), next_sentence: next(), toxicity: next() })
+}
+
+fn moderations(opened: Opened) -> Arc<dyn Measures<Moderate>> {
+    match opened {
+        Ok(endpoint) => endpoint.moderations(),
+        Err(absent) => Arc::new(absent),
+    }
+}
+
+/// A model of this machine; `None`: the judge scores.
+async fn on_this_machine<M: local::Runnable>(
+    measure: &Measure<'_>,
+    hub: Option<&str>,
+) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
+    Ok(match measure.source {
+        Source::Judge => None,
+        Source::Endpoint(name) => return Err(no_address(measure, name)),
+        Source::Embedded => Some(local::open(measure, measure.model, hub).await?),
+        Source::Model(name) => Some(local::open(measure, name, hub).await?),
+        Source::Auto => local::open_if_kept(measure).await?,
+    })
 }
 
 #[cfg(feature = "candle")]
@@ -116,14 +167,19 @@ mod local {
     use std::sync::Arc;
 
     use anyhow::{Context as _, anyhow};
+    pub(super) use embed::Runnable;
     use embed::{Local, Shelf, catalogue::known, fetch};
-    use llm::Model;
+    use llm::Measures;
 
     use crate::scores::Measure;
     use crate::{exit::usage, model_shelf::shelf};
 
     /// A model of this machine, downloaded if it is known and not there.
-    pub(super) async fn open(measure: &Measure<'_>, name: &str, hub: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
+    pub(super) async fn open<M: Runnable>(
+        measure: &Measure<'_>,
+        name: &str,
+        hub: Option<&str>,
+    ) -> anyhow::Result<Arc<dyn Measures<M>>> {
         let shelf = shelf()?;
         if shelf.find(name).map_err(usage)?.is_none() {
             let Some(known) = known(name) else {
@@ -146,7 +202,9 @@ mod local {
         read(&shelf, measure, name).await
     }
 
-    pub(super) async fn open_if_kept(measure: &Measure<'_>) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    pub(super) async fn open_if_kept<M: Runnable>(
+        measure: &Measure<'_>,
+    ) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
         let shelf = shelf()?;
         match shelf.find(measure.model)? {
             Some(kept) => read(&shelf, measure, &kept.name).await.map(Some),
@@ -154,9 +212,13 @@ mod local {
         }
     }
 
-    async fn read(shelf: &Shelf, measure: &Measure<'_>, name: &str) -> anyhow::Result<Arc<dyn Model>> {
-        let (shelf, owned, task) = (shelf.clone(), name.to_owned(), measure.task);
-        let opened = tokio::task::spawn_blocking(move || Local::open(&shelf, &owned, task)).await;
+    async fn read<M: Runnable>(
+        shelf: &Shelf,
+        measure: &Measure<'_>,
+        name: &str,
+    ) -> anyhow::Result<Arc<dyn Measures<M>>> {
+        let (shelf, owned) = (shelf.clone(), name.to_owned());
+        let opened = tokio::task::spawn_blocking(move || Local::<M>::open(&shelf, &owned)).await;
         let opened = opened.with_context(|| format!("failed to read the model {name:?}"))?;
         let model = opened
             .with_context(|| format!("failed to use the model {name:?} for scores.{}", measure.name))
@@ -170,21 +232,28 @@ mod local {
     use std::sync::Arc;
 
     use anyhow::anyhow;
-    use llm::Model;
+    use llm::{Measures, measure::Measurement};
 
     use crate::exit::usage;
     use crate::scores::Measure;
 
-    pub(super) async fn open(measure: &Measure<'_>, name: &str, _: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
+    pub(super) trait Runnable: Measurement {}
+
+    impl<M: Measurement> Runnable for M {}
+
+    pub(super) async fn open<M: Runnable>(
+        measure: &Measure<'_>,
+        name: &str,
+        _: Option<&str>,
+    ) -> anyhow::Result<Arc<dyn Measures<M>>> {
         Err(usage(anyhow!(
-            "scores.{} wants the model {name:?} in gabfest itself, and this gabfest was built without models (task {:?})\nhint: build it with `--features candle`, or write `{}: judge`",
+            "scores.{} needs the model {name:?} in gabfest itself, and this gabfest was built without models\nhint: build it with `--features candle`, or write `{}: judge`",
             measure.name,
-            measure.task,
             measure.name,
         )))
     }
 
-    pub(super) async fn open_if_kept(_: &Measure<'_>) -> anyhow::Result<Option<Arc<dyn Model>>> {
+    pub(super) async fn open_if_kept<M: Runnable>(_: &Measure<'_>) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
         Ok(None)
     }
 }

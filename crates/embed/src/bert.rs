@@ -8,7 +8,7 @@ use candle_transformers::models::bert::{BertModel, Config};
 use serde_json::Value;
 use tokenizers::{Encoding, PaddingParams, Tokenizer, TruncationParams};
 
-use crate::{Error, catalogue::FILES};
+use crate::{catalogue::FILES, error::Error};
 
 /// Of each number in `config.json`: the largest BERT has a hundredth of it, and a file must not ask for all memory.
 const MOST: usize = 1 << 20;

@@ -4,19 +4,22 @@
 
 mod archive;
 mod download;
+mod error;
 mod sink;
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use reqwest::Url;
 
+pub use self::{error::Error, sink::Checked};
+
 use self::sink::Sink;
 use crate::{
     catalogue::{FILES, HUB, Known, known},
-    shelf::{self, Kept, Shelf},
+    shelf::{Kept, Shelf},
 };
 
 /// Of the weights of a model that is not known: those of a large BERT are 1.3 GB.
@@ -33,36 +36,6 @@ pub enum Source {
     ArchiveAt(Url),
     Archive(PathBuf),
     Folder(PathBuf),
-}
-
-/// What came of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
-    pub name: &'static str,
-    pub bytes: u64,
-    pub sha256: String,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Shelf(#[from] shelf::Error),
-    #[error("{written:?} is neither an http(s) address nor a file or folder that is there")]
-    Source { written: String },
-    #[error("gabfest knows no model {name:?}")]
-    Unknown { name: String },
-    #[error("download {file}: {message}")]
-    Download { file: String, message: String },
-    #[error("read the archive: {message}")]
-    Archive { message: String },
-    #[error("the archive has no file {file}, or several")]
-    Absent { file: &'static str },
-    #[error("{file} is longer than {limit} bytes")]
-    TooLong { file: &'static str, limit: u64 },
-    #[error("{file} is not what it should be: its sha256 is {found}, not {expected}")]
-    Digest { file: &'static str, found: String, expected: String },
-    #[error("write to {}", folder.display())]
-    Write { folder: PathBuf, source: io::Error },
 }
 
 impl Source {

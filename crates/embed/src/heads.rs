@@ -7,8 +7,8 @@ use candle_nn::{Linear, Module, linear};
 use tokenizers::{Encoding, Tokenizer, TruncationDirection, TruncationParams, TruncationStrategy};
 
 use crate::{
-    Error,
     bert::{Bert, Weights, below, tokens},
+    error::Error,
 };
 
 /// Of BERT.

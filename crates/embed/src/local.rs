@@ -1,9 +1,12 @@
-//! A model of the shelf as one that can be asked: its work is done on threads of its own, a bounded number at once.
+//! A model of the shelf that measures in this process: threads of its own do the work, a bounded number at once.
 
 use std::{fmt, path::Path, sync::Arc, thread, time::Duration};
 
 use async_trait::async_trait;
-use llm::{Model, Reply, Request, Task, Timing, Usage};
+use llm::{
+    Call, Named, Receipt, Timing, Usage,
+    measure::{Embed, Extract, Follow, Measurement, Moderate, Reply, Request},
+};
 use tokio::{
     sync::Semaphore,
     task::spawn_blocking,
@@ -11,115 +14,94 @@ use tokio::{
 };
 
 use crate::{
-    Shelf,
+    error::Error,
     heads::{Classifier, Extractor, Follower},
     sentences::Sentences,
-    shelf,
+    shelf::Shelf,
 };
 
-/// A model in memory that does one task.
-pub struct Local {
+/// A measurement that a model of the shelf can make.
+pub trait Runnable: Measurement {
+    /// Reads the model of a folder into memory.
+    ///
+    /// # Errors
+    /// When its files are not those of a model that makes this measurement.
+    fn open(folder: &Path) -> Result<Work<Self>, Error>;
+}
+
+/// Gives the value and the number of tokens that it read.
+pub type Work<M> = Box<dyn Fn(&M) -> Result<(<M as Measurement>::Value, u64), Error> + Send + Sync>;
+
+impl Runnable for Embed {
+    fn open(folder: &Path) -> Result<Work<Self>, Error> {
+        let model = Sentences::open(folder)?;
+        Ok(Box::new(move |of: &Self| model.embed(&of.texts)))
+    }
+}
+
+impl Runnable for Extract {
+    fn open(folder: &Path) -> Result<Work<Self>, Error> {
+        let model = Extractor::open(folder)?;
+        Ok(Box::new(move |of: &Self| model.extract(&of.question, &of.context)))
+    }
+}
+
+impl Runnable for Follow {
+    fn open(folder: &Path) -> Result<Work<Self>, Error> {
+        let model = Follower::open(folder)?;
+        Ok(Box::new(move |of: &Self| model.follow(&of.context, &of.reply)))
+    }
+}
+
+impl Runnable for Moderate {
+    fn open(folder: &Path) -> Result<Work<Self>, Error> {
+        let model = Classifier::open(folder)?;
+        Ok(Box::new(move |of: &Self| model.classify(&of.text)))
+    }
+}
+
+/// A model in memory that makes one kind of measurement.
+pub struct Local<M: Measurement> {
     name: String,
-    task: Task,
-    work: Arc<Work>,
+    work: Arc<Work<M>>,
     /// One for each of the machine's processors: more calls at once would only slow each other down.
     permits: Arc<Semaphore>,
 }
 
-enum Work {
-    Embed(Sentences),
-    Extract(Box<Extractor>),
-    Follow(Follower),
-    Classify(Classifier),
-}
-
-/// Why a model cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Shelf(#[from] shelf::Error),
-    #[error("there is no model {name:?} in {folder}")]
-    Absent { name: String, folder: String },
-    #[error("{0}")]
-    Unusable(String),
-}
-
-impl Local {
+impl<M: Runnable> Local<M> {
     /// Reads a model into memory, which takes a moment and as much memory as its weights.
     ///
     /// # Errors
-    /// When it is not on the shelf, or its files are not those of a model that does the task.
-    pub fn open(shelf: &Shelf, name: &str, task: Task) -> Result<Self, Error> {
+    /// When it is not on the shelf, or its files are not those of a model that makes this measurement.
+    pub fn open(shelf: &Shelf, name: &str) -> Result<Self, Error> {
         let kept = shelf
             .find(name)?
             .ok_or_else(|| Error::Absent { name: name.to_owned(), folder: shelf.folder().display().to_string() })?;
-        let work = Work::open(&kept.folder, task)?;
+        let work = M::open(&kept.folder)?;
         let permits = thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { name: name.to_owned(), task, work: Arc::new(work), permits: Arc::new(Semaphore::new(permits)) })
+        Ok(Self { name: name.to_owned(), work: Arc::new(work), permits: Arc::new(Semaphore::new(permits)) })
     }
 }
 
-impl Work {
-    fn open(folder: &Path, task: Task) -> Result<Self, Error> {
-        Ok(match task {
-            Task::Embed => Self::Embed(Sentences::open(folder)?),
-            Task::Extract => Self::Extract(Box::new(Extractor::open(folder)?)),
-            Task::Follow => Self::Follow(Follower::open(folder)?),
-            Task::Moderate => Self::Classify(Classifier::open(folder)?),
-            Task::Complete => return Err(Error::Unusable("no model here holds conversations".to_owned())),
-        })
-    }
-
-    fn measure(&self, texts: &[String]) -> Result<Reply, Error> {
-        let text = |index: usize| texts.get(index).map_or("", String::as_str);
-        let mut reply = Reply::default();
-        reply.usage.input_tokens = match self {
-            Self::Embed(model) => {
-                let (vectors, tokens) = model.embed(texts)?;
-                reply.vectors = vectors;
-                tokens
-            }
-            Self::Extract(model) => {
-                let (answer, tokens) = model.extract(text(0), text(1))?;
-                reply.text = answer;
-                tokens
-            }
-            Self::Follow(model) => {
-                let (log_odds, tokens) = model.follow(text(0), text(1))?;
-                reply.labels = vec![("follows".to_owned(), log_odds)];
-                tokens
-            }
-            Self::Classify(model) => {
-                let (labels, tokens) = model.classify(text(0))?;
-                reply.labels = labels;
-                tokens
-            }
-        };
-        Ok(reply)
+impl<M: Measurement> Named for Local<M> {
+    fn endpoint(&self) -> &str {
+        &self.name
     }
 }
 
 #[async_trait]
-impl Model for Local {
-    fn endpoint(&self) -> &str {
-        &self.name
-    }
-
-    async fn ask(&self, request: &Request) -> Result<Reply, llm::Error> {
+impl<M: Measurement> Call<Request<M>> for Local<M> {
+    async fn ask(&self, request: &Request<M>) -> Result<Reply<M::Value>, llm::Error> {
         let endpoint = || self.name.clone();
-        if request.task != self.task {
-            let message = format!("it was opened for another task ({:?})", self.task);
-            return Err(llm::Error::Refused { endpoint: endpoint(), status: 501, message });
-        }
         let began = Instant::now();
         let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed");
         let started = Instant::now();
-        let texts: Vec<String> = request.messages.iter().map(|message| message.content.clone()).collect();
+        let of = request.of.clone();
         let work = Arc::clone(&self.work);
         let measured = spawn_blocking(move || {
-            // Held as long as the work takes, also where nobody waits for it any more.
+            // Held as long as the work takes, also where no caller waits for it any more.
             let _permit = permit;
-            work.measure(&texts)
+            work(&of)
         });
         let limit = request.timeout.unwrap_or(Duration::MAX);
         let measured = timeout(limit, measured).await.map_err(|_| llm::Error::TimedOut {
@@ -128,35 +110,23 @@ impl Model for Local {
             limit,
         })?;
         let malformed = |message| llm::Error::Malformed { endpoint: endpoint(), message, partial: String::new() };
-        let reply = measured
+        let (value, input_tokens) = measured
             .map_err(|_| malformed("the model panicked".to_owned()))?
             .map_err(|error| malformed(error.to_string()))?;
-        Ok(Reply {
-            usage: Usage { estimated: false, ..reply.usage },
+        let receipt = Receipt {
+            usage: Usage { input_tokens, ..Usage::default() },
             model: endpoint(),
             timing: Timing { wait: started - began, total: started.elapsed(), ..Timing::default() },
             tries: 1,
             cost_nanos: Some(0),
-            ..reply
-        })
+            ..Receipt::default()
+        };
+        Ok(Reply { value, receipt })
     }
 }
 
-impl fmt::Debug for Local {
+impl<M: Measurement> fmt::Debug for Local<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local").field("name", &self.name).field("task", &self.task).finish_non_exhaustive()
-    }
-}
-
-impl From<candle_core::Error> for Error {
-    fn from(error: candle_core::Error) -> Self {
-        // With a backtrace of many lines, of which the first says what is wrong.
-        Self::Unusable(error.to_string().lines().next().unwrap_or_default().to_owned())
-    }
-}
-
-impl From<tokenizers::Error> for Error {
-    fn from(error: tokenizers::Error) -> Self {
-        Self::Unusable(error.to_string())
+        f.debug_struct("Local").field("name", &self.name).finish_non_exhaustive()
     }
 }

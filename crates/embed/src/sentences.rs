@@ -5,8 +5,8 @@ use candle_core::DType;
 use std::path::Path;
 
 use crate::{
-    Error,
     bert::{Bert, tokens},
+    error::Error,
 };
 
 /// What the models of this kind were trained with, more or less; what is longer is cut.

@@ -10,7 +10,7 @@ pub const JUDGE_MAX_TOKENS: u32 = 2_000;
 /// Gives evaluators the judges of one trial.
 pub trait JudgePool: Send + Sync + fmt::Debug {
     /// The model for a model type such as `TEXT_LARGE`; `None` asks for the usual judge.
-    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model>;
+    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Chat>;
 
     /// The token limit of one answer of a judge, reasoning included. A form that needs more gets more.
     fn judge_max_tokens(&self) -> u32 {

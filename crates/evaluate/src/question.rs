@@ -127,19 +127,20 @@ pub(crate) async fn ask_whom<T>(
     let (mut reason, mut said) = (String::new(), String::new());
     for earlier in 0..TRIES {
         let (context, seed) = pool.context(question.scope);
-        let request = llm::Request {
+        let request = llm::chat::Request {
             messages: prompt::messages(question, form, seed, earlier > 0),
             temperature: Some(question.temperature.unwrap_or(TEMPERATURE)),
             max_tokens: Some(form.max_tokens.max(pool.judge_max_tokens())),
             seed: Some(seed),
             schema: Some(form.schema.clone()),
             context,
-            ..llm::Request::default()
+            ..llm::chat::Request::default()
         };
         let reply = model.ask(&request).await?;
         match read(&reply.text) {
             Ok(answer) => {
-                let model = if reply.model.is_empty() { model.endpoint().to_owned() } else { reply.model };
+                let served = reply.receipt.model;
+                let model = if served.is_empty() { model.endpoint().to_owned() } else { served };
                 return Ok(Heard { answer, model });
             }
             Err(why) => (reason, said) = (why, reply.text),

@@ -17,7 +17,7 @@ pub struct Subject<'a> {
     pub turns: &'a [Turn],
     /// Whether the step was a conversation with a simulated user.
     pub conversation: bool,
-    /// How long the step or turn took, without waits for permits; `None` where nothing was timed.
+    /// How long the step or turn took, without rate-limit waits; `None` where nothing was timed.
     pub duration_ms: Option<u64>,
     pub workspace: &'a dyn Workspace,
 }

@@ -1,10 +1,13 @@
-//! A model that nobody can ask, because the key of its endpoint is not there.
+//! A model that cannot be asked because its endpoint's key is missing.
 
 use async_trait::async_trait;
 
-use crate::{Error, Model, Reply, Request};
+use crate::{
+    Error,
+    call::{Call, Named, Request},
+};
 
-/// Stands where a model would: who looks at [`Model::absence`] first never needs to ask it.
+/// Takes the place of a model. A caller that checks [`Named::absence`] first never needs to ask it.
 #[derive(Debug, Clone)]
 pub struct Absent {
     endpoint: String,
@@ -12,15 +15,20 @@ pub struct Absent {
 }
 
 impl Absent {
-    /// `reason` says which key is missing, and where it was looked for.
+    /// `reason` says which key is missing, and where gabfest looked for it.
     #[must_use]
     pub fn new(endpoint: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { endpoint: endpoint.into(), reason: reason.into() }
     }
+
+    /// Which key is missing.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
-#[async_trait]
-impl Model for Absent {
+impl Named for Absent {
     fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -28,8 +36,11 @@ impl Model for Absent {
     fn absence(&self) -> Option<&str> {
         Some(&self.reason)
     }
+}
 
-    async fn ask(&self, _: &Request) -> Result<Reply, Error> {
+#[async_trait]
+impl<R: Request> Call<R> for Absent {
+    async fn ask(&self, _: &R) -> Result<R::Reply, Error> {
         Err(Error::NoKey { endpoint: self.endpoint.clone(), reason: self.reason.clone() })
     }
 }

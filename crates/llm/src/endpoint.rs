@@ -1,7 +1,7 @@
-//! Endpoints: what the settings file says of a model, and the stack of layers that comes of it.
+//! Endpoints: a model as the settings file describes it, and its stack of layers.
 //!
-//! From the inside out: the client (or the mock), the price, the limit, the retries. So each try takes a permit
-//! of its own and is priced by itself. [`Layers`] are those that hold for agents of every kind.
+//! From the inside out: the client (or the mock), the time limit, the price, the rate limit, the retries. So each try
+//! takes a permit of its own and has a price of its own. [`Layers`] are those for agents of every kind.
 
 mod build;
 mod capped;

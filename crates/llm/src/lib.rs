@@ -1,11 +1,18 @@
-//! Everything that asks a language model: clients, limits, retries, and the mock model.
+//! Everything that asks a language model: clients, rate limits, retries, prices and the mock model.
 //!
-//! One small trait, [`Model`]; [`openai`] speaks to servers over [`http`], [`mock`] answers by itself; [`limit`] and
-//! [`retry`] are layers round any of them; [`endpoint`] builds the stack that the settings describe. A [`key`] is
-//! named by its place, a [`price`] turns tokens into money, and an `estimate` stands for tokens not yet counted.
-//! A [`hint`] says what mends an error, [`json`] how much of it is read. [`Absent`] stands for a model whose key is not there.
+//! One small trait, [`Call`], is generic over what is asked. On top of it stand [`Chat`] (messages in, a message and
+//! tool calls out) and [`Measures`] (embeddings, moderation, …). [`limit`], [`retry`] and [`price`] are layers round any
+//! call, which agents use too. [`endpoint`] builds the stack of layers that the settings describe.
+//!
+//! [`openai`] is the client for servers over [`http`], [`mock`] answers by itself, and [`Absent`] takes the place of a
+//! model whose key is missing. A [`key`] is named by its place, a [`hint`] tells how to fix an error, and [`json`]
+//! bounds what is read.
 
 mod absent;
+pub mod call;
+pub mod chat;
+mod context;
+mod cue;
 pub mod endpoint;
 pub mod error;
 mod estimate;
@@ -14,13 +21,21 @@ pub mod http;
 pub mod json;
 pub mod key;
 pub mod limit;
+pub mod measure;
+mod message;
 pub mod mock;
-pub mod model;
 pub mod openai;
 pub mod price;
+mod receipt;
 pub mod retry;
 mod time_limit;
 
 pub use absent::Absent;
+pub use call::{Call, Failed, Named};
+pub use chat::Chat;
+pub use context::{Context, Trace};
+pub use cue::Cue;
 pub use error::Error;
-pub use model::{Context, Cue, Effort, Failed, Message, Model, Reply, Request, Task, Timing, Trace, Usage};
+pub use measure::Measures;
+pub use message::{Annotation, FunctionCall, Message, MessageRole};
+pub use receipt::{Effort, Receipt, Timing, Usage};

@@ -1,17 +1,17 @@
-//! How often, how much and how many at once an endpoint may be asked; shared by all who ask it.
+//! Rate limits: the requests and tokens a minute and the concurrent calls that an endpoint allows.
 //!
-//! [`Limit`] gives a [`Permit`] for each call and knows how long the call waited for it; [`Limited`] is the
-//! layer that does so round a model. Agents that are no language models use [`Limit`] by itself. Where several
-//! workers ask one endpoint, each may use its [`Share`] of the limits.
+//! A [`Limiter`] belongs to one endpoint and is shared by all its callers. It gives a [`Permit`] for each call and
+//! measures the rate-limit wait. [`Limited`] is the layer that takes a permit for each try. Where several workers call
+//! one endpoint, each uses its [`Share`] of the limits.
 
 mod bucket;
-mod gate;
+mod concurrency;
 mod layer;
+mod limiter;
 mod settings;
 mod share;
-mod slots;
 
-pub use gate::{Limit, Permit};
 pub use layer::{Attempt, Limited};
+pub use limiter::{Limiter, Permit};
 pub use settings::Settings;
 pub use share::Share;

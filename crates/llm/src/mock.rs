@@ -1,8 +1,8 @@
-//! The mock model: an agent, a user and a judge without a key, answering the same to the same question.
+//! The mock model: an agent, a user, a judge and a scorer without a key. The same question gets the same answer.
 //!
-//! [`Behaviour`] says how it behaves, [`Mock`] is it in this process, [`server`] is it behind a socket.
-//! What it says is worked out in `answer` from the request alone; what goes wrong and how long it takes,
-//! in `weather`.
+//! [`Behaviour`] holds its settings, [`Mock`] runs in this process, [`server`] runs behind a socket.
+//! `answer` computes its replies from the request alone, with one file for each role: `agent`, `user`, `judge` and
+//! `measure`. `weather` decides what goes wrong and how long a reply takes.
 
 mod actions;
 mod agent;
@@ -20,6 +20,7 @@ mod schema;
 pub mod server;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod topics;
 mod user;
 mod weather;
@@ -30,5 +31,5 @@ pub use behaviour::{
 };
 pub use model::Mock;
 
-/// What the agent says when it is drawn to fail. The mock judge finds a reply bad by these words.
+/// The agent's reply in a turn that fails. The mock judge recognises a bad reply by these words.
 pub const UNHELPFUL: &str = "I'm sorry, I can't help with that.";

@@ -9,7 +9,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Model, Reply, Request, Usage, estimate};
+use crate::{
+    Error, Usage,
+    call::{Call, Named, Reply, Request},
+};
 
 /// Output tokens that a call in flight makes at most, where neither its own `max_tokens` nor the endpoint's
 /// `max_output_tokens` says so: the longest reply of most models. An assumption, and documented as one.
@@ -30,8 +33,8 @@ pub struct Price {
 
 /// Puts the price on every reply.
 #[derive(Debug)]
-pub struct Priced<M> {
-    inner: M,
+pub struct Priced<C> {
+    inner: C,
     /// Without one the cost of a reply stays unknown, which is not the same as nothing.
     price: Option<Price>,
     /// Output tokens of a call that says nothing of them itself.
@@ -102,21 +105,21 @@ impl Price {
     /// Every byte counts as a token. It is about four times too much for English, but a guess that can be too
     /// low would let a run spend more than its cap.
     #[must_use]
-    pub fn worst_case_nanos(&self, request: &Request, most_output_tokens: u32) -> i64 {
-        let output_tokens = u64::from(request.max_tokens.unwrap_or(most_output_tokens));
-        self.nanos(&Usage { input_tokens: estimate::request_bytes(request), output_tokens, estimated: true })
+    pub fn worst_case_nanos(&self, request: &impl Request, most_output_tokens: u32) -> i64 {
+        let output_tokens = u64::from(request.max_output_tokens().unwrap_or(most_output_tokens));
+        self.nanos(&Usage { input_tokens: request.input_bytes(), output_tokens, estimated: true })
     }
 }
 
-impl<M: Model> Priced<M> {
+impl<C> Priced<C> {
     #[must_use]
-    pub fn new(inner: M, price: Option<Price>) -> Self {
+    pub fn new(inner: C, price: Option<Price>) -> Self {
         Self::sharing(inner, price, Arc::default())
     }
 
     /// One of several that count what is in flight together.
     #[must_use]
-    pub fn sharing(inner: M, price: Option<Price>, in_flight: Arc<AtomicI64>) -> Self {
+    pub fn sharing(inner: C, price: Option<Price>, in_flight: Arc<AtomicI64>) -> Self {
         Self { inner, price, most_output_tokens: ASSUMED_OUTPUT_TOKENS, in_flight }
     }
 
@@ -133,8 +136,7 @@ impl<M: Model> Priced<M> {
     }
 }
 
-#[async_trait]
-impl<M: Model> Model for Priced<M> {
+impl<C: Named> Named for Priced<C> {
     fn endpoint(&self) -> &str {
         self.inner.endpoint()
     }
@@ -142,15 +144,19 @@ impl<M: Model> Model for Priced<M> {
     fn name(&self) -> &str {
         self.inner.name()
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        // What is free need not be counted, which takes a look at every message.
+#[async_trait]
+impl<R: Request, C: Call<R>> Call<R> for Priced<C> {
+    async fn ask(&self, request: &R) -> Result<R::Reply, Error> {
+        // A free call skips the count, which reads every message.
         let price = self.price.filter(|price| !price.is_free());
         let worst = price.map_or(0, |price| price.worst_case_nanos(request, self.most_output_tokens));
         let in_flight = InFlight::new(&self.in_flight, worst);
         let mut reply = self.inner.ask(request).await?;
         drop(in_flight);
-        reply.cost_nanos = self.price.and_then(|price| price.of_answer(&reply.usage));
+        let receipt = reply.receipt_mut();
+        receipt.cost_nanos = self.price.and_then(|price| price.of_answer(&receipt.usage));
         Ok(reply)
     }
 }
@@ -163,7 +169,7 @@ fn cost(tokens: u64, per_million: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Message;
+    use crate::{Message, chat::Request};
 
     const PRICE: Price = Price { per_call: 0.0, input_per_million: 0.15, output_per_million: 0.6 };
 

@@ -1,27 +1,30 @@
-//! A time limit for one try, from the permit on: what the request has left or the endpoint's, whichever is shorter.
+//! A time limit for one try, after its rate-limit wait: the time that the request has left or the endpoint's limit,
+//! whichever is shorter.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::timeout;
 
-use crate::{Error, Model, Reply, Request};
+use crate::{
+    Error,
+    call::{Call, Named, Request},
+};
 
-/// Gives up waiting for `inner`. It stands inside the limits, so that the wait for a permit is in nobody's time.
+/// Ends a try that takes too long. It stands inside the limits, so rate-limit waits use up no time limit.
 #[derive(Debug)]
-pub(crate) struct TimeLimit<M> {
-    inner: M,
+pub(crate) struct TimeLimit<C> {
+    inner: C,
     limit: Duration,
 }
 
-impl<M: Model> TimeLimit<M> {
-    pub(crate) fn new(inner: M, limit: Duration) -> Self {
+impl<C> TimeLimit<C> {
+    pub(crate) fn new(inner: C, limit: Duration) -> Self {
         Self { inner, limit }
     }
 }
 
-#[async_trait]
-impl<M: Model> Model for TimeLimit<M> {
+impl<C: Named> Named for TimeLimit<C> {
     fn endpoint(&self) -> &str {
         self.inner.endpoint()
     }
@@ -29,9 +32,12 @@ impl<M: Model> Model for TimeLimit<M> {
     fn name(&self) -> &str {
         self.inner.name()
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        let limit = request.timeout.map_or(self.limit, |own| own.min(self.limit));
+#[async_trait]
+impl<R: Request, C: Call<R>> Call<R> for TimeLimit<C> {
+    async fn ask(&self, request: &R) -> Result<R::Reply, Error> {
+        let limit = request.timeout().map_or(self.limit, |own| own.min(self.limit));
         match timeout(limit, self.inner.ask(request)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Error::TimedOut { endpoint: self.endpoint().to_owned(), place: self.inner.place(), limit }),
@@ -44,6 +50,7 @@ mod tests {
     use super::*;
     use crate::{
         Message,
+        chat::Request,
         mock::{Behaviour, Mock},
     };
 

@@ -56,7 +56,7 @@ pub struct Call {
     pub model: String,
     /// Since the trial began.
     pub started_micros: u64,
-    /// For a permit of the limiter, beside and never inside the latency.
+    /// The rate-limit wait: beside the latency, never inside.
     pub wait_micros: u64,
     /// For a connection, beside and never inside the latency; `None` where one was there already.
     pub connect_micros: Option<u64>,
@@ -212,7 +212,7 @@ pub struct SpendLine {
     /// Tries that were answered with 429.
     #[serde(default)]
     pub throttled_tries: u64,
-    /// For permits of the limiter.
+    /// Rate-limit waits.
     #[serde(default)]
     pub wait_micros: u64,
 }

@@ -1,4 +1,4 @@
-//! How long calls waited for permits and how long they took, with their retries and without, by role and model.
+//! Rate-limit waits and call times, with retries and without, by role and model.
 //!
 //! A trial carries the times of its calls, so that only winning attempts are in the percentiles, as for latencies.
 
@@ -35,7 +35,7 @@ pub struct PaceEntry {
 /// In microseconds, in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PaceLine {
-    /// For permits of the limiter, one a call.
+    /// The rate-limit wait, one a call.
     pub waits: Vec<u64>,
     /// From the request to the last byte, of the try that was answered; one a call that was answered.
     pub services: Vec<u64>,
@@ -154,14 +154,14 @@ pub struct Throttling {
     pub tries: u64,
     /// Tries that were answered with 429.
     pub throttled_tries: u64,
-    /// For permits (of the limits in the settings, and of pauses that the endpoint asked for), all calls together,
+    /// Rate-limit waits (for the limits in the settings, and in pauses that the endpoint asked for), all calls together,
     /// winning attempts and lost ones.
     pub wait_sum_ms: f64,
-    /// For permits, by call, of winning attempts.
+    /// The rate-limit wait of each call, of winning attempts.
     pub wait: Quantiles,
     /// Of calls that were answered, in winning attempts: from the request to the last byte, of the last try.
     pub service: Quantiles,
-    /// Of the same calls, from the first try to the last byte, without the waits for permits.
+    /// Of the same calls, from the first try to the last byte, without rate-limit waits.
     pub with_retries: Quantiles,
 }
 

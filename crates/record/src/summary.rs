@@ -341,7 +341,7 @@ pub struct Bounds {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies {
-    /// An agent's whole reply, without the wait for permits.
+    /// An agent's whole reply, without rate-limit waits.
     pub turn: Quantiles,
     /// To the first byte of content of streamed replies.
     pub ttft: Quantiles,

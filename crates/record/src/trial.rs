@@ -164,7 +164,7 @@ impl Trial {
     }
 }
 
-/// How long the agent took in one turn, without the wait for permits.
+/// How long the agent took in one turn, without rate-limit waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnLatency {
     pub total_micros: u64,

@@ -29,7 +29,7 @@ pub struct Turn {
     pub actions: Vec<String>,
     /// Since the trial began.
     pub started_micros: u64,
-    /// From the user's message to the agent's whole reply, without the wait for permits.
+    /// From the user's message to the agent's whole reply, without rate-limit waits.
     pub duration_micros: u64,
     /// The agent's call, the simulator's that led here, the judges' that followed.
     pub calls: Vec<Call>,

@@ -64,11 +64,11 @@ pub const TURNS: &str = "gabfest.turns";
 pub const TURN: &str = "gabfest.turn";
 pub const STEP: &str = "gabfest.step";
 pub const SPEAKER: &str = "gabfest.speaker";
-/// The agent's latency in seconds, without waits for permits.
+/// The agent's latency in seconds, without rate-limit waits.
 pub const TURN_LATENCY: &str = "gabfest.turn.latency";
 pub const EXIT_CODE: &str = "gabfest.exit_code";
 pub const ENDPOINT: &str = "gabfest.endpoint";
-/// For a permit, in seconds, beside the span's time and not in it.
+/// The rate-limit wait in seconds, beside the span's time and not in it.
 pub const WAIT: &str = "gabfest.wait";
 /// For a connection, in seconds, beside the span's time and not in it.
 pub const CONNECT: &str = "gabfest.connect";

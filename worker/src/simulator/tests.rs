@@ -11,19 +11,21 @@ use super::{Line, next_line};
 #[derive(Debug, Default)]
 struct Script {
     answers: Mutex<VecDeque<Result<&'static str, llm::Error>>>,
-    asked: Mutex<Vec<llm::Request>>,
+    asked: Mutex<Vec<llm::chat::Request>>,
 }
 
-#[async_trait]
-impl llm::Model for Script {
+impl llm::Named for Script {
     fn endpoint(&self) -> &str {
         "script"
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<llm::chat::Request> for Script {
+    async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         self.asked.lock().unwrap().push(request.clone());
         let answer = self.answers.lock().unwrap().pop_front().expect("the script has an answer");
-        answer.map(|text| llm::Reply { text: text.to_owned(), ..llm::Reply::default() })
+        answer.map(|text| llm::chat::Reply { text: text.to_owned(), ..llm::chat::Reply::default() })
     }
 }
 
@@ -44,7 +46,7 @@ fn simulator(temperature: f64) -> Simulator {
 async fn ask(
     temperature: f64,
     answers: impl IntoIterator<Item = Result<&'static str, llm::Error>>,
-) -> (Result<Line, record::Failure>, Vec<llm::Request>) {
+) -> (Result<Line, record::Failure>, Vec<llm::chat::Request>) {
     let script = Script { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() };
     let context = llm::Context {
         role: "user_sim".to_owned(),

@@ -23,21 +23,23 @@ struct Judge {
 #[derive(Debug, Default)]
 struct Replies(Mutex<VecDeque<Result<&'static str, llm::Error>>>);
 
-#[async_trait]
-impl llm::Model for Replies {
+impl llm::Named for Replies {
     fn endpoint(&self) -> &str {
         "judge"
     }
+}
 
-    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<llm::chat::Request> for Replies {
+    async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         let reply = self.0.lock().unwrap().pop_front().expect("the judge was not to be asked so often");
-        reply.map(|text| llm::Reply { text: text.to_owned(), ..llm::Reply::default() })
+        reply.map(|text| llm::chat::Reply { text: text.to_owned(), ..llm::chat::Reply::default() })
     }
 }
 
 impl evaluate::JudgePool for Judge {
-    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
-        Arc::clone(&self.replies) as Arc<dyn llm::Model>
+    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Chat> {
+        Arc::clone(&self.replies) as Arc<dyn llm::Chat>
     }
 
     fn scorer(&self, scope: Scope) -> Box<dyn evaluate::Scorer + '_> {

@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use llm::{
-    Request, Timing,
+    Receipt, Timing,
     http::{Answer, Method},
-    model::Said,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
+
+use crate::{
+    request::Request,
+    response::{Response, several},
+};
 
 use super::Server;
 
@@ -73,15 +77,15 @@ impl Found {
         found
     }
 
-    pub(super) fn into_reply(self, sent: Instant, connect: Option<Duration>) -> llm::Reply {
+    pub(super) fn into_reply(self, sent: Instant, connect: Option<Duration>) -> Response {
         let total = self.seen.map_or(Duration::ZERO, |seen| seen - sent);
-        llm::Reply {
+        let timing = Timing { connect, total, ..Timing::default() };
+        Response {
             text: self.texts.join("\n"),
-            messages: Said::several(&self.texts),
+            messages: several(&self.texts),
             actions: self.actions,
-            timing: Timing { connect, total, ..Timing::default() },
-            tries: 1,
-            ..llm::Reply::default()
+            receipt: Receipt { timing, tries: 1, ..Receipt::default() },
+            ..Response::default()
         }
     }
 }

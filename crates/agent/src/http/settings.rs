@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use llm::{
-    Request,
     http::{HeaderMap, HeaderName, Method, written},
     key::{self, KeyRef},
 };
@@ -16,6 +15,7 @@ use crate::{
     connection::{last_words, unanswered},
     path::Path,
     reading::Reading,
+    request::Request,
     template::{self, Template, Text},
 };
 

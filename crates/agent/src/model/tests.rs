@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use llm::model::Speaker;
+use llm::{FunctionCall, MessageRole, Receipt, chat};
 use record::FailureKind;
 use scenario::{Message, Plugin, message, message::Part};
 use serde_json::json;
@@ -16,32 +16,35 @@ use crate::{Agent, Error, Exchange, Reply, Session, Settings, Spent, Start, buil
 
 #[derive(Debug, Default)]
 struct Script {
-    answers: Mutex<VecDeque<Result<llm::Reply, llm::Error>>>,
-    asked: Mutex<Vec<llm::Request>>,
+    answers: Mutex<VecDeque<Result<chat::Reply, llm::Error>>>,
+    asked: Mutex<Vec<chat::Request>>,
 }
 
-#[async_trait]
-impl llm::Model for Script {
+impl llm::Named for Script {
     fn endpoint(&self) -> &str {
         "script"
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<chat::Request> for Script {
+    async fn ask(&self, request: &chat::Request) -> Result<chat::Reply, llm::Error> {
         self.asked.lock().unwrap().push(request.clone());
         self.answers.lock().unwrap().pop_front().expect("the script has an answer")
     }
 }
 
-fn says(text: &str) -> Result<llm::Reply, llm::Error> {
-    Ok(llm::Reply { text: text.to_owned(), tries: 1, ..llm::Reply::default() })
+fn says(text: &str) -> Result<chat::Reply, llm::Error> {
+    let receipt = Receipt { tries: 1, ..Receipt::default() };
+    Ok(chat::Reply { text: text.to_owned(), receipt, ..chat::Reply::default() })
 }
 
-fn script(answers: impl IntoIterator<Item = Result<llm::Reply, llm::Error>>) -> Arc<Script> {
+fn script(answers: impl IntoIterator<Item = Result<chat::Reply, llm::Error>>) -> Arc<Script> {
     Arc::new(Script { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() })
 }
 
 fn agent(settings: &Settings, model: &Arc<Script>) -> Arc<dyn Agent> {
-    build("bot", settings, Arc::clone(model) as Arc<dyn llm::Model>)
+    build("bot", settings, Arc::clone(model) as Arc<dyn llm::Chat>)
 }
 
 fn start() -> Start {
@@ -61,7 +64,7 @@ async fn say(session: &mut dyn Session, turn: u32, text: &str) -> Result<crate::
     session.say(Exchange { messages: &[message], turn, timeout: Duration::from_secs(30), trace: None, cue: None }).await
 }
 
-fn words(request: &llm::Request) -> Vec<(Speaker, &str)> {
+fn words(request: &chat::Request) -> Vec<(MessageRole, &str)> {
     request.messages.iter().map(|message| (message.role, message.content.as_str())).collect()
 }
 
@@ -86,11 +89,11 @@ async fn each_turn_is_asked_with_all_that_was_said() {
     assert_eq!(
         words(&asked[1]),
         [
-            (Speaker::System, "Be brief."),
-            (Speaker::Assistant, "Welcome!"),
-            (Speaker::User, "Hi"),
-            (Speaker::Assistant, "Hello."),
-            (Speaker::User, "How are you?"),
+            (MessageRole::System, "Be brief."),
+            (MessageRole::Assistant, "Welcome!"),
+            (MessageRole::User, "Hi"),
+            (MessageRole::Assistant, "Hello."),
+            (MessageRole::User, "How are you?"),
         ]
     );
     assert_eq!(words(&asked[0]), words(&asked[1])[..3]);
@@ -119,9 +122,8 @@ async fn the_same_trial_asks_with_the_same_seeds() {
 
 #[tokio::test]
 async fn an_expected_answer_takes_the_place_of_the_real_one() {
-    let call =
-        llm::model::ToolCall { id: "c1".to_owned(), name: "find".to_owned(), arguments: "{}".to_owned(), result: None };
-    let model = script([Ok(llm::Reply { tool_calls: vec![call], ..llm::Reply::default() }), says("b"), says("c")]);
+    let call = FunctionCall { id: "c1".to_owned(), name: "find".to_owned(), arguments: "{}".to_owned() };
+    let model = script([Ok(chat::Reply { tool_calls: vec![call], ..chat::Reply::default() }), says("b"), says("c")]);
     let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
     session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "nothing to replace yet"));
     let reply = say(session.as_mut(), 1, "one").await.unwrap();
@@ -132,10 +134,13 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
 
     let asked = model.asked.lock().unwrap();
     let answered = &asked[1].messages;
-    assert_eq!((answered[1].role, answered[1].tool_calls.len()), (Speaker::Assistant, 1));
-    assert_eq!((answered[2].role, answered[2].tool_call_id.as_deref()), (Speaker::Tool, Some("c1")));
+    assert_eq!((answered[1].role, answered[1].tool_calls.len()), (MessageRole::Assistant, 1));
+    assert_eq!((answered[2].role, answered[2].tool_call_id.as_deref()), (MessageRole::Tool, Some("c1")));
     let last = words(&asked[2]);
-    assert_eq!(last[3..], [(Speaker::User, "two"), (Speaker::Assistant, "as the file says"), (Speaker::User, "three")]);
+    assert_eq!(
+        last[3..],
+        [(MessageRole::User, "two"), (MessageRole::Assistant, "as the file says"), (MessageRole::User, "three")]
+    );
 
     // Replacing an answer that called tools takes the tools' answers away too.
     let model = script([says("x")]);
@@ -148,7 +153,7 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
     };
     session.request.messages.truncate(3);
     session.replace_last_answer(&Message::text_of(message::Speaker::Agent, "plain"));
-    assert_eq!(words(&session.request), [(Speaker::User, "one"), (Speaker::Assistant, "plain")]);
+    assert_eq!(words(&session.request), [(MessageRole::User, "one"), (MessageRole::Assistant, "plain")]);
     assert!(session.request.messages[1].tool_calls.is_empty());
 }
 
@@ -245,16 +250,19 @@ async fn every_failure_has_its_kind_and_says_what_it_used() {
 async fn an_answer_without_words_was_paid_for_all_the_same() {
     let usage = llm::Usage { input_tokens: 40, output_tokens: 7, estimated: false };
     let timing = llm::Timing { total: Duration::from_secs(2), ..llm::Timing::default() };
-    let answer = |text: &str, reason: &str| llm::Reply {
+    let answer = |text: &str, reason: &str| chat::Reply {
         text: text.to_owned(),
         finish_reason: Some(reason.to_owned()),
-        usage,
-        model: "m-1".to_owned(),
-        timing,
-        tries: 3,
-        lost_tries: 1,
-        cost_nanos: Some(900),
-        ..llm::Reply::default()
+        receipt: Receipt {
+            usage,
+            model: "m-1".to_owned(),
+            timing,
+            tries: 3,
+            lost_tries: 1,
+            cost_nanos: Some(900),
+            ..Receipt::default()
+        },
+        ..chat::Reply::default()
     };
     for (answer, kind, words) in [
         (answer("  \n", "length"), FailureKind::AgentEmpty, "script answered nothing (it says: length)"),
@@ -272,31 +280,33 @@ async fn an_answer_without_words_was_paid_for_all_the_same() {
 
 #[tokio::test]
 async fn actions_alone_are_a_reply() {
-    let model = script([Ok(llm::Reply { actions: vec!["REPLY".to_owned()], ..llm::Reply::default() })]);
+    let model = script([Ok(chat::Reply { actions: vec!["REPLY".to_owned()], ..chat::Reply::default() })]);
     let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
     assert_eq!(say(session.as_mut(), 1, "Hi").await.unwrap().actions, ["REPLY"]);
 }
 
-fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<llm::Reply, llm::Error> {
-    let call = |(id, name, arguments): &(&str, &str, &str)| llm::model::ToolCall {
+fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<chat::Reply, llm::Error> {
+    let call = |(id, name, arguments): &(&str, &str, &str)| FunctionCall {
         id: (*id).to_owned(),
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
-        result: None,
     };
-    Ok(llm::Reply {
+    Ok(chat::Reply {
         text: text.to_owned(),
         tool_calls: calls.iter().map(call).collect(),
-        usage: llm::Usage { input_tokens: 10, output_tokens: 2, estimated: false },
-        timing: llm::Timing {
-            first_token: Some(Duration::from_millis(5)),
-            total: Duration::from_millis(millis),
-            retried: Duration::from_millis(millis * 2),
-            ..llm::Timing::default()
+        receipt: Receipt {
+            usage: llm::Usage { input_tokens: 10, output_tokens: 2, estimated: false },
+            timing: llm::Timing {
+                first_token: Some(Duration::from_millis(5)),
+                total: Duration::from_millis(millis),
+                retried: Duration::from_millis(millis * 2),
+                ..llm::Timing::default()
+            },
+            tries: 1,
+            cost_nanos: Some(100),
+            ..Receipt::default()
         },
-        tries: 1,
-        cost_nanos: Some(100),
-        ..llm::Reply::default()
+        ..chat::Reply::default()
     })
 }
 
@@ -342,7 +352,11 @@ async fn calls_are_answered_by_mocks_until_the_model_answers_in_words() {
     let (second, third) = (&asked[1], &asked[2]);
     assert_eq!(
         words(second)[1..],
-        [(Speaker::Assistant, "One moment."), (Speaker::Tool, r#"{"state":"sent"}"#), (Speaker::Tool, super::NO_TOOL)]
+        [
+            (MessageRole::Assistant, "One moment."),
+            (MessageRole::Tool, r#"{"state":"sent"}"#),
+            (MessageRole::Tool, super::NO_TOOL)
+        ]
     );
     assert_eq!((second.context.call, second.context.idempotency_key.as_str()), (1, "trial-1/1/1"));
     assert_eq!(second.timeout, Some(Duration::from_millis(29_870)));

@@ -1,13 +1,14 @@
 //! What has been heard of a reply: all at once, or event by event with the times of its pieces.
 
-use llm::{
-    Timing, Usage, hint,
-    model::{Said, ToolCall},
-};
+use llm::{Receipt, Timing, Usage, hint};
+use record::turn::ToolCall;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::path::Path;
+use crate::{
+    path::Path,
+    response::{Response, several},
+};
 
 use super::Reading;
 
@@ -143,7 +144,7 @@ impl<'a> Heard<'a> {
     }
 
     /// The reply to a call sent at `sent` and answered in full at `ended`.
-    pub(crate) fn finish(mut self, sent: Instant, ended: Instant, streamed: bool) -> llm::Reply {
+    pub(crate) fn finish(mut self, sent: Instant, ended: Instant, streamed: bool) -> Response {
         self.messages.extend(self.pieces_from.map(|from| self.text[from..].to_owned()));
         let gaps = self.pieces.checked_sub(1).filter(|gaps| *gaps > 0);
         let between = gaps.and_then(|gaps| Some((self.last? - self.first?) / gaps));
@@ -153,15 +154,13 @@ impl<'a> Heard<'a> {
             total: ended - sent,
             ..Timing::default()
         };
-        llm::Reply {
-            messages: Said::several(&self.messages),
+        Response {
+            messages: several(&self.messages),
             text: self.text,
             tool_calls: self.tool_calls,
             actions: self.actions,
-            usage: self.usage,
-            timing,
-            tries: 1,
-            ..llm::Reply::default()
+            receipt: Receipt { usage: self.usage, timing, tries: 1, ..Receipt::default() },
+            ..Response::default()
         }
     }
 

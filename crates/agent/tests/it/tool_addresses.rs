@@ -110,7 +110,7 @@ async fn a_websocket_has_headers_and_placeholders() {
 
 #[tokio::test]
 async fn a_chat_model_has_headers_where_its_settings_say_so() {
-    let model = || -> Arc<dyn llm::Model> { Arc::new(llm::mock::Mock::new("mock", Default::default())) };
+    let model = || -> Arc<dyn llm::Chat> { Arc::new(llm::mock::Mock::new("mock", Default::default())) };
     let rows: [(Value, bool); 3] =
         [(json!({}), false), (json!({ "tool_addresses": false }), false), (json!({ "tool_addresses": true }), true)];
     for (written, told) in rows {

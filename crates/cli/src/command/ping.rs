@@ -14,7 +14,7 @@ use crate::{
     assemble,
     exit::{Exit, usage},
     measured, plan,
-    probe::{Asked, Fault, Heard, ask_agent, ask_model},
+    probe::{Asked, Fault, Heard, ask_agent, ask_endpoint},
     settings::{self, MOCK, Settings},
     stdout,
 };
@@ -46,15 +46,15 @@ pub(crate) async fn ping(args: &Args) -> anyhow::Result<Exit> {
         exit = show(&asked, exit, &mut seconds)?;
     }
     for name in &endpoints {
-        let asked = match assemble::model(&read.settings, name)? {
-            Ok(model) => ask_model(name, &*model, &read.settings, patience).await,
-            Err(reason) => Asked {
+        let asked = match assemble::endpoint(&read.settings, name)? {
+            Ok(endpoint) => ask_endpoint(name, &endpoint, &read.settings, patience).await,
+            Err(absent) => Asked {
                 what: "endpoint",
                 name: name.clone(),
                 outcome: Err(Fault {
                     exit: Exit::Usage,
                     kind: FailureKind::Misconfigured,
-                    message: format!("it has no key: {reason}"),
+                    message: format!("it has no key: {}", absent.reason()),
                     hints: vec!["put the key there".to_owned()],
                 }),
                 spend: Spend::default(),

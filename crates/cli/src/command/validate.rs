@@ -185,7 +185,7 @@ struct Judges {
 }
 
 impl evaluate::JudgePool for Judges {
-    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
+    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Chat> {
         Arc::clone(&self.models.judge)
     }
 

@@ -2,7 +2,10 @@
 
 use std::{fs, io, path::Path};
 
-use super::{Checked, Error, Sink};
+use super::{
+    error::Error,
+    sink::{Checked, Sink},
+};
 
 /// Writes the files into `folder`. Each is found by its name in whichever folder of the archive holds the weights;
 /// nothing else of the archive is read, and none of its paths is followed.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use reqwest::{Client, Url, redirect};
 
-use super::{Checked, Error, Sink};
+use super::{
+    error::Error,
+    sink::{Checked, Sink},
+};
 
 /// For a connection, and between two pieces of a file; a whole file may take as long as it takes.
 const PATIENCE: Duration = Duration::from_secs(30);

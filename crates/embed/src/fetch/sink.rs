@@ -8,7 +8,15 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{Checked, Error};
+use super::error::Error;
+
+/// What came of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    pub name: &'static str,
+    pub bytes: u64,
+    pub sha256: String,
+}
 
 pub(super) struct Sink {
     name: &'static str,

@@ -4,20 +4,28 @@
 use std::sync::Arc;
 
 use embed::{Local, Shelf, catalogue::SENTENCES};
-use llm::{Model as _, Request, Task};
+use llm::{
+    Call as _,
+    measure::{Embed, Reply, Request},
+};
 use tokio::time::Instant;
 
 /// What a check of similarity asks for unless it says otherwise: above for paraphrases, below for all else.
 const THRESHOLD: f64 = 0.5;
 
 /// `None` where there are no weights, which is said aloud.
-fn model() -> Option<Local> {
+fn model() -> Option<Local<Embed>> {
     let shelf = Shelf::new(cases::shelf(SENTENCES, "what a real model finds alike")?);
-    Some(Local::open(&shelf, SENTENCES, Task::Embed).unwrap())
+    Some(Local::open(&shelf, SENTENCES).unwrap())
 }
 
-async fn vectors(model: &Local, texts: &[&str]) -> Vec<Vec<f32>> {
-    model.ask(&Request::measure(Task::Embed, texts)).await.unwrap().vectors
+async fn embed(model: &Local<Embed>, texts: &[&str]) -> Reply<Vec<Vec<f32>>> {
+    let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+    model.ask(&Request::new(Embed { texts })).await.unwrap()
+}
+
+async fn vectors(model: &Local<Embed>, texts: &[&str]) -> Vec<Vec<f32>> {
+    embed(model, texts).await.value
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
@@ -62,8 +70,8 @@ async fn vectors_do_not_depend_on_the_batch_and_long_texts_are_cut() {
         let alone = vectors(&model, &[text]).await;
         assert!(cosine(vector, &alone[0]) > 0.9999, "{}", cosine(vector, &alone[0]));
     }
-    let reply = model.ask(&Request::measure(Task::Embed, &[&long])).await.unwrap();
-    assert_eq!(reply.usage.input_tokens, 256);
+    let reply = embed(&model, &[&long]).await;
+    assert_eq!(reply.receipt.usage.input_tokens, 256);
 
     let began = Instant::now();
     let calls = (0..16).map(|_| {

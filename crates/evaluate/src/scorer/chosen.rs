@@ -1,9 +1,12 @@
-//! Scores by models that give numbers, each for what it was chosen for; the judge for what none was.
+//! Scores by the models that the settings choose; the judge scores the rest.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use llm::{Request, Task};
+use llm::{
+    Measures,
+    measure::{Embed, Extract, Follow, Measurement, Moderate, Reply, Request},
+};
 use record::{Role, Scope};
 
 use super::{Answer, ByJudge, Error, MOST_LOG_ODDS, Score, Scorer, TOXICITY, Toxicity};
@@ -16,10 +19,10 @@ const TEXT_BYTES: usize = 8_000;
 /// The models that the settings chose; `None`: the judge.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
-    pub similarity: Option<Arc<dyn llm::Model>>,
-    pub answer: Option<Arc<dyn llm::Model>>,
-    pub next_sentence: Option<Arc<dyn llm::Model>>,
-    pub toxicity: Option<Arc<dyn llm::Model>>,
+    pub similarity: Option<Arc<dyn Measures<Embed>>>,
+    pub answer: Option<Arc<dyn Measures<Extract>>>,
+    pub next_sentence: Option<Arc<dyn Measures<Follow>>>,
+    pub toxicity: Option<Arc<dyn Measures<Moderate>>>,
 }
 
 #[derive(Debug)]
@@ -39,18 +42,20 @@ impl<'a> Chosen<'a> {
         ByJudge::new(self.pool, self.scope)
     }
 
-    async fn ask(&self, model: &dyn llm::Model, task: Task, texts: [&str; 2]) -> Result<llm::Reply, Error> {
-        let texts = texts.map(|text| &text[..boundary(text, TEXT_BYTES)]);
+    async fn ask<M: Measurement>(&self, model: &dyn Measures<M>, of: M) -> Result<Reply<M::Value>, Error> {
         let (mut context, seed) = self.pool.context(self.scope);
         context.role = Role::Scorer.name().to_owned();
-        let texts = if task == Task::Moderate { &texts[..1] } else { &texts[..] };
-        let request = Request { seed: Some(seed), context, ..Request::measure(task, texts) };
-        let mut reply = model.ask(&request).await?;
-        if reply.model.is_empty() {
-            reply.model = model.endpoint().to_owned();
+        let mut reply = model.ask(&Request { of, seed: Some(seed), timeout: None, context }).await?;
+        if reply.receipt.model.is_empty() {
+            reply.receipt.model = model.endpoint().to_owned();
         }
         Ok(reply)
     }
+}
+
+/// As much of a text as a model takes.
+fn cut(text: &str) -> String {
+    text[..boundary(text, TEXT_BYTES)].to_owned()
 }
 
 #[async_trait]
@@ -62,38 +67,39 @@ impl Scorer for Chosen<'_> {
             let alike = a.trim() == b.trim();
             return Ok(Score { value: if alike { 1.0 } else { 0.0 }, model: model.endpoint().to_owned() });
         }
-        let reply = self.ask(model, Task::Embed, [a, b]).await?;
-        match reply.vectors.as_slice() {
-            [a, b] if a.len() == b.len() => Ok(Score { value: cosine(a, b), model: reply.model }),
-            vectors => Err(malformed(reply.model, format!("{} vectors for two texts", vectors.len()))),
+        let Reply { value, receipt } = self.ask(&**model, Embed { texts: vec![cut(a), cut(b)] }).await?;
+        match value.as_slice() {
+            [a, b] if a.len() == b.len() => Ok(Score { value: cosine(a, b), model: receipt.model }),
+            vectors => Err(malformed(receipt.model, format!("{} vectors for two texts", vectors.len()))),
         }
     }
 
     async fn answer(&self, question: &str, context: &str) -> Result<Answer, Error> {
         let Some(model) = &self.models.answer else { return self.judge().answer(question, context).await };
-        let reply = self.ask(model, Task::Extract, [question, context]).await?;
-        Ok(Answer { text: reply.text, model: reply.model })
+        let of = Extract { question: cut(question), context: cut(context) };
+        let Reply { value, receipt } = self.ask(&**model, of).await?;
+        Ok(Answer { text: value, model: receipt.model })
     }
 
     async fn next_sentence(&self, context: &str, reply: &str) -> Result<Score, Error> {
         let Some(model) = &self.models.next_sentence else {
             return self.judge().next_sentence(context, reply).await;
         };
-        let heard = self.ask(model, Task::Follow, [context, reply]).await?;
-        match heard.labels.as_slice() {
-            [(_, odds)] if odds.is_finite() => {
-                Ok(Score { value: odds.clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS), model: heard.model })
-            }
-            _ => Err(malformed(heard.model, "no log-odds".to_owned())),
+        let of = Follow { context: cut(context), reply: cut(reply) };
+        let Reply { value, receipt } = self.ask(&**model, of).await?;
+        if value.is_finite() {
+            Ok(Score { value: value.clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS), model: receipt.model })
+        } else {
+            Err(malformed(receipt.model, "no log-odds".to_owned()))
         }
     }
 
     async fn toxicity(&self, text: &str) -> Result<Toxicity, Error> {
         let Some(model) = &self.models.toxicity else { return self.judge().toxicity(text).await };
-        let reply = self.ask(model, Task::Moderate, [text, ""]).await?;
-        match toxicity(&reply.labels) {
-            Some(scores) => Ok(Toxicity { scores, model: reply.model }),
-            None => Err(malformed(reply.model, "none of its categories is known".to_owned())),
+        let Reply { value, receipt } = self.ask(&**model, Moderate { text: cut(text) }).await?;
+        match toxicity(&value) {
+            Some(scores) => Ok(Toxicity { scores, model: receipt.model }),
+            None => Err(malformed(receipt.model, "none of its categories is known".to_owned())),
         }
     }
 }

@@ -23,19 +23,21 @@ pub(crate) const SCOPE: Scope = Scope::Turn { step: 1, turn: 1 };
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     replies: Mutex<VecDeque<Result<String, llm::Error>>>,
-    requests: Mutex<Vec<llm::Request>>,
+    requests: Mutex<Vec<llm::chat::Request>>,
 }
 
-#[async_trait]
-impl llm::Model for Script {
+impl llm::Named for Script {
     fn endpoint(&self) -> &str {
         "script"
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<llm::chat::Request> for Script {
+    async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         self.requests.lock().unwrap().push(request.clone());
         let reply = self.replies.lock().unwrap().pop_front().expect("the script has run out");
-        reply.map(|text| llm::Reply { text, ..llm::Reply::default() })
+        reply.map(|text| llm::chat::Reply { text, ..llm::chat::Reply::default() })
     }
 }
 
@@ -56,7 +58,7 @@ impl Judges {
         Self { model: Arc::new(Script { replies, requests: Mutex::default() }), ..Self::default() }
     }
 
-    pub(crate) fn requests(&self) -> Vec<llm::Request> {
+    pub(crate) fn requests(&self) -> Vec<llm::chat::Request> {
         self.model.requests.lock().unwrap().clone()
     }
 
@@ -66,7 +68,7 @@ impl Judges {
 }
 
 impl JudgePool for Judges {
-    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Model> {
+    fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Chat> {
         self.model_types.lock().unwrap().push(model_type.map(str::to_owned));
         self.model.clone()
     }

@@ -150,7 +150,7 @@ fn chat(
     settings: &::agent::Settings,
     endpoint: &llm::endpoint::Endpoint,
 ) -> Result<Arc<dyn ::agent::Agent>, String> {
-    Ok(::agent::build(name, settings, endpoint.model(llm::retry::Policy::agent())))
+    Ok(::agent::build(name, settings, endpoint.chat(llm::retry::Policy::agent())))
 }
 
 /// A section of settings that stands in a test. Nobody sees the warnings of a test that passes, so they count.

@@ -25,7 +25,7 @@ enum Kind {
     #[default]
     Found,
     Behind(Value),
-    Model(Arc<dyn llm::Model>),
+    Model(Arc<dyn llm::Chat>),
     Mock,
 }
 
@@ -46,7 +46,7 @@ impl Judge {
 
     /// A model of the test itself.
     #[must_use]
-    pub fn model(model: impl llm::Model + 'static) -> Self {
+    pub fn model(model: impl llm::Chat + 'static) -> Self {
         Self(Kind::Model(Arc::new(model)))
     }
 
@@ -72,7 +72,7 @@ impl Judge {
             },
         };
         match endpoint {
-            Ok(endpoint) => Ok(Found::There(endpoint.model(Policy::model()))),
+            Ok(endpoint) => Ok(Found::There(endpoint.chat(Policy::model()))),
             Err(fault) if fault.no_key => Ok(Found::Missing(fault.text)),
             Err(fault) => Err(fault.text),
         }
@@ -82,13 +82,13 @@ impl Judge {
 /// What was found.
 #[derive(Debug)]
 pub(super) enum Found {
-    There(Arc<dyn llm::Model>),
+    There(Arc<dyn llm::Chat>),
     /// Why there is none.
     Missing(String),
 }
 
 impl Found {
-    pub(super) fn model(&self) -> Arc<dyn llm::Model> {
+    pub(super) fn model(&self) -> Arc<dyn llm::Chat> {
         match self {
             Self::There(model) => Arc::clone(model),
             Self::Missing(_) => Arc::new(Nobody),
@@ -107,13 +107,15 @@ impl Found {
 #[derive(Debug)]
 pub(super) struct Nobody;
 
-#[async_trait]
-impl llm::Model for Nobody {
+impl llm::Named for Nobody {
     fn endpoint(&self) -> &str {
         NAME
     }
+}
 
-    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<llm::chat::Request> for Nobody {
+    async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         let message = "there is none".to_owned();
         Err(llm::Error::Unreachable { endpoint: NAME.to_owned(), status: None, message, sent: false })
     }

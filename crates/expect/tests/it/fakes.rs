@@ -8,19 +8,21 @@ use serde_json::json;
 #[derive(Debug)]
 pub(crate) struct Finds(pub(crate) &'static [&'static str]);
 
-#[async_trait]
-impl llm::Model for Finds {
+impl llm::Named for Finds {
     fn endpoint(&self) -> &str {
         "finds"
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait]
+impl llm::Call<llm::chat::Request> for Finds {
+    async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         let asked = request.messages.last().map_or("", |message| message.content.as_str());
         let yes = self.0.iter().any(|words| asked.contains(words));
         let reasoning = if yes { "it does" } else { "it names no hour" };
         let judgment = if yes { "yes" } else { "no" };
         let text = json!({ "judgment": judgment, "confidence": 1.0, "reasoning": reasoning }).to_string();
-        Ok(llm::Reply { text, ..llm::Reply::default() })
+        Ok(llm::chat::Reply { text, ..llm::chat::Reply::default() })
     }
 }
 

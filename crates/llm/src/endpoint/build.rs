@@ -1,4 +1,4 @@
-//! From settings to something that can be asked: addresses are checked, keys are read, layers are stacked.
+//! Opening an endpoint: checks its address, reads its keys, stacks its layers.
 
 use std::{
     sync::{
@@ -13,10 +13,12 @@ use secrecy::ExposeSecret;
 use url::Url;
 
 use crate::{
-    Model,
+    call::Call,
+    chat::{self, Chat},
     http::{self, query, written},
     key,
-    limit::{Limit, Limited},
+    limit::{Limited, Limiter},
+    measure::{self, Embed, Measures, Moderate},
     mock::Mock,
     openai,
     price::{ASSUMED_OUTPUT_TOKENS, Price, Priced},
@@ -24,20 +26,28 @@ use crate::{
     time_limit::TimeLimit,
 };
 
-use super::{Kind, Retries, Settings, capped::Capped};
+use super::{
+    capped::Capped,
+    settings::{Kind, Retries, Settings},
+};
 
 /// A server that is there accepts at once; the rest of the call's time is for the answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// An endpoint that has been opened: its connections and its limit are shared by all who ask it.
+/// An open endpoint. All its callers share its connections and its limits.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    model: Arc<dyn Model>,
-    limit: Arc<Limit>,
+    server: Arc<dyn Server>,
+    limit: Arc<Limiter>,
     in_flight: Arc<AtomicI64>,
     retries: Retries,
     own_cap: Option<Option<u32>>,
 }
+
+/// Everything that an endpoint can be asked for.
+trait Server: Call<chat::Request> + Call<measure::Request<Embed>> + Call<measure::Request<Moderate>> {}
+
+impl<S: Call<chat::Request> + Call<measure::Request<Embed>> + Call<measure::Request<Moderate>>> Server for S {}
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -88,7 +98,7 @@ impl Endpoint {
         }
         let limit = Duration::from_millis(settings.timeout_ms);
         let most_output_tokens = settings.max_output_tokens.unwrap_or(ASSUMED_OUTPUT_TOKENS);
-        let (model, in_flight): (Arc<dyn Model>, _) = match settings.kind {
+        let (server, in_flight): (Arc<dyn Server>, _) = match settings.kind {
             Kind::Openai => {
                 let client = openai::Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
@@ -108,33 +118,48 @@ impl Endpoint {
             }
         };
         Ok(Self {
-            model,
-            limit: Limit::new(&settings.limits),
+            server,
+            limit: Limiter::new(&settings.limits),
             in_flight,
             retries: settings.retries,
             own_cap: settings.own_cap(),
         })
     }
 
-    /// A way to ask it: by `Policy::model()` or `Policy::agent()`, with the tries that the settings allow.
+    /// Its chat model, with retries by `Policy::model()` or `Policy::agent()` as often as the settings allow.
     #[must_use]
-    pub fn model(&self, policy: Policy) -> Arc<dyn Model> {
-        let Retries { tries, deadline_ms } = self.retries;
-        let policy = policy.bounded(tries, Duration::from_millis(deadline_ms));
-        let model = Retry::new(Limited::new(Arc::clone(&self.model), Arc::clone(&self.limit)), policy);
+    pub fn chat(&self, policy: Policy) -> Arc<dyn Chat> {
         match self.own_cap {
-            Some(max_tokens) => Arc::new(Capped::new(model, max_tokens)),
-            None => Arc::new(model),
+            Some(max_tokens) => Arc::new(Capped::new(self.layered(policy), max_tokens)),
+            None => Arc::new(self.layered(policy)),
         }
     }
 
-    /// Its limits, which a worker of several uses a share of.
+    /// Its embeddings.
     #[must_use]
-    pub fn limit(&self) -> &Arc<Limit> {
+    pub fn embeddings(&self) -> Arc<dyn Measures<Embed>> {
+        Arc::new(self.layered(Policy::model()))
+    }
+
+    /// Its moderations.
+    #[must_use]
+    pub fn moderations(&self) -> Arc<dyn Measures<Moderate>> {
+        Arc::new(self.layered(Policy::model()))
+    }
+
+    fn layered(&self, policy: Policy) -> Retry<Arc<dyn Server>> {
+        let Retries { tries, deadline_ms } = self.retries;
+        let policy = policy.bounded(tries, Duration::from_millis(deadline_ms));
+        Retry::new(Limited::new(Arc::clone(&self.server), Arc::clone(&self.limit)), policy)
+    }
+
+    /// Its limits; a worker of a fleet uses a share of them.
+    #[must_use]
+    pub fn limit(&self) -> &Arc<Limiter> {
         &self.limit
     }
 
-    /// What its calls that are not answered may cost at most, in nano-dollars.
+    /// The most that its calls in flight may cost, in nano-dollars.
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)
@@ -189,7 +214,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Message, Request};
+    use crate::{Message, chat::Request};
 
     fn settings(value: serde_json::Value) -> Settings {
         serde_json::from_value(value).expect("settings")
@@ -262,7 +287,7 @@ mod tests {
         let named = settings(
             json!({"url": "http://h", "model": "m-1", "price": {"input_per_million": 1, "output_per_million": 2}}),
         );
-        let model = Endpoint::open("main", &named).expect("opens").model(crate::retry::Policy::model());
+        let model = Endpoint::open("main", &named).expect("opens").chat(Policy::model());
         assert_eq!((model.endpoint(), model.name()), ("main", "m-1"), "through every layer");
         assert_eq!(settings(serde_json::to_value(&full).expect("writes")), full);
         assert_eq!(settings(json!({})), Settings::default());
@@ -279,15 +304,15 @@ mod tests {
             "price": {"input_per_million": 1.0, "output_per_million": 1.0},
         });
         let endpoint = Endpoint::open("main", &settings(value)).expect("opens");
-        let (judge, agent) = (endpoint.model(Policy::model()), endpoint.model(Policy::agent()));
+        let (judge, agent) = (endpoint.chat(Policy::model()), endpoint.chat(Policy::agent()));
         let mut request = Request { messages: vec![Message::user("hello")], ..Request::default() };
         request.context.role = "agent".to_owned();
         judge.ask(&request).await.expect("answers");
         let reply = agent.ask(&request).await.expect("answers");
         assert_eq!(agent.endpoint(), "main");
         // The limit is the endpoint's and not the asker's.
-        assert_eq!(reply.timing.wait, Duration::from_secs(1));
-        let tokens = reply.usage.input_tokens + reply.usage.output_tokens;
-        assert_eq!(reply.cost_nanos, Some(tokens as i64 * 1_000));
+        assert_eq!(reply.receipt.timing.wait, Duration::from_secs(1));
+        let tokens = reply.receipt.usage.input_tokens + reply.receipt.usage.output_tokens;
+        assert_eq!(reply.receipt.cost_nanos, Some(tokens as i64 * 1_000));
     }
 }

@@ -1,25 +1,28 @@
-//! The most tokens of a reply as `params` say it: limits and prices count with what is sent, not with what was asked.
+//! The token cap that `params` set for every chat: limits and prices count with what is sent.
 
 use async_trait::async_trait;
 
-use crate::{Error, Failed, Model, Reply, Request, Task};
+use crate::{
+    Error,
+    call::{Call, Failed, Named},
+    chat::{Reply, Request},
+};
 
-/// It stands outside all other layers.
+/// The outermost layer.
 #[derive(Debug)]
-pub(super) struct Capped<M> {
-    inner: M,
-    /// `None`: the server is told no limit.
+pub(super) struct Capped<C> {
+    inner: C,
+    /// `None`: the server gets no limit.
     max_tokens: Option<u32>,
 }
 
-impl<M: Model> Capped<M> {
-    pub(super) fn new(inner: M, max_tokens: Option<u32>) -> Self {
+impl<C> Capped<C> {
+    pub(super) fn new(inner: C, max_tokens: Option<u32>) -> Self {
         Self { inner, max_tokens }
     }
 }
 
-#[async_trait]
-impl<M: Model> Model for Capped<M> {
+impl<C: Named> Named for Capped<C> {
     fn endpoint(&self) -> &str {
         self.inner.endpoint()
     }
@@ -27,15 +30,15 @@ impl<M: Model> Model for Capped<M> {
     fn name(&self) -> &str {
         self.inner.name()
     }
+}
 
+#[async_trait]
+impl<C: Call<Request>> Call<Request> for Capped<C> {
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
         self.call(request).await.map_err(|failed| failed.error)
     }
 
     async fn call(&self, request: &Request) -> Result<Reply, Failed> {
-        if request.task != Task::Complete {
-            return self.inner.call(request).await;
-        }
         self.inner.call(&Request { max_tokens: self.max_tokens, ..request.clone() }).await
     }
 }

@@ -1,5 +1,5 @@
-//! The layers round an agent that is no endpoint of chat completions: limits, a time limit for each try, retries, and
-//! what a call costs.
+//! The layers for an agent that is no endpoint of chat completions: rate limits, a time limit for each try, retries, and
+//! the price.
 
 use std::{
     sync::{
@@ -10,19 +10,19 @@ use std::{
 };
 
 use crate::{
-    Model,
-    limit::{self, Limit, Limited},
+    call::{Call, Request},
+    limit::{self, Limited, Limiter},
     price::{Price, Priced},
     retry::{Policy, Retry},
     time_limit::TimeLimit,
 };
 
-use super::Retries;
+use super::settings::Retries;
 
 /// Shared by all conversations with one agent.
 #[derive(Debug, Clone)]
 pub struct Layers {
-    limit: Arc<Limit>,
+    limit: Arc<Limiter>,
     timeout: Duration,
     policy: Policy,
     price: Option<Price>,
@@ -30,33 +30,33 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// `timeout` is for one try, from its permit on.
+    /// `timeout` is for one try, after its rate-limit wait.
     #[must_use]
     pub fn new(limits: &limit::Settings, timeout: Duration, retries: Retries) -> Self {
         let policy = Policy::agent().bounded(retries.tries, Duration::from_millis(retries.deadline_ms));
-        Self { limit: Limit::new(limits), timeout, policy, price: None, in_flight: Arc::default() }
+        Self { limit: Limiter::new(limits), timeout, policy, price: None, in_flight: Arc::default() }
     }
 
-    /// With this price on every reply; without one a reply costs what the connection says of it.
+    /// With this price on every reply; without one a reply costs what the connection reports.
     #[must_use]
     pub fn priced(self, price: Option<Price>) -> Self {
         Self { price, ..self }
     }
 
-    /// Its limits, which a worker of several uses a share of.
+    /// Its limits; a worker of a fleet uses a share of them.
     #[must_use]
-    pub fn limit(&self) -> &Arc<Limit> {
+    pub fn limit(&self) -> &Arc<Limiter> {
         &self.limit
     }
 
-    /// What the calls that are not answered may cost, in nano-dollars, as far as what they are asked tells.
+    /// The most that the calls in flight may cost, in nano-dollars, as far as their requests tell.
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Puts them round `inner`. It is tried again only where nothing can have reached it, or where it throttles.
-    pub fn round(&self, inner: impl Model + 'static) -> Arc<dyn Model> {
+    /// Wraps them round `inner`, which is tried again only where nothing can have reached it, or after a 429.
+    pub fn wrap<R: Request>(&self, inner: impl Call<R> + 'static) -> Arc<dyn Call<R>> {
         let timed = TimeLimit::new(inner, self.timeout);
         let limit = Arc::clone(&self.limit);
         match self.price {

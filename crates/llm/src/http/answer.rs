@@ -1,4 +1,4 @@
-//! An answer as it comes in: its head, then its body at once or event by event, each with the time of its coming.
+//! An answer as it arrives: its head, then its body, each with its time.
 
 use std::time::Duration;
 
@@ -11,14 +11,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout};
 
-use crate::Error;
-
-use super::{
-    Sender,
-    place::Place,
-    sender::chain,
-    sse::{self, Reader},
-};
+use super::place::Place;
 
 /// A body that is not streamed.
 pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
@@ -34,27 +27,6 @@ pub struct Answer {
     response: Response<Incoming>,
     sent: Instant,
     connect: Option<Duration>,
-}
-
-/// A stream of server-sent events.
-#[derive(Debug)]
-pub struct Events<'a> {
-    sender: &'a Sender,
-    answer: &'a mut Answer,
-    reader: Reader,
-    bytes: usize,
-    ended: bool,
-    came: Instant,
-}
-
-/// One event of a stream.
-#[derive(Debug)]
-pub struct Event {
-    /// Empty where the server gives none.
-    pub name: String,
-    pub data: Vec<u8>,
-    /// When its last byte came.
-    pub came: Instant,
 }
 
 /// How a body ends.
@@ -118,12 +90,6 @@ impl Answer {
         (!text.is_empty() && text != "identity").then_some(text)
     }
 
-    /// Reads the body as server-sent events; `sender` is the one that sent the call.
-    pub fn events<'a>(&'a mut self, sender: &'a Sender) -> Events<'a> {
-        let came = self.sent;
-        Events { sender, answer: self, reader: Reader::default(), bytes: 0, ended: false, came }
-    }
-
     /// The next piece of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
         while let Some(frame) = self.response.body_mut().frame().await {
@@ -157,61 +123,5 @@ impl Answer {
     /// Reads on for a moment after the last word of a stream: unread, its end would cost the connection.
     pub(crate) async fn linger(&mut self) {
         let _ = timeout(LINGER, self.chunk()).await;
-    }
-}
-
-impl Events<'_> {
-    /// The next event that is not empty; `None` at the end of the stream.
-    pub async fn next(&mut self) -> Result<Option<Event>, Error> {
-        loop {
-            if let Some(event) = self.ready()? {
-                return Ok(Some(event));
-            }
-            if self.ended {
-                return Ok(None);
-            }
-            let chunk = match self.answer.chunk().await {
-                Ok(chunk) => chunk,
-                Err(error) => {
-                    let message = format!("the stream breaks off: {}", chain(&error));
-                    return Err(self.sender.malformed(&self.answer.place, message, b""));
-                }
-            };
-            self.came = Instant::now();
-            match chunk {
-                Some(chunk) => {
-                    self.bytes += chunk.len();
-                    self.reader.feed(&chunk);
-                }
-                None => {
-                    self.ended = true;
-                    self.reader.end();
-                }
-            }
-            if self.bytes > MOST_STREAM_BYTES {
-                let message = format!("a stream of more than {MOST_STREAM_BYTES} bytes");
-                return Err(self.sender.malformed(&self.answer.place, message, b""));
-            }
-        }
-    }
-
-    /// No more events are wanted.
-    pub async fn finish(self) {
-        if !self.ended {
-            self.answer.linger().await;
-        }
-    }
-
-    fn ready(&mut self) -> Result<Option<Event>, Error> {
-        let (sender, place) = (self.sender, &self.answer.place);
-        let long = |error: sse::TooLong| sender.malformed(place, error.to_string(), b"");
-        let came = self.came;
-        while let Some(event) = self.reader.next_named().map_err(long)? {
-            if !event.data.trim_ascii().is_empty() {
-                let name = String::from_utf8_lossy(event.name).into_owned();
-                return Ok(Some(Event { name, data: event.data.to_vec(), came }));
-            }
-        }
-        Ok(None)
     }
 }

@@ -1,13 +1,13 @@
-//! Why there is no answer at all, in the words of whoever must mend it: names, ports and certificates.
+//! Why a connection failed, in words that help to fix it: names, ports and certificates.
 
 use std::{error::Error, io};
 
 use rustls::{CertificateError, InvalidMessage};
 
 use super::{
+    causes::chain,
     place::Place,
     resources::{self, Lack},
-    sender::chain,
 };
 
 /// What happened, and what mends it.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::{Context, model::Trace};
+use crate::context::{Context, Trace};
 
 /// The same for every try of a call, so that a server can recognise a repeated one.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

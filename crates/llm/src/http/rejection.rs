@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Error, hint};
 
-use super::{place::Place, secrets::Secrets, wait};
+use super::{place::Place, retry_after, secrets::Secrets};
 
 /// Of a body: enough to know what is wrong.
 const MOST_CHARS: usize = 200;
@@ -89,7 +89,7 @@ pub(crate) fn error(
     match status {
         402 => Error::Exhausted { endpoint, message },
         400..=499 if no_money => Error::Exhausted { endpoint, message },
-        429 => Error::Throttled { endpoint, after: wait::asked(headers), message },
+        429 => Error::Throttled { endpoint, after: retry_after::asked(headers), message },
         500.. => Error::Unreachable { endpoint, status: Some(status), message, sent: true },
         _ => Error::Refused { endpoint, status, message },
     }

@@ -1,4 +1,4 @@
-//! Sending a call until there is the head of an answer, and saying what went wrong where there is none.
+//! Sends an HTTP request and gives the head of the answer, or the reason why there is none.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use url::Url;
 use crate::{Error, hint};
 
 use super::{
-    Answer,
-    answer::{Ending, MOST_BODY_BYTES},
+    answer::{Answer, Ending, MOST_BODY_BYTES},
     broken::{self, Target, Why},
+    causes::chain,
     connect,
     place::Place,
     rejection,
@@ -53,7 +53,7 @@ pub(crate) type Outgoing = ::http::Request<Full<Bytes>>;
 
 /// What is sent. A body is JSON unless the headers say otherwise.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct HttpRequest {
     pub method: Method,
     pub url: Url,
     pub headers: HeaderMap,
@@ -114,7 +114,7 @@ impl Sender {
     }
 
     /// The head of the answer, whatever its status is.
-    pub async fn send(&self, call: &Call) -> Result<Answer, Error> {
+    pub async fn send(&self, call: &HttpRequest) -> Result<Answer, Error> {
         let mut headers = call.headers.clone();
         if call.body.is_some() {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
@@ -234,16 +234,4 @@ pub(crate) fn outgoing(method: Method, uri: Uri, mut headers: HeaderMap, body: B
     let mut request = ::http::Request::new(Full::new(body));
     (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
     request
-}
-
-/// An error with its causes, which hyper keeps out of its own words.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }

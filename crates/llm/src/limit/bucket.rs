@@ -1,5 +1,4 @@
-//! So much in a minute, requests or tokens: a counter with debt, since one call may need more tokens than a bucket
-//! ever holds.
+//! Requests or tokens a minute: a counter with debt, since one call may need more tokens than a bucket ever holds.
 //!
 //! Not governor, whose limiters keep their rate for life: one that replaces another grants its burst again, while
 //! here what was taken before is still owed when the rate changes.
@@ -15,7 +14,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::Share;
+use super::share::Share;
 
 /// Longer than any run waits for one call; it keeps sums of absurd estimates within what an instant can hold.
 const LONGEST_DEBT: Duration = Duration::from_secs(24 * 3_600);

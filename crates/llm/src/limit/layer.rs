@@ -1,45 +1,55 @@
-//! The layer that takes a permit for each call to a model.
+//! The rate-limit layer: every try waits for its permit.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
-use crate::{Error, Model, Reply, Request, estimate};
+use crate::{
+    Error,
+    call::{Call, Named, Reply, Request},
+    estimate,
+};
 
-use super::Limit;
+use super::limiter::Limiter;
 
-/// A model behind a limit.
+/// A model or an agent behind a limit.
 #[derive(Debug)]
-pub struct Limited<M> {
-    inner: M,
-    limit: Arc<Limit>,
+pub struct Limited<C> {
+    inner: C,
+    limit: Arc<Limiter>,
 }
 
-/// One try of a call. It says how long the try waited even where it failed, so that retries can add it up.
+/// One try of a call. It reports its rate-limit wait even where it failed, so that retries can add the waits up.
 #[derive(Debug)]
-pub struct Attempt {
+pub struct Attempt<T> {
     pub waited: Duration,
-    pub outcome: Result<Reply, Error>,
+    pub outcome: Result<T, Error>,
 }
 
-impl<M: Model> Limited<M> {
+impl<C> Limited<C> {
     #[must_use]
-    pub fn new(inner: M, limit: Arc<Limit>) -> Self {
+    pub fn new(inner: C, limit: Arc<Limiter>) -> Self {
         Self { inner, limit }
     }
 
     #[must_use]
-    pub fn limit(&self) -> &Arc<Limit> {
+    pub fn limit(&self) -> &Arc<Limiter> {
         &self.limit
     }
 
-    pub async fn attempt(&self, request: &Request) -> Attempt {
+    pub async fn attempt<R: Request>(&self, request: &R) -> Attempt<R::Reply>
+    where
+        C: Call<R>,
+    {
         let estimate = if self.limit.counts_tokens() { estimate::reserve(request) } else { 0 };
         let permit = self.limit.acquire(estimate).await;
         let waited = permit.waited();
         let outcome = self.inner.ask(request).await;
         match &outcome {
-            Ok(reply) => permit.settle(reply.usage.input_tokens.saturating_add(reply.usage.output_tokens)),
+            Ok(reply) => {
+                let usage = reply.receipt().usage;
+                permit.settle(usage.input_tokens.saturating_add(usage.output_tokens));
+            }
             Err(error) => {
                 if let Error::Throttled { after: Some(after), .. } = error {
                     self.limit.pause(*after);
@@ -54,8 +64,7 @@ impl<M: Model> Limited<M> {
     }
 }
 
-#[async_trait]
-impl<M: Model> Model for Limited<M> {
+impl<C: Named> Named for Limited<C> {
     fn endpoint(&self) -> &str {
         self.inner.endpoint()
     }
@@ -63,11 +72,14 @@ impl<M: Model> Model for Limited<M> {
     fn name(&self) -> &str {
         self.inner.name()
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+#[async_trait]
+impl<R: Request, C: Call<R>> Call<R> for Limited<C> {
+    async fn ask(&self, request: &R) -> Result<R::Reply, Error> {
         let Attempt { waited, outcome } = self.attempt(request).await;
         outcome.map(|mut reply| {
-            reply.timing.wait += waited;
+            reply.receipt_mut().timing.wait += waited;
             reply
         })
     }
@@ -78,17 +90,24 @@ mod tests {
     use std::{num::NonZeroU64, sync::Mutex};
 
     use super::*;
-    use crate::{Usage, limit::Settings};
+    use crate::{
+        Usage,
+        chat::{Reply, Request},
+        limit::Settings,
+        receipt::Receipt,
+    };
 
     #[derive(Debug)]
     struct Once(Mutex<Option<Result<Reply, Error>>>);
 
-    #[async_trait]
-    impl Model for Once {
+    impl Named for Once {
         fn endpoint(&self) -> &str {
             "once"
         }
+    }
 
+    #[async_trait]
+    impl Call<Request> for Once {
         async fn ask(&self, _: &Request) -> Result<Reply, Error> {
             self.0.lock().unwrap().take().unwrap_or_else(|| Ok(Reply::default()))
         }
@@ -100,7 +119,7 @@ mod tests {
         let usage = Usage { input_tokens: 20, output_tokens: 10, estimated: false };
         // The estimate is 60 tokens, at one a second; the wait of the next call tells what was kept of it.
         let rows = [
-            (Ok(Reply { usage, ..Reply::default() }), 30),
+            (Ok(Reply { receipt: Receipt { usage, ..Receipt::default() }, ..Reply::default() }), 30),
             (Err(Error::Refused { endpoint: endpoint(), status: 400, message: message() }), 0),
             (Err(Error::Throttled { endpoint: endpoint(), after: None, message: message() }), 0),
             (
@@ -117,11 +136,11 @@ mod tests {
         for (outcome, seconds) in rows {
             let shown = format!("{outcome:?}");
             let settings = Settings { tokens_per_minute: NonZeroU64::new(60), ..Settings::default() };
-            let model = Limited::new(Once(Mutex::new(Some(outcome))), Limit::new(&settings));
+            let model = Limited::new(Once(Mutex::new(Some(outcome))), Limiter::new(&settings));
             let first = model.ask(&request).await;
-            assert!(first.is_ok_and(|reply| reply.timing.wait.is_zero()) || seconds != 30, "{shown}");
+            assert!(first.is_ok_and(|reply| reply.receipt.timing.wait.is_zero()) || seconds != 30, "{shown}");
             let second = model.ask(&request).await.expect("answers");
-            assert_eq!(second.timing.wait.as_secs(), seconds, "{shown}");
+            assert_eq!(second.receipt.timing.wait.as_secs(), seconds, "{shown}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The part of an endpoint's limits that this process may use: several workers share them by their slots.
+//! The part of an endpoint's limits that this process may use: workers share the limits in proportion to their slots.
 
 /// So many slots of a fleet's. A process without a fleet has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

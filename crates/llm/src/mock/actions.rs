@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Request, model::ToolCall};
+use crate::{chat::Request, message::FunctionCall};
 
 use super::{chance::Key, words};
 
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
-    pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) tool_calls: Vec<FunctionCall>,
     pub(crate) actions: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ fn plugin_names(request: &Request) -> impl Iterator<Item = &str> {
 }
 
 /// The tool whose name shares most words with the message; none where nothing is shared.
-fn best_tool(tools: &[Value], last: &str, key: Key) -> Option<ToolCall> {
+fn best_tool(tools: &[Value], last: &str, key: Key) -> Option<FunctionCall> {
     let mut best: Option<(usize, &Value, &str)> = None;
     for tool in tools {
         let function = tool.get("function").unwrap_or(tool);
@@ -78,11 +78,10 @@ fn best_tool(tools: &[Value], last: &str, key: Key) -> Option<ToolCall> {
         }
     }
     let (_, function, name) = best?;
-    Some(ToolCall {
+    Some(FunctionCall {
         id: format!("call_{:016x}", key.text(name).value()),
         name: name.to_owned(),
         arguments: Value::Object(arguments(function, last)).to_string(),
-        result: None,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The mock as the agent: takes up what the user says, asks when it is vague, gives steps, remembers.
 
 use crate::{
-    Message,
-    model::{Note, Speaker, ToolCall},
+    chat::Request,
+    message::{Annotation, FunctionCall, Message, MessageRole},
 };
 
 use super::{
@@ -18,14 +18,14 @@ use super::{
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub(crate) text: String,
-    pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) tool_calls: Vec<FunctionCall>,
     pub(crate) actions: Vec<String>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<Annotation>,
 }
 
 /// The answer to the last message, in the light of those before.
-pub(crate) fn speak(request: &crate::Request, key: Key) -> Turn {
-    let said: Vec<&str> = spoken_by(&request.messages, Speaker::User).collect();
+pub(crate) fn speak(request: &Request, key: Key) -> Turn {
+    let said: Vec<&str> = spoken_by(&request.messages, MessageRole::User).collect();
     let last = said.last().copied().unwrap_or_default();
     let earlier = &said[..said.len().saturating_sub(1)];
 
@@ -147,15 +147,15 @@ fn is_vague(last: &str, topic: &Topic) -> bool {
 }
 
 fn is_satisfied(last: &str) -> bool {
-    // Who has more to say than thanks is thanking in advance.
+    // A longer message thanks in advance.
     words::mentions(last, &["thank"]) && !last.contains('?') && last.len() < 120
 }
 
-fn spoken_by(messages: &[Message], speaker: Speaker) -> impl Iterator<Item = &str> {
-    messages.iter().filter(move |message| message.role == speaker).map(|message| message.content.as_str())
+fn spoken_by(messages: &[Message], role: MessageRole) -> impl Iterator<Item = &str> {
+    messages.iter().filter(move |message| message.role == role).map(|message| message.content.as_str())
 }
 
 /// The tool's answer, where that is what the agent has to speak about.
 fn tool_result(messages: &[Message]) -> Option<&str> {
-    messages.last().filter(|message| message.role == Speaker::Tool).map(|message| message.content.as_str())
+    messages.last().filter(|message| message.role == MessageRole::Tool).map(|message| message.content.as_str())
 }

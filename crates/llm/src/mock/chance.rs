@@ -2,6 +2,8 @@
 
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
+use crate::context::Context;
+
 /// A 64-bit hash that is the same on every machine and in every version; not for keys an attacker picks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key(u64);
@@ -9,6 +11,16 @@ pub(crate) struct Key(u64);
 impl Key {
     pub(crate) fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x6761_6266_6573_7431))
+    }
+
+    /// Of a request's seed. Servers get 63 bits of it (`openai::request`), and both ways must give one answer.
+    pub(crate) fn of_seed(seed: Option<u64>) -> Self {
+        Self::new(seed.unwrap_or(0) & (u64::MAX >> 1))
+    }
+
+    /// Of a call, before its texts.
+    pub(crate) fn of_call(seed: Option<u64>, role: &str, context: &Context) -> Self {
+        Self::of_seed(seed).text(role).number(u64::from(context.turn)).number(u64::from(context.call))
     }
 
     pub(crate) fn number(self, number: u64) -> Self {

@@ -1,8 +1,9 @@
 //! The mock as the agent that a scripted scenario expects: it does what its cue says.
 
 use crate::{
-    Cue, Request,
-    model::{Speaker, ToolCall},
+    chat::Request,
+    cue::Cue,
+    message::{FunctionCall, MessageRole},
 };
 
 use super::{
@@ -12,12 +13,12 @@ use super::{
 
 /// Tools are called once: where their results are there already, only the text is left to say.
 pub(crate) fn follow(cue: &Cue, request: &Request, key: Key) -> Turn {
-    let called = request.messages.iter().rev().take_while(|message| message.role == Speaker::Tool);
+    let called = request.messages.iter().rev().take_while(|message| message.role == MessageRole::Tool);
     let has_results = called.into_iter().any(|message| message.tool_call_id.is_some());
-    let tool_calls: Vec<ToolCall> = if has_results { &[][..] } else { &cue.tool_calls }
+    let tool_calls: Vec<FunctionCall> = if has_results { &[][..] } else { &cue.tool_calls }
         .iter()
         .zip(0..)
-        .map(|(call, index)| ToolCall {
+        .map(|(call, index)| FunctionCall {
             id: format!("call_{:016x}", key.text(&call.name).number(index).value()),
             ..call.clone()
         })
@@ -35,12 +36,12 @@ mod tests {
 
     #[test]
     fn the_cue_is_followed_and_its_tools_are_called_once() {
-        let call = ToolCall { name: "get_menu".to_owned(), arguments: "{}".to_owned(), ..ToolCall::default() };
+        let call = FunctionCall { name: "get_menu".to_owned(), arguments: "{}".to_owned(), ..FunctionCall::default() };
         let cue = Cue { text: "Pizza".to_owned(), tool_calls: vec![call], ..Cue::default() };
         let mut request = Request { messages: vec![Message::user("What is on the menu?")], ..Request::default() };
         let first = follow(&cue, &request, Key::new(1));
         assert_eq!((first.text.as_str(), first.tool_calls[0].name.as_str()), ("Pizza", "get_menu"));
-        let mut result = Message::new(Speaker::Tool, "Pizza, Pasta");
+        let mut result = Message::new(MessageRole::Tool, "Pizza, Pasta");
         result.tool_call_id = Some(first.tool_calls[0].id.clone());
         request.messages.push(result);
         let second = follow(&cue, &request, Key::new(1));

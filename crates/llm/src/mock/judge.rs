@@ -1,6 +1,6 @@
-//! The mock as the judge: bad is what holds the unhelpful phrase, all else is good; its skill can be lowered.
+//! The mock judge's decision: a reply with the unhelpful phrase is bad, any other is good. Its skill can be lowered.
 
-use crate::{Message, Request};
+use crate::{chat::Request, message::Message};
 
 use super::{
     UNHELPFUL,

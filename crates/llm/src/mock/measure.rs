@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{Message, Request, Task};
+use crate::{
+    measure::{Embed, Measurement, Moderate, Request},
+    message::{Message, MessageRole},
+};
 
-use super::{UNHELPFUL, answer::Answer, chance::Key, words};
+use super::{UNHELPFUL, behaviour::Role, chance::Key, words};
 
 /// Of an embedding: enough for the words of a paragraph to fall on places of their own, mostly.
 const DIMENSIONS: usize = 256;
@@ -14,23 +17,27 @@ const DIMENSIONS: usize = 256;
 /// Of a word; what follows is mostly grammar.
 const STEM_CHARS: usize = 5;
 
-/// The answer to what is no conversation. Its usage is not counted here.
-pub(crate) fn answer(request: &Request) -> Answer {
-    let text = |index: usize| request.messages.get(index).map_or("", |message| message.content.as_str());
-    match request.task {
-        Task::Embed => Answer {
-            vectors: request.messages.iter().map(|message| embedding(&message.content)).collect(),
-            ..Answer::default()
-        },
-        Task::Moderate => Answer { labels: categories(text(0)), ..Answer::default() },
-        Task::Extract => Answer { text: extract(text(0), text(1)), ..Answer::default() },
-        Task::Follow => {
-            let probability = follows(text(0), text(1));
-            let log_odds = (probability / (1.0 - probability)).ln();
-            Answer { labels: vec![("follows".to_owned(), log_odds)], ..Answer::default() }
-        }
-        Task::Complete => Answer::default(),
+/// A measurement that the mock makes.
+pub(crate) trait Mocked: Measurement {
+    fn value(&self) -> Self::Value;
+}
+
+impl Mocked for Embed {
+    fn value(&self) -> Vec<Vec<f32>> {
+        self.texts.iter().map(|text| embedding(text)).collect()
     }
+}
+
+impl Mocked for Moderate {
+    fn value(&self) -> Vec<(String, f64)> {
+        categories(&self.text)
+    }
+}
+
+/// The call's own key: the same for every try of it. Each text counts as a message of the user.
+pub(crate) fn key_of<M: Measurement>(request: &Request<M>) -> Key {
+    let key = Key::of_call(request.seed, Role::Scorer.name(), &request.context);
+    request.of.texts().into_iter().fold(key, |key, text| key.text(MessageRole::User.name()).text(text))
 }
 
 /// What a judge writes into the forms of gabfest's own scorer; `None` for every other form.

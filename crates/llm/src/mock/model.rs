@@ -1,15 +1,23 @@
-//! The mock in this process: the trait [`Model`] without a socket.
+//! The mock in this process: calls answered without a socket.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use crate::{Error, Model, Reply, Request, Timing};
+use crate::{
+    Error, Receipt, Timing, Usage,
+    call::{Call, Named},
+    chat::{self, Reply},
+    measure,
+};
 
 use super::{
     answer::{self, Answer},
     behaviour::{Behaviour, Role},
+    chance::Key,
+    measure::{Mocked, key_of},
+    tokens,
     weather::{self, Pace, Trouble},
 };
 
@@ -22,12 +30,19 @@ pub struct Mock {
 
 /// What comes of one try of a request, before anything is waited for.
 #[derive(Debug)]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct Outcome<'a, T> {
     pub(crate) role: Role,
     pub(crate) pace: Pace<'a>,
-    pub(crate) result: Result<Answer, Trouble>,
+    pub(crate) result: Result<T, Trouble>,
     /// Names the call, the same for each of its tries.
     pub(crate) id: u64,
+}
+
+/// A measurement and the tokens that it read.
+#[derive(Debug)]
+pub(crate) struct Measured<V> {
+    pub(crate) value: V,
+    pub(crate) usage: Usage,
 }
 
 impl Mock {
@@ -36,16 +51,46 @@ impl Mock {
         Self { endpoint: endpoint_name.into(), behaviour }
     }
 
-    /// `model`: the name that was asked for, which tells the role where the context does not.
-    pub(crate) fn play(&self, request: &Request, model: &str) -> Outcome<'_> {
+    /// `model`: the requested name, which decides the role where the context does not.
+    pub(crate) fn chat(&self, request: &chat::Request, model: &str) -> Outcome<'_, Answer> {
         let role = answer::role_of(request, model);
         let key = answer::key_of(request, role);
-        let try_number = request.context.try_number;
-        let result = match weather::trouble(&self.behaviour, key, try_number) {
-            Some(trouble) => Err(trouble),
-            None => Ok(answer::answer(&self.behaviour, request, role, key)),
+        let answer = || answer::answer(&self.behaviour, request, role, key);
+        self.outcome(role, key, request.context.try_number, answer)
+    }
+
+    pub(crate) fn measure<M: Mocked>(&self, request: &measure::Request<M>) -> Outcome<'_, Measured<M::Value>> {
+        let measured = || {
+            let usage = Usage { input_tokens: tokens::of_messages(request.of.texts()), ..Usage::default() };
+            Measured { value: request.of.value(), usage }
         };
+        self.outcome(Role::Scorer, key_of(request), request.context.try_number, measured)
+    }
+
+    fn outcome<T>(&self, role: Role, key: Key, try_number: u32, answer: impl FnOnce() -> T) -> Outcome<'_, T> {
+        let trouble = weather::trouble(&self.behaviour, key, try_number);
+        let result = trouble.map_or_else(|| Ok(answer()), Err);
         Outcome { role, pace: weather::pace(&self.behaviour, key, try_number), result, id: key.value() }
+    }
+
+    /// What of an outcome comes after its first pause, and how long that was.
+    async fn first<T>(
+        &self,
+        start: Instant,
+        pace: Pace<'_>,
+        result: Result<T, Trouble>,
+    ) -> Result<(T, Duration), Error> {
+        if matches!(result, Err(Trouble::Hang)) {
+            // The caller's own limit ends it.
+            std::future::pending::<()>().await;
+        }
+        until(start, pace.first).await;
+        let first_token = start.elapsed();
+        Ok((result.map_err(|trouble| self.error(trouble))?, first_token))
+    }
+
+    fn receipt(&self, usage: Usage, timing: Timing) -> Receipt {
+        Receipt { usage, model: self.endpoint.clone(), timing, tries: 1, ..Receipt::default() }
     }
 
     fn error(&self, trouble: Trouble) -> Error {
@@ -69,45 +114,48 @@ impl Mock {
     }
 }
 
-#[async_trait]
-impl Model for Mock {
+impl Named for Mock {
     fn endpoint(&self) -> &str {
         &self.endpoint
     }
+}
 
-    async fn ask(&self, request: &Request) -> Result<Reply, Error> {
+#[async_trait]
+impl Call<chat::Request> for Mock {
+    async fn ask(&self, request: &chat::Request) -> Result<Reply, Error> {
         let start = Instant::now();
-        let Outcome { pace, result, .. } = self.play(request, &self.endpoint);
-        if matches!(result, Err(Trouble::Hang)) {
-            // The caller's own limit ends it.
-            std::future::pending::<()>().await;
-        }
-        until(start, pace.first).await;
-        let first_token = start.elapsed();
-        let answer = result.map_err(|trouble| self.error(trouble))?;
+        let Outcome { pace, result, .. } = self.chat(request, &self.endpoint);
+        let (answer, first_token) = self.first(start, pace, result).await?;
         let pieces = pieces(&answer.text).count();
         until(start, pace.last(pieces)).await;
         let total = start.elapsed();
         let gaps = u32::try_from(pieces.saturating_sub(1)).unwrap_or(u32::MAX);
+        let timing = Timing {
+            first_token: Some(first_token),
+            inter_token: (gaps > 0).then(|| (total - first_token) / gaps.max(1)),
+            total,
+            ..Timing::default()
+        };
         Ok(Reply {
             text: answer.text,
             tool_calls: answer.tool_calls,
             actions: answer.actions,
             notes: answer.notes,
             finish_reason: Some(answer.finish_reason.to_owned()),
-            usage: answer.usage,
-            model: self.endpoint.clone(),
-            timing: Timing {
-                first_token: Some(first_token),
-                inter_token: (gaps > 0).then(|| (total - first_token) / gaps.max(1)),
-                total,
-                ..Timing::default()
-            },
-            vectors: answer.vectors,
-            labels: answer.labels,
-            tries: 1,
+            receipt: self.receipt(answer.usage, timing),
             ..Reply::default()
         })
+    }
+}
+
+#[async_trait]
+impl<M: Mocked> Call<measure::Request<M>> for Mock {
+    async fn ask(&self, request: &measure::Request<M>) -> Result<measure::Reply<M::Value>, Error> {
+        let start = Instant::now();
+        let Outcome { pace, result, .. } = self.measure(request);
+        let (Measured { value, usage }, first_token) = self.first(start, pace, result).await?;
+        let timing = Timing { first_token: Some(first_token), total: start.elapsed(), ..Timing::default() };
+        Ok(measure::Reply { value, receipt: self.receipt(usage, timing) })
     }
 }
 
@@ -116,7 +164,7 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }
 
-/// Waits until so long after the start; not at all where that is past, for a timer costs a millisecond.
+/// Waits until this long after the start; not at all where that is past, since a timer costs a millisecond.
 pub(crate) async fn until(start: Instant, due: Duration) {
     if due > Duration::ZERO {
         tokio::time::sleep_until(start + due).await;

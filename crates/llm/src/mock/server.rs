@@ -1,10 +1,11 @@
-//! The mock behind a socket: `gabfest mock`, an OpenAI-compatible server that also tells what it served.
+//! The mock behind a socket: `gabfest mock`, an OpenAI-compatible server that also counts what it served.
 
 mod body;
 mod complete;
 mod measure;
 mod qna;
 mod reply;
+mod served;
 mod stats;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -18,25 +19,17 @@ use listen::{Door, Terms};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot};
 
-use super::{Behaviour, Mock, qna::Service};
-use stats::Stats;
+use super::{behaviour::Behaviour, model::Mock, qna::Service};
+
+use self::{served::Served, stats::Stats};
 
 /// The longest body, in bytes; a long conversation with images is smaller.
 const MOST_BODY: usize = 16 << 20;
-/// How long a shutdown waits for calls that are being answered; those that hang would wait for ever.
+/// How long a shutdown waits for calls in flight; a call that hangs would wait for ever.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What the handlers share.
-#[derive(Debug)]
-struct Served {
-    mock: Mock,
-    stats: Arc<Stats>,
-    /// A knowledge base beside the model.
-    qna: Option<Arc<qna::Served>>,
-}
-
-/// Serves until `shutdown` is ready, a knowledge base too where there is one. Any model's name is answered; one with `user` or `judge` in it asks for that
-/// role where the headers name none.
+/// Serves until `shutdown` is ready, with a knowledge base if there is one. It answers to any model's name; a name with
+/// `user` or `judge` in it chooses that role where the headers name none.
 pub async fn serve(
     listener: TcpListener,
     behaviour: Behaviour,

@@ -5,7 +5,10 @@ mod http;
 mod same_answer;
 mod truth;
 
-use crate::{Context, Message, Model, Reply, Request};
+use crate::{
+    Call as _, Context, Message,
+    chat::{Reply, Request},
+};
 
 use super::{Behaviour, Mock};
 

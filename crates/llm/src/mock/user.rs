@@ -1,6 +1,6 @@
 //! The mock as the user: wants something, answers what it is asked, and is content after a few good replies.
 
-use crate::{Request, model::Speaker};
+use crate::{chat::Request, message::MessageRole};
 
 use super::{UNHELPFUL, chance::Key, topics, words};
 
@@ -20,7 +20,7 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
     if heard.was_thanked {
         return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
     }
-    if is_content(heard.helpful, super::answer::seed_of(request)) {
+    if is_content(heard.helpful, Key::of_seed(request.seed)) {
         return user.contentment().to_owned();
     }
     let answer = if last.trim_end().ends_with('?') { user.answer(last) } else { user.go_on() };
@@ -51,7 +51,7 @@ impl<'a> Heard<'a> {
     fn read(request: &'a Request) -> Self {
         let mut heard = Self::default();
         let (mut earlier, mut refused) = (0, 0);
-        for line in said_by(request, Speaker::System).flat_map(str::lines) {
+        for line in said_by(request, MessageRole::System).flat_map(str::lines) {
             let number = line.strip_prefix("Turn ").and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
             // The number counts the turns that are left out of the summary, too.
             earlier = earlier.max(number.unwrap_or(0));
@@ -61,11 +61,11 @@ impl<'a> Heard<'a> {
         let mut begun = false;
         for message in &request.messages {
             match message.role {
-                Speaker::Assistant => {
+                MessageRole::Assistant => {
                     begun = true;
                     heard.was_thanked |= words::mentions(&message.content, &["thank"]);
                 }
-                Speaker::User if begun => {
+                MessageRole::User if begun => {
                     heard.last = Some(words(&message.content));
                     heard.helpful += usize::from(!message.content.contains(UNHELPFUL));
                 }
@@ -113,7 +113,7 @@ enum Mood {
 impl<'a> User<'a> {
     fn read(request: &'a Request, key: Key) -> Self {
         let (mut persona, mut objective, mut number) = (String::new(), "", None);
-        for line in said_by(request, Speaker::System).flat_map(str::lines) {
+        for line in said_by(request, MessageRole::System).flat_map(str::lines) {
             let Some((name, value)) = line.split_once(':') else { continue };
             match name.trim().to_ascii_lowercase().as_str() {
                 "objective" | "goal" if objective.is_empty() => objective = value.trim(),
@@ -134,7 +134,7 @@ impl<'a> User<'a> {
             number,
             learns: topic.is_taught || !topic.is_known() && topics::wants_to_learn(objective),
             mood: Mood::of(&persona),
-            said: said_by(request, Speaker::Assistant).collect(),
+            said: said_by(request, MessageRole::Assistant).collect(),
             key,
         }
     }
@@ -306,8 +306,8 @@ fn plain(objective: &str) -> String {
     words::lower_first(&words::shorten(text, 160))
 }
 
-fn said_by(request: &Request, speaker: Speaker) -> impl Iterator<Item = &str> {
-    request.messages.iter().filter(move |message| message.role == speaker).map(|message| message.content.as_str())
+fn said_by(request: &Request, role: MessageRole) -> impl Iterator<Item = &str> {
+    request.messages.iter().filter(move |message| message.role == role).map(|message| message.content.as_str())
 }
 
 #[cfg(test)]

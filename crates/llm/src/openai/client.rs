@@ -13,15 +13,19 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::{
-    Error, Model, Reply, Request, Task, Timing,
+    Context, Error, Timing,
+    call::{Call, Named},
+    chat::{self, Reply, Request},
     http::{
         self, Answer, Place, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
+        causes::chain,
         headers,
-        sender::{Outgoing, Unusable, chain, outgoing},
+        sender::{Outgoing, Unusable, outgoing},
         sse,
     },
     json,
+    measure::{Embed, Moderate},
 };
 
 use super::{
@@ -74,12 +78,14 @@ impl Client {
         let sender = Sender::new(name, settings.keys, settings.connect_within)?;
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let address = |task| http::sender::uri(&measure::address(&settings.url, task));
+        let completions = http::sender::uri(&settings.url)?;
+        let embeddings = http::sender::uri(&measure::address::<Embed>(&settings.url))?;
+        let moderations = http::sender::uri(&measure::address::<Moderate>(&settings.url))?;
         Ok(Self {
             sender,
-            completions: address(Task::Complete)?,
-            embeddings: address(Task::Embed)?,
-            moderations: address(Task::Moderate)?,
+            completions,
+            embeddings,
+            moderations,
             model: settings.model,
             headers,
             stream: settings.stream,
@@ -89,33 +95,61 @@ impl Client {
         })
     }
 
-    async fn hear(&self, request: &Request) -> Result<Reply, Error> {
-        if matches!(request.task, Task::Extract | Task::Follow) {
-            let message = "servers of chat completions have no such task".to_owned();
-            return Err(Error::Refused { endpoint: self.sender.name().to_owned(), status: 501, message });
-        }
-        let mut answer = self.sender.execute(|| self.call(request)).await?;
-        if !answer.is_success() {
-            let (body, _) = answer.body(MOST_BODY_BYTES).await;
-            return Err(self
-                .unsupported(request, &answer, &body)
-                .unwrap_or_else(|| self.sender.rejected(&answer, &body)));
-        }
-        let mut reply = match Kind::of(&answer, self.stream && request.task == Task::Complete) {
+    async fn chat(&self, request: &Request) -> Result<Reply, Error> {
+        let mut answer = self.post(&self.completions, &request.context, || self.body_of(request)).await?;
+        let mut reply = match Kind::of(&answer, self.stream) {
             Kind::Json => self.hear_whole(&mut answer, request).await?,
             Kind::Events => self.hear_stream(&mut answer, request).await?,
-            Kind::Other(kind) => {
-                let (body, _) = answer.body(MOST_BODY_BYTES).await;
-                return Err(self.sender.malformed(answer.place(), format!("its content type is {kind}"), &body));
-            }
+            Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
         };
-        reply.timing.connect = answer.connect();
+        reply.receipt.timing.connect = answer.connect();
         Ok(reply)
     }
 
+    async fn measure<M: measure::Served>(
+        &self,
+        address: &Uri,
+        request: &crate::measure::Request<M>,
+    ) -> Result<crate::measure::Reply<M::Value>, Error> {
+        let body = || measure::body(request, &self.model, &self.params);
+        let mut answer = self.post(address, &request.context, body).await?;
+        match Kind::of(&answer, false) {
+            Kind::Json => {}
+            Kind::Events => return Err(self.of_kind(&mut answer, EVENTS).await),
+            Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
+        }
+        let body = self.whole(&mut answer).await?;
+        let ended = Instant::now();
+        let mut reply = measure::read(request, &self.model, &body)
+            .map_err(|trouble| self.trouble(answer.place(), trouble, &body))?;
+        reply.receipt.timing = Timing { total: ended - answer.sent(), connect: answer.connect(), ..Timing::default() };
+        Ok(reply)
+    }
+
+    /// The head of the answer, where its status is success. `body` writes the body anew for each time that it is sent.
+    async fn post(
+        &self,
+        address: &Uri,
+        context: &Context,
+        body: impl Fn() -> Vec<u8> + Send + Sync,
+    ) -> Result<Answer, Error> {
+        let mut answer = self.sender.execute(|| self.outgoing(address, context, body())).await?;
+        if answer.is_success() {
+            return Ok(answer);
+        }
+        let (text, _) = answer.body(MOST_BODY_BYTES).await;
+        Err(self.unsupported(&body(), &answer, &text).unwrap_or_else(|| self.sender.rejected(&answer, &text)))
+    }
+
+    fn outgoing(&self, address: &Uri, context: &Context, body: Vec<u8>) -> Outgoing {
+        let mut headers = self.headers.clone();
+        headers::write(context, &mut headers);
+        outgoing(Method::POST, address.clone(), headers, body.into())
+    }
+
     /// The error for an answer that refuses a parameter of the call.
-    fn unsupported(&self, request: &Request, answer: &Answer, body: &[u8]) -> Option<Error> {
-        let sent: Map<String, Value> = serde_json::from_slice(&self.body_of(request)).ok()?;
+    fn unsupported(&self, sent: &[u8], answer: &Answer, body: &[u8]) -> Option<Error> {
+        let sent: Map<String, Value> = serde_json::from_slice(sent).ok()?;
         let parameter = unsupported::parameter(answer.status(), body, &sent)?;
         let hint = match unsupported::line(parameter, self.schema_mode) {
             Some(line) => format!("write `{line}` for this endpoint in gabfest.yaml"),
@@ -126,47 +160,35 @@ impl Client {
         Some(Error::Unsupported { endpoint, parameter: parameter.to_owned(), message })
     }
 
-    fn call(&self, request: &Request) -> Outgoing {
-        let mut headers = self.headers.clone();
-        headers::write(&request.context, &mut headers);
-        let address = self.address_of(request.task);
-        outgoing(Method::POST, address.clone(), headers, self.body_of(request).into())
-    }
-
-    fn address_of(&self, task: Task) -> &Uri {
-        match task {
-            Task::Embed => &self.embeddings,
-            Task::Moderate => &self.moderations,
-            Task::Complete | Task::Extract | Task::Follow => &self.completions,
-        }
+    /// The error for an answer of a content type that is none of a reply.
+    async fn of_kind(&self, answer: &mut Answer, kind: &str) -> Error {
+        let (body, _) = answer.body(MOST_BODY_BYTES).await;
+        self.sender.malformed(answer.place(), format!("its content type is {kind}"), &body)
     }
 
     fn body_of(&self, request: &Request) -> Vec<u8> {
-        if request.task == Task::Complete {
-            let manner = Manner {
-                model: &self.model,
-                stream: self.stream,
-                schema_mode: self.schema_mode,
-                max_tokens_key: &self.max_tokens_key,
-                params: &self.params,
-            };
-            request::body(request, manner)
-        } else {
-            measure::body(request, &self.model, &self.params)
-        }
+        let manner = Manner {
+            model: &self.model,
+            stream: self.stream,
+            schema_mode: self.schema_mode,
+            max_tokens_key: &self.max_tokens_key,
+            params: &self.params,
+        };
+        request::body(request, manner)
     }
 
-    async fn hear_whole(&self, answer: &mut Answer, request: &Request) -> Result<Reply, Error> {
+    /// The whole body, which holds something.
+    async fn whole(&self, answer: &mut Answer) -> Result<Vec<u8>, Error> {
         let body = self.sender.whole(answer).await?;
-        let ended = Instant::now();
         if body.is_empty() {
             return Err(self.sender.malformed(answer.place(), "the body is empty".to_owned(), &body));
         }
-        if request.task != Task::Complete {
-            let reply = measure::read(request, &self.model, &body)
-                .map_err(|trouble| self.trouble(answer.place(), trouble, &body))?;
-            return Ok(Reply { timing: Timing { total: ended - answer.sent(), ..Timing::default() }, ..reply });
-        }
+        Ok(body)
+    }
+
+    async fn hear_whole(&self, answer: &mut Answer, request: &Request) -> Result<Reply, Error> {
+        let body = self.whole(answer).await?;
+        let ended = Instant::now();
         json::check(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
         let completion =
             Completion::read(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
@@ -226,8 +248,7 @@ impl Client {
     }
 }
 
-#[async_trait]
-impl Model for Client {
+impl Named for Client {
     fn endpoint(&self) -> &str {
         self.sender.name()
     }
@@ -239,11 +260,36 @@ impl Model for Client {
     fn place(&self) -> String {
         Place { method: Method::POST, uri: self.completions.clone() }.to_string()
     }
+}
 
+#[async_trait]
+impl Call<chat::Request> for Client {
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        self.hear(request).await
+        self.chat(request).await
     }
 }
+
+#[async_trait]
+impl Call<crate::measure::Request<Embed>> for Client {
+    async fn ask(
+        &self,
+        request: &crate::measure::Request<Embed>,
+    ) -> Result<crate::measure::Reply<Vec<Vec<f32>>>, Error> {
+        self.measure(&self.embeddings, request).await
+    }
+}
+
+#[async_trait]
+impl Call<crate::measure::Request<Moderate>> for Client {
+    async fn ask(
+        &self,
+        request: &crate::measure::Request<Moderate>,
+    ) -> Result<crate::measure::Reply<Vec<(String, f64)>>, Error> {
+        self.measure(&self.moderations, request).await
+    }
+}
+
+const EVENTS: &str = "text/event-stream";
 
 /// What a server says that its answer is.
 enum Kind {
@@ -260,7 +306,7 @@ impl Kind {
             return if stream { Self::Events } else { Self::Json };
         };
         match kind.as_str() {
-            "text/event-stream" => Self::Events,
+            EVENTS => Self::Events,
             "application/json" => Self::Json,
             json if json.ends_with("+json") => Self::Json,
             _ => Self::Other(kind),

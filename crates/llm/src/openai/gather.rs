@@ -2,7 +2,14 @@
 
 use tokio::time::Instant;
 
-use crate::{Reply, Request, Timing, Usage, estimate, http::rejection::Fault, model::ToolCall};
+use crate::{
+    Receipt, Timing, Usage,
+    call::Request as _,
+    chat::{Reply, Request},
+    estimate,
+    http::rejection::Fault,
+    message::FunctionCall,
+};
 
 use super::reply::{CallPiece, Completion, Content, Count, Said};
 
@@ -16,7 +23,7 @@ const MOST_CALLS: usize = 128;
 #[derive(Debug, Default)]
 pub(super) struct Gather {
     pub(super) text: String,
-    calls: Vec<(u64, ToolCall)>,
+    calls: Vec<(u64, FunctionCall)>,
     actions: Vec<String>,
     finish_reason: Option<String>,
     model: String,
@@ -89,15 +96,14 @@ impl Gather {
             total: ended - sent,
             ..Timing::default()
         };
+        let usage = self.usage(request);
+        let model = if self.model.is_empty() { model.to_owned() } else { self.model };
         Ok(Reply {
-            usage: self.usage(request),
             tool_calls: self.calls.into_iter().map(|(_, call)| call).collect(),
             text: self.text,
             actions: self.actions,
             finish_reason: self.finish_reason,
-            model: if self.model.is_empty() { model.to_owned() } else { self.model },
-            timing,
-            tries: 1,
+            receipt: Receipt { usage, model, timing, tries: 1, ..Receipt::default() },
             ..Reply::default()
         })
     }
@@ -132,7 +138,7 @@ impl Gather {
             .iter()
             .rposition(|(of, call)| *of == index && (id.is_empty() || call.id.is_empty() || call.id == id));
         let known = known.unwrap_or_else(|| {
-            self.calls.push((index, ToolCall::default()));
+            self.calls.push((index, FunctionCall::default()));
             self.calls.len() - 1
         });
         if self.calls.len() > MOST_CALLS {
@@ -170,7 +176,7 @@ impl Gather {
         let said =
             self.text.len() + self.calls.iter().map(|(_, call)| call.name.len() + call.arguments.len()).sum::<usize>();
         Usage {
-            input_tokens: self.input.0.unwrap_or_else(|| estimate::tokens_of_bytes(estimate::request_bytes(request))),
+            input_tokens: self.input.0.unwrap_or_else(|| estimate::tokens_of_bytes(request.input_bytes())),
             output_tokens: self.output.0.unwrap_or_else(|| estimate::tokens_of_bytes(said as u64)),
             estimated: self.input.0.is_none() || self.output.0.is_none(),
         }
@@ -227,11 +233,10 @@ mod tests {
 
     #[test]
     fn tool_calls_whole_and_in_pieces() {
-        let call = |id: &str, name: &str, arguments: &str| ToolCall {
+        let call = |id: &str, name: &str, arguments: &str| FunctionCall {
             id: id.into(),
             name: name.into(),
             arguments: arguments.into(),
-            result: None,
         };
         let delta = |calls: serde_json::Value| json!({ "choices": [{ "delta": { "tool_calls": calls } }] }).to_string();
         let rows = [
@@ -295,7 +300,7 @@ mod tests {
     fn tokens_are_the_servers_or_an_estimate() {
         let usage = |usage: serde_json::Value| {
             let piece = json!({ "choices": [{ "message": { "content": "12345678" } }], "usage": usage }).to_string();
-            let Usage { input_tokens, output_tokens, estimated } = gathered(&[&piece]).expect("a reply").usage;
+            let Usage { input_tokens, output_tokens, estimated } = gathered(&[&piece]).expect("a reply").receipt.usage;
             (input_tokens, output_tokens, estimated)
         };
         let rows = [
@@ -318,10 +323,10 @@ mod tests {
         let reply = gathered(&pieces.each_ref().map(String::as_str)).expect("a reply");
         assert_eq!(reply.text, "abc");
         // At 20, 30 and 50 ms: the empty ones are no content.
-        assert_eq!(reply.timing.first_token, Some(Duration::from_millis(20)));
-        assert_eq!(reply.timing.inter_token, Some(Duration::from_millis(15)));
-        assert_eq!(reply.timing.total, Duration::from_secs(1));
-        assert_eq!(reply.model, "as asked");
+        assert_eq!(reply.receipt.timing.first_token, Some(Duration::from_millis(20)));
+        assert_eq!(reply.receipt.timing.inter_token, Some(Duration::from_millis(15)));
+        assert_eq!(reply.receipt.timing.total, Duration::from_secs(1));
+        assert_eq!(reply.receipt.model, "as asked");
     }
 
     #[test]

@@ -6,7 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::{Reply, Request, Task, Usage, estimate, http::rejection::Fault};
+use crate::{
+    Receipt, Usage,
+    call::Request as _,
+    estimate,
+    http::rejection::Fault,
+    measure::{Embed, Measurement, Moderate, Reply, Request},
+};
 
 use super::{
     gather::Trouble,
@@ -19,16 +25,39 @@ const COMPLETIONS: &str = "/chat/completions";
 /// Of a vector: the largest of today's models have 4,096.
 const MOST_DIMENSIONS: usize = 16_384;
 
-/// Where the task is asked for, on the server that answers completions at `completions`.
-pub(super) fn address(completions: &Url, task: Task) -> Url {
+/// A measurement that servers have an address for.
+pub(super) trait Served: Measurement {
+    /// The end of that address.
+    const ADDRESS: &'static str;
+    /// Some servers send base64 unless the body asks for numbers.
+    const ENCODING_FORMAT: Option<&'static str>;
+
+    fn value(&self, answer: Answer<'_>) -> Result<Self::Value, String>;
+}
+
+impl Served for Embed {
+    const ADDRESS: &'static str = "/embeddings";
+    const ENCODING_FORMAT: Option<&'static str> = Some("float");
+
+    fn value(&self, answer: Answer<'_>) -> Result<Vec<Vec<f32>>, String> {
+        vectors(answer.data.0, self.texts.len())
+    }
+}
+
+impl Served for Moderate {
+    const ADDRESS: &'static str = "/moderations";
+    const ENCODING_FORMAT: Option<&'static str> = None;
+
+    fn value(&self, answer: Answer<'_>) -> Result<Vec<(String, f64)>, String> {
+        labels(answer.results.0)
+    }
+}
+
+/// Where to send the measurement, on the server that answers completions at `completions`.
+pub(super) fn address<M: Served>(completions: &Url) -> Url {
     let mut url = completions.clone();
-    let place = match task {
-        Task::Embed => "/embeddings",
-        Task::Moderate => "/moderations",
-        Task::Complete | Task::Extract | Task::Follow => return url,
-    };
     let above = url.path().strip_suffix(COMPLETIONS).unwrap_or_else(|| url.path());
-    let path = format!("{above}{place}");
+    let path = format!("{above}{}", M::ADDRESS);
     url.set_path(&path);
     url
 }
@@ -38,22 +67,20 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     model: &'a str,
     input: Vec<&'a str>,
-    /// Some servers send base64 unless told.
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding_format: Option<&'static str>,
     #[serde(flatten)]
     params: BTreeMap<&'a String, &'a Value>,
 }
 
-pub(super) fn body(request: &Request, model: &str, params: &Map<String, Value>) -> Vec<u8> {
-    let input = request.messages.iter().map(|message| message.content.as_str()).collect();
-    let encoding_format = (request.task == Task::Embed && !params.contains_key("encoding_format")).then_some("float");
-    let params = written(params).collect();
-    serde_json::to_vec(&Body { model, input, encoding_format, params }).expect("writing to memory does not fail")
+pub(super) fn body<M: Served>(request: &Request<M>, model: &str, params: &Map<String, Value>) -> Vec<u8> {
+    let encoding_format = M::ENCODING_FORMAT.filter(|_| !params.contains_key("encoding_format"));
+    let body = Body { model, input: request.of.texts(), encoding_format, params: written(params).collect() };
+    serde_json::to_vec(&body).expect("writing to memory does not fail")
 }
 
 #[derive(Debug, Deserialize)]
-struct Answer<'a> {
+pub(super) struct Answer<'a> {
     #[serde(borrow)]
     model: Option<Text<'a>>,
     #[serde(default)]
@@ -82,24 +109,16 @@ struct Counts {
     prompt_tokens: Option<u64>,
 }
 
-pub(super) fn read(request: &Request, model: &str, body: &[u8]) -> Result<Reply, Trouble> {
-    let answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
+pub(super) fn read<M: Served>(request: &Request<M>, model: &str, body: &[u8]) -> Result<Reply<M::Value>, Trouble> {
+    let mut answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
     if let Some(error) = &answer.error {
         let Fault { message, no_money } = Fault::of(error);
         return Err(if no_money { Trouble::Exhausted(message) } else { Trouble::Malformed(message) });
     }
-    let mut reply = Reply {
-        usage: usage(request, answer.usage),
-        model: answer.model.map_or_else(|| model.to_owned(), |name| name.0.into_owned()),
-        tries: 1,
-        ..Reply::default()
-    };
-    if request.task == Task::Embed {
-        reply.vectors = vectors(answer.data.0, request.messages.len()).map_err(Trouble::Malformed)?;
-    } else {
-        reply.labels = labels(answer.results.0).map_err(Trouble::Malformed)?;
-    }
-    Ok(reply)
+    let usage = usage(request, answer.usage.take());
+    let model = answer.model.take().map_or_else(|| model.to_owned(), |name| name.0.into_owned());
+    let value = request.of.value(answer).map_err(Trouble::Malformed)?;
+    Ok(Reply { value, receipt: Receipt { usage, model, tries: 1, ..Receipt::default() } })
 }
 
 /// One for each text, in the order of the texts.
@@ -139,11 +158,11 @@ fn labels(results: Vec<Moderation<'_>>) -> Result<Vec<(String, f64)>, String> {
         .collect()
 }
 
-fn usage(request: &Request, counts: Option<Counts>) -> Usage {
+fn usage<M: Measurement>(request: &Request<M>, counts: Option<Counts>) -> Usage {
     match counts.and_then(|counts| counts.prompt_tokens) {
         Some(input_tokens) => Usage { input_tokens: input_tokens.min(1 << 40), output_tokens: 0, estimated: false },
         None => {
-            let input_tokens = estimate::tokens_of_bytes(estimate::request_bytes(request));
+            let input_tokens = estimate::tokens_of_bytes(request.input_bytes());
             Usage { input_tokens, output_tokens: 0, estimated: true }
         }
     }
@@ -155,37 +174,50 @@ mod tests {
 
     use super::*;
 
-    fn embed(body: &str) -> Result<Reply, Trouble> {
-        read(&Request::measure(Task::Embed, &["a", "b"]), "m", body.as_bytes())
+    fn two_texts() -> Request<Embed> {
+        Request::new(Embed { texts: vec!["a".to_owned(), "b".to_owned()] })
     }
 
-    fn moderate(body: &str) -> Result<Reply, Trouble> {
-        read(&Request::measure(Task::Moderate, &["a"]), "m", body.as_bytes())
+    fn one_text() -> Request<Moderate> {
+        Request::new(Moderate { text: "a".to_owned() })
+    }
+
+    fn embed(body: &str) -> Result<Reply<Vec<Vec<f32>>>, Trouble> {
+        read(&two_texts(), "m", body.as_bytes())
+    }
+
+    fn moderate(body: &str) -> Result<Reply<Vec<(String, f64)>>, Trouble> {
+        read(&one_text(), "m", body.as_bytes())
     }
 
     #[test]
-    fn each_task_has_its_address() {
+    fn each_measurement_has_its_address() {
         let rows = [
-            ("http://h/v1/chat/completions", Task::Embed, "http://h/v1/embeddings"),
-            ("http://h/v1/chat/completions?api-version=1", Task::Moderate, "http://h/v1/moderations?api-version=1"),
-            ("http://h/chat/completions", Task::Embed, "http://h/embeddings"),
-            ("http://h/v1/chat/completions", Task::Complete, "http://h/v1/chat/completions"),
+            ("http://h/v1/chat/completions", "http://h/v1/embeddings", "http://h/v1/moderations"),
+            (
+                "http://h/v1/chat/completions?api-version=1",
+                "http://h/v1/embeddings?api-version=1",
+                "http://h/v1/moderations?api-version=1",
+            ),
+            ("http://h/chat/completions", "http://h/embeddings", "http://h/moderations"),
         ];
-        for (url, task, expected) in rows {
-            assert_eq!(address(&Url::parse(url).expect("a url"), task).as_str(), expected);
+        for (url, embeddings, moderations) in rows {
+            let url = Url::parse(url).expect("a url");
+            assert_eq!(address::<Embed>(&url).as_str(), embeddings);
+            assert_eq!(address::<Moderate>(&url).as_str(), moderations);
         }
     }
 
     #[test]
     fn bodies_are_as_servers_read_them() {
-        let text = |task, model, params: Value| {
+        fn text<M: Served>(request: &Request<M>, model: &str, params: Value) -> String {
             let params = params.as_object().expect("an object").clone();
-            String::from_utf8(body(&Request::measure(task, &["a", "b"]), model, &params)).expect("text")
-        };
-        assert_eq!(text(Task::Embed, "m", json!({})), r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#);
-        assert_eq!(text(Task::Moderate, "", json!({})), r#"{"input":["a","b"]}"#);
+            String::from_utf8(body(request, model, &params)).expect("text")
+        }
+        assert_eq!(text(&two_texts(), "m", json!({})), r#"{"model":"m","input":["a","b"],"encoding_format":"float"}"#);
+        assert_eq!(text(&one_text(), "", json!({})), r#"{"input":["a"]}"#);
         let params = json!({ "encoding_format": null, "dimensions": 64 });
-        assert_eq!(text(Task::Embed, "m", params), r#"{"model":"m","input":["a","b"],"dimensions":64}"#);
+        assert_eq!(text(&two_texts(), "m", params), r#"{"model":"m","input":["a","b"],"dimensions":64}"#);
     }
 
     #[test]
@@ -195,11 +227,14 @@ mod tests {
                {"object":"embedding","index":1,"embedding":[0,1]},{"index":0,"embedding":[1.5,-2e-3]}]}"#,
         )
         .expect("reads");
-        assert_eq!(reply.vectors, [vec![1.5, -2e-3], vec![0.0, 1.0]]);
-        assert_eq!((reply.usage.input_tokens, reply.usage.estimated, &*reply.model), (7, false, "e"));
+        assert_eq!(reply.value, [vec![1.5, -2e-3], vec![0.0, 1.0]]);
+        assert_eq!(
+            (reply.receipt.usage.input_tokens, reply.receipt.usage.estimated, &*reply.receipt.model),
+            (7, false, "e")
+        );
         let unnumbered = embed(r#"{"data":[{"embedding":[1]},{"embedding":[2]}]}"#).expect("reads");
-        assert_eq!(unnumbered.vectors, [[1.0], [2.0]]);
-        assert!(unnumbered.usage.estimated && unnumbered.model == "m");
+        assert_eq!(unnumbered.value, [[1.0], [2.0]]);
+        assert!(unnumbered.receipt.usage.estimated && unnumbered.receipt.model == "m");
     }
 
     #[test]
@@ -230,7 +265,7 @@ mod tests {
                "category_scores":{"violence":0.9,"hate":1e-7}}]}"#,
         )
         .expect("reads");
-        assert_eq!(reply.labels, [("hate".to_owned(), 1e-7), ("violence".to_owned(), 0.9)]);
+        assert_eq!(reply.value, [("hate".to_owned(), 1e-7), ("violence".to_owned(), 0.9)]);
         for body in [
             r#"{"results":[]}"#,
             r#"{"results":[{"category_scores":{"hate":2}}]}"#,

@@ -1,4 +1,4 @@
-//! The body of a call, written straight from what was asked: no value tree in between.
+//! The body of a chat completion, written straight from the request without a value tree in between.
 
 use schemars::JsonSchema;
 use serde::{
@@ -7,7 +7,10 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use crate::{Message, Request, model::Speaker, model::ToolCall};
+use crate::{
+    chat::Request,
+    message::{FunctionCall, Message, MessageRole},
+};
 
 /// How a server is told that the reply must satisfy a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -138,7 +141,7 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Format<'a> {
+struct ResponseFormat<'a> {
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     json_schema: Option<Schema<'a>>,
@@ -151,10 +154,10 @@ struct Schema<'a> {
     schema: &'a Value,
 }
 
-const OBJECT_FORMAT: Format<'static> = Format { r#type: "json_object", json_schema: None };
+const OBJECT_FORMAT: ResponseFormat<'static> = ResponseFormat { r#type: "json_object", json_schema: None };
 
-fn schema_format(schema: &Value) -> Format<'_> {
-    Format { r#type: "json_schema", json_schema: Some(Schema { name: "reply", schema }) }
+fn schema_format(schema: &Value) -> ResponseFormat<'_> {
+    ResponseFormat { r#type: "json_schema", json_schema: Some(Schema { name: "reply", schema }) }
 }
 
 struct Messages<'a>(&'a [Message]);
@@ -189,7 +192,7 @@ struct Content<'a>(&'a Message);
 impl Serialize for Content<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let message = self.0;
-        if message.content.is_empty() && message.role == Speaker::Assistant && !message.tool_calls.is_empty() {
+        if message.content.is_empty() && message.role == MessageRole::Assistant && !message.tool_calls.is_empty() {
             return serializer.serialize_none();
         }
         if message.images.is_empty() {
@@ -223,7 +226,7 @@ struct ImageUrl<'a> {
     url: &'a str,
 }
 
-struct Calls<'a>(&'a [ToolCall]);
+struct Calls<'a>(&'a [FunctionCall]);
 
 impl Calls<'_> {
     fn is_empty(&self) -> bool {
@@ -350,15 +353,15 @@ mod tests {
         let messages = vec![
             Message { images: vec!["https://x/a.png".into()], ..Message::user("look") },
             Message {
-                tool_calls: vec![ToolCall {
+                tool_calls: vec![FunctionCall {
                     id: "c1".into(),
                     name: "find".into(),
                     arguments: "{}".into(),
-                    ..ToolCall::default()
+                    ..FunctionCall::default()
                 }],
                 ..Message::assistant("")
             },
-            Message { tool_call_id: Some("c1".into()), ..Message::new(Speaker::Tool, "found") },
+            Message { tool_call_id: Some("c1".into()), ..Message::new(MessageRole::Tool, "found") },
         ];
         let body = sent(&Request { messages, ..Request::default() }, manner());
         assert_eq!(

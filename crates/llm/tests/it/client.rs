@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use llm::{Context, Error, Message, Model, Reply, Request, endpoint, model::ToolCall, retry::Policy};
+use llm::{
+    Chat, Context, Error, FunctionCall, Message,
+    chat::{Reply, Request},
+    endpoint,
+    retry::Policy,
+};
 use serde_json::json;
 
 use super::bad_server::{Answer, Server, nobody, resetting};
@@ -14,9 +19,9 @@ fn settings(url: &str, more: serde_json::Value) -> endpoint::Settings {
     serde_json::from_value(settings).expect("settings")
 }
 
-fn open(url: &str, more: serde_json::Value) -> std::sync::Arc<dyn Model> {
+fn open(url: &str, more: serde_json::Value) -> std::sync::Arc<dyn Chat> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    endpoint::Endpoint::open("main", &settings(url, more)).expect("an endpoint").model(Policy::model())
+    endpoint::Endpoint::open("main", &settings(url, more)).expect("an endpoint").chat(Policy::model())
 }
 
 fn request() -> Request {
@@ -73,10 +78,16 @@ async fn a_whole_reply() {
     let server = Server::start(vec![Answer::says("good day")]).await;
     let model = open(&server.url, json!({ "headers": { "x-team": "qa" } }));
     let reply = model.ask(&request()).await.expect("a reply");
-    assert_eq!((&*reply.text, &*reply.model, reply.finish_reason.as_deref()), ("good day", "served", Some("stop")));
-    assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.estimated), (11, 7, false));
-    assert_eq!((reply.tries, reply.cost_nanos, reply.timing.first_token), (1, None, None));
-    assert!(reply.timing.total > Duration::ZERO && reply.timing.wait < Duration::from_millis(50));
+    assert_eq!(
+        (&*reply.text, &*reply.receipt.model, reply.finish_reason.as_deref()),
+        ("good day", "served", Some("stop"))
+    );
+    assert_eq!(
+        (reply.receipt.usage.input_tokens, reply.receipt.usage.output_tokens, reply.receipt.usage.estimated),
+        (11, 7, false)
+    );
+    assert_eq!((reply.receipt.tries, reply.receipt.cost_nanos, reply.receipt.timing.first_token), (1, None, None));
+    assert!(reply.receipt.timing.total > Duration::ZERO && reply.receipt.timing.wait < Duration::from_millis(50));
 
     let calls = server.calls.lock().unwrap();
     assert_eq!(calls[0].path, "/v1/chat/completions");
@@ -107,12 +118,20 @@ async fn a_streamed_reply() {
     let model = open(&server.url, json!({ "stream": true }));
     for _ in 0..2 {
         let reply = model.ask(&request()).await.expect("a reply");
-        assert_eq!((&*reply.text, &*reply.model, reply.finish_reason.as_deref()), ("good", "served", Some("stop")));
-        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.estimated), (5, 2, false));
-        let (first, between) =
-            (reply.timing.first_token.expect("streamed"), reply.timing.inter_token.expect("two pieces"));
+        assert_eq!(
+            (&*reply.text, &*reply.receipt.model, reply.finish_reason.as_deref()),
+            ("good", "served", Some("stop"))
+        );
+        assert_eq!(
+            (reply.receipt.usage.input_tokens, reply.receipt.usage.output_tokens, reply.receipt.usage.estimated),
+            (5, 2, false)
+        );
+        let (first, between) = (
+            reply.receipt.timing.first_token.expect("streamed"),
+            reply.receipt.timing.inter_token.expect("two pieces"),
+        );
         assert!(first >= Duration::from_millis(55) && between >= Duration::from_millis(20), "{reply:?}");
-        assert!(reply.timing.total >= first + between + Duration::from_millis(80), "{reply:?}");
+        assert!(reply.receipt.timing.total >= first + between + Duration::from_millis(80), "{reply:?}");
     }
     let calls = server.calls.lock().unwrap();
     assert_eq!(
@@ -132,10 +151,10 @@ async fn tool_calls_in_pieces_and_actions() {
     let reply = ask(answer, json!({ "stream": true })).await.expect("a reply");
     assert_eq!(
         reply.tool_calls,
-        [ToolCall { id: "c1".into(), name: "find".into(), arguments: "{\"q\":1}".into(), result: None }]
+        [FunctionCall { id: "c1".into(), name: "find".into(), arguments: "{\"q\":1}".into() }]
     );
     assert_eq!(reply.actions, ["LOOK"]);
-    assert!(reply.usage.estimated && reply.usage.output_tokens > 0);
+    assert!(reply.receipt.usage.estimated && reply.receipt.usage.output_tokens > 0);
 }
 
 #[tokio::test]
@@ -311,15 +330,15 @@ async fn a_fault_that_passes_is_tried_again() {
         }),
     );
     let reply = model.ask(&request()).await.expect("a reply");
-    assert_eq!((&*reply.text, reply.tries, reply.cost_nanos), ("at last", 4, Some(11_000 + 14_000)));
+    assert_eq!((&*reply.text, reply.receipt.tries, reply.receipt.cost_nanos), ("at last", 4, Some(11_000 + 14_000)));
     // The 500 and the page, which nobody knows the price of.
-    assert_eq!(reply.lost_tries, 2);
+    assert_eq!(reply.receipt.lost_tries, 2);
     let calls = server.calls.lock().unwrap();
     let tries: Vec<u32> = calls.iter().map(|call| llm::http::headers::read(&call.headers).try_number).collect();
     assert_eq!(tries, [0, 1, 2, 3]);
     assert!(calls.iter().all(|call| call.headers["idempotency-key"] == "r1/t1/2/1"));
     // Latency is that of the last try.
-    assert!(reply.timing.total < Duration::from_millis(500), "{reply:?}");
+    assert!(reply.receipt.timing.total < Duration::from_millis(500), "{reply:?}");
 }
 
 #[tokio::test]
@@ -334,7 +353,7 @@ async fn a_connection_is_used_again() {
         let model = open(&server.url, json!({ "stream": stream }));
         let mut slowest = Duration::ZERO;
         for nth in 0..50 {
-            let timing = model.ask(&request()).await.expect("a reply").timing;
+            let timing = model.ask(&request()).await.expect("a reply").receipt.timing;
             assert_eq!(timing.connect.is_some(), nth == 0, "only the first call connects: {timing:?}");
             slowest = slowest.max(timing.total);
         }
@@ -372,6 +391,6 @@ async fn a_kept_connection_that_was_closed_is_no_fault() {
     let model = open(&url, json!({}));
     for _ in 0..6 {
         let reply = model.ask(&request()).await.unwrap();
-        assert_eq!((reply.text.as_str(), reply.tries), ("hi", 1));
+        assert_eq!((reply.text.as_str(), reply.receipt.tries), ("hi", 1));
     }
 }

@@ -1,6 +1,6 @@
 //! No error, and nothing that can be printed, has a key in it.
 
-use llm::{Error, Message, Model, Request, endpoint, retry::Policy};
+use llm::{Chat, Error, Message, chat::Request, endpoint, retry::Policy};
 use serde_json::json;
 
 use super::bad_server::{Answer, Server, nobody, resetting};
@@ -50,7 +50,7 @@ async fn ask(url: &str, streamed: bool) -> Error {
     }))
     .expect("settings");
     let opened = endpoint::Endpoint::open("main", &settings).expect("opens");
-    let model: std::sync::Arc<dyn Model> = opened.model(Policy::model());
+    let model: std::sync::Arc<dyn Chat> = opened.chat(Policy::model());
     if !url.contains(KEY) {
         for shown in [format!("{opened:?}"), format!("{model:#?}"), serde_json::to_string(&settings).expect("writes")] {
             assert!(!shown.contains(KEY), "{shown}");

@@ -64,7 +64,7 @@ impl Row<'_> {
 }
 
 impl JudgePool for Replay {
-    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Model> {
+    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Chat> {
         unreachable!("scores are replayed")
     }
 

@@ -37,7 +37,7 @@ fn sum(turns: &[Turn]) -> Spend {
 }
 
 /// The goal is never reached; what asks for a number gets one.
-fn judge(request: &llm::Request) -> Result<String, llm::Error> {
+fn judge(request: &llm::chat::Request) -> Result<String, llm::Error> {
     let wants_number = request.schema.as_ref().is_some_and(|schema| schema.to_string().contains("score"));
     let asks_for_goal = request.messages.iter().any(|message| message.content.contains("Is it done?"));
     Ok(if wants_number {
@@ -101,7 +101,7 @@ async fn every_question_has_a_key_and_a_seed_of_its_own() {
     assert_eq!(played.trial.verdict, Verdict::Inconclusive);
     let judge = cast.judge.asked.lock().unwrap();
     let user_sim = cast.user_sim.asked.lock().unwrap();
-    let all: Vec<&llm::Request> = judge.iter().chain(user_sim.iter()).collect();
+    let all: Vec<&llm::chat::Request> = judge.iter().chain(user_sim.iter()).collect();
     assert_eq!(all.len(), 3 * 3 + 2);
     let keys: BTreeSet<&str> = all.iter().map(|one| one.context.idempotency_key.as_str()).collect();
     let seeds: BTreeSet<Option<u64>> = all.iter().map(|one| one.seed).collect();
@@ -111,7 +111,7 @@ async fn every_question_has_a_key_and_a_seed_of_its_own() {
     assert_eq!(judge.iter().map(|one| one.context.turn).collect::<Vec<_>>(), [1, 1, 1, 2, 2, 2, 3, 3, 3]);
     // A judge is told of the turn, which is there; a simulator's turn may never come.
     let trace = ids::trace(&RunId::new("run"), 0, 1);
-    let told = |one: &llm::Request| one.context.trace.map(|told| (told.id, told.span));
+    let told = |one: &llm::chat::Request| one.context.trace.map(|told| (told.id, told.span));
     assert!(judge.iter().all(|one| told(one) == Some((trace, ids::turn_span(trace, one.context.turn)))));
     assert!(user_sim.iter().all(|one| told(one) == Some((trace, ids::trial_span(trace)))));
 }
@@ -132,8 +132,8 @@ fn mock() -> Arc<Resources> {
         ..llm::endpoint::Settings::default()
     };
     let endpoint = Endpoint::open("mock", &settings).unwrap();
-    let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
-    let model = || endpoint.model(Policy::model());
+    let agent = agent::build("mock", &agent::Settings::default(), endpoint.chat(Policy::agent()));
+    let model = || endpoint.chat(Policy::model());
     let models = Models {
         user_sim: model(),
         judge: model(),

@@ -46,7 +46,7 @@ async fn a_real_endpoint_is_given_up_in_time() {
         ..llm::endpoint::Settings::default()
     };
     let endpoint = Endpoint::open("mock", &settings).unwrap();
-    let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
+    let agent = agent::build("mock", &agent::Settings::default(), endpoint.chat(Policy::agent()));
     let models = Cast::plain().resources().models.clone();
     let resources = crate::fakes::resources(agent, models, crate::environment::Execution::Off);
     let plan = plan(&conversation(json!({ "timeout_per_turn_ms": 4_000 })), 1);
@@ -59,22 +59,25 @@ async fn a_real_endpoint_is_given_up_in_time() {
 #[derive(Debug)]
 struct Speechless;
 
-#[async_trait::async_trait]
-impl llm::Model for Speechless {
+impl llm::Named for Speechless {
     fn endpoint(&self) -> &str {
         "mock"
     }
+}
 
-    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
-        Ok(llm::Reply {
+#[async_trait::async_trait]
+impl llm::Call<llm::chat::Request> for Speechless {
+    async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
+        let receipt = llm::Receipt {
             usage: llm::Usage { input_tokens: 40, output_tokens: 7, estimated: false },
             model: "m-1".to_owned(),
             timing: llm::Timing { wait: 3 * SECOND, connect: Some(SECOND), total: 2 * SECOND, ..Default::default() },
             tries: 3,
             lost_tries: 1,
             cost_nanos: Some(900),
-            ..llm::Reply::default()
-        })
+            ..llm::Receipt::default()
+        };
+        Ok(llm::chat::Reply { receipt, ..llm::chat::Reply::default() })
     }
 }
 
@@ -99,8 +102,7 @@ async fn an_answer_without_words_has_its_cost() {
 #[derive(Debug)]
 struct Unplugged;
 
-#[async_trait::async_trait]
-impl llm::Model for Unplugged {
+impl llm::Named for Unplugged {
     fn endpoint(&self) -> &str {
         "shop"
     }
@@ -108,8 +110,11 @@ impl llm::Model for Unplugged {
     fn name(&self) -> &str {
         "m-1"
     }
+}
 
-    async fn ask(&self, _: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait::async_trait]
+impl llm::Call<llm::chat::Request> for Unplugged {
+    async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         let (endpoint, message) = ("shop".to_owned(), "connection refused".to_owned());
         Err(llm::Error::Unreachable { endpoint, status: None, message, sent: false })
     }
@@ -132,8 +137,7 @@ async fn a_failed_call_is_counted_under_the_model_that_was_asked() {
 #[derive(Debug)]
 struct Fading(std::sync::atomic::AtomicU32);
 
-#[async_trait::async_trait]
-impl llm::Model for Fading {
+impl llm::Named for Fading {
     fn endpoint(&self) -> &str {
         "bar"
     }
@@ -141,14 +145,18 @@ impl llm::Model for Fading {
     fn name(&self) -> &str {
         "m-2"
     }
+}
 
-    async fn ask(&self, request: &llm::Request) -> Result<llm::Reply, llm::Error> {
+#[async_trait::async_trait]
+impl llm::Call<llm::chat::Request> for Fading {
+    async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         use std::sync::atomic::Ordering::Relaxed;
         if self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
-            return Unplugged.ask(request).await;
+            return llm::Call::ask(&Unplugged, request).await;
         }
         let (text, model) = ("How are you?".to_owned(), "m-2".to_owned());
-        Ok(llm::Reply { text, model, tries: 1, cost_nanos: Some(5), ..llm::Reply::default() })
+        let receipt = llm::Receipt { model, tries: 1, cost_nanos: Some(5), ..llm::Receipt::default() };
+        Ok(llm::chat::Reply { text, receipt, ..llm::chat::Reply::default() })
     }
 }
 
@@ -204,7 +212,7 @@ async fn the_total_time_runs_while_the_agent_works() {
             "max_turns": 3, "total_timeout_ms": 10_000, "turn_evaluations": [judged("Was it polite?")],
             "termination_conditions": stop,
         }));
-        let said = |request: &llm::Request| {
+        let said = |request: &llm::chat::Request| {
             let asks_for_goal = request.messages.iter().any(|message| message.content.contains("Is it done?"));
             Ok(if asks_for_goal { "no" } else { YES }.to_owned())
         };
@@ -411,7 +419,7 @@ async fn each_charged_try_of_a_judge_that_fails_is_counted() {
         mock: mock::Behaviour { hang_rate: 1.0, ..mock::Behaviour::default() },
         ..llm::endpoint::Settings::default()
     };
-    let judge = Endpoint::open("judge", &settings).unwrap().model(Policy::model());
+    let judge = Endpoint::open("judge", &settings).unwrap().chat(Policy::model());
     let cast = Cast::with(FakeAgent::saying("sunny"));
     let own = cast.resources();
     let models = crate::Models { judge, ..own.models.clone() };
@@ -437,7 +445,7 @@ async fn a_throttled_agent_has_its_tries_and_waits_in_the_record() {
         ..llm::endpoint::Settings::default()
     };
     let endpoint = Endpoint::open("mock", &settings).unwrap();
-    let agent = agent::build("mock", &agent::Settings::default(), endpoint.model(Policy::agent()));
+    let agent = agent::build("mock", &agent::Settings::default(), endpoint.chat(Policy::agent()));
     let models = Cast::plain().resources().models.clone();
     let resources = Arc::new(crate::fakes::resources(agent, models, crate::environment::Execution::Off));
     let plan = plan(&scenario(json!([{ "input": "hello" }]), json!({})), 20);

@@ -10,7 +10,7 @@ fn reading(value: Value) -> Reading {
     serde_json::from_value(value).expect("a reading")
 }
 
-fn whole(reading_value: Value, body: &str) -> Result<llm::Reply, String> {
+fn whole(reading_value: Value, body: &str) -> Result<Response, String> {
     let reading = reading(reading_value);
     let mut heard = Heard::new(&reading);
     heard.whole(body.as_bytes()).map_err(|trouble| trouble.0)?;
@@ -90,7 +90,7 @@ fn tool_calls_actions_and_what_stands_beside() {
         ]
     );
     assert_eq!(reply.actions, ["LOOK", "GO"]);
-    assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (9, 3));
+    assert_eq!((reply.receipt.usage.input_tokens, reply.receipt.usage.output_tokens), (9, 3));
     assert!(whole(json!({ "text": "$.t", "tool_calls": "$.c" }), r#"{"t":"a","c":[{}]}"#).is_err());
 }
 
@@ -107,9 +107,9 @@ fn streams_are_timed_by_their_pieces() {
     assert_eq!(heard.event(br#"{"over":true,"text":"ab!"}"#, at(40)), Ok(true));
     let reply = heard.finish(sent, at(41), true);
     assert_eq!(reply.text, "ab!");
-    assert_eq!(reply.timing.first_token, Some(Duration::from_millis(10)));
-    assert_eq!(reply.timing.inter_token, Some(Duration::from_millis(15)));
-    assert_eq!(reply.timing.total, Duration::from_millis(41));
+    assert_eq!(reply.receipt.timing.first_token, Some(Duration::from_millis(10)));
+    assert_eq!(reply.receipt.timing.inter_token, Some(Duration::from_millis(15)));
+    assert_eq!(reply.receipt.timing.total, Duration::from_millis(41));
 }
 
 #[test]

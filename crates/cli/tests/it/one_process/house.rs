@@ -10,9 +10,10 @@ use std::{
 use coordinator::{Clock, Config, Coordinator, Observers};
 use hyper_util::rt::TokioIo;
 use llm::{
-    Model, Reply, Request,
+    Chat,
+    chat::{Reply, Request},
     endpoint::{Endpoint, Layers, Retries},
-    limit::{self, Limit},
+    limit::{self, Limiter},
     retry::Policy,
 };
 use proto::v1::{self, runs_client::RunsClient};
@@ -65,7 +66,7 @@ impl House {
     /// A worker with agent, user and judge behind one endpoint.
     pub(super) fn hire(&self, endpoint: &llm::endpoint::Settings, slots: u32) -> Hired {
         let endpoint = Arc::new(Endpoint::open("mock", endpoint).unwrap());
-        let asked = endpoint.model(Policy::agent());
+        let asked = endpoint.chat(Policy::agent());
         let limits = vec![Arc::clone(endpoint.limit())];
         self.hire_with(&endpoint, asked, limits, slots)
     }
@@ -75,14 +76,20 @@ impl House {
         let mock: llm::endpoint::Settings = serde_json::from_value(json!({ "kind": "mock" })).unwrap();
         let mock = Arc::new(Endpoint::open("mock", &mock).unwrap());
         let layers = Layers::new(limits, Duration::from_secs(60), Retries::default());
-        let agent = layers.round(asked.clone());
+        let agent = Arc::new(layers.wrap(asked.clone()));
         self.hire_with(&mock, agent, vec![Arc::clone(layers.limit())], slots)
     }
 
-    fn hire_with(&self, endpoint: &Arc<Endpoint>, asked: Arc<dyn Model>, limits: Vec<Arc<Limit>>, slots: u32) -> Hired {
+    fn hire_with(
+        &self,
+        endpoint: &Arc<Endpoint>,
+        asked: Arc<dyn Chat>,
+        limits: Vec<Arc<Limiter>>,
+        slots: u32,
+    ) -> Hired {
         let endpoint = Arc::clone(endpoint);
         let agent = agent::build("mock", &agent::Settings::default(), asked);
-        let model = || endpoint.model(Policy::model());
+        let model = || endpoint.chat(Policy::model());
         let models = Models {
             user_sim: model(),
             judge: model(),
@@ -205,12 +212,14 @@ impl Drop for InFlight<'_> {
     }
 }
 
-#[async_trait::async_trait]
-impl Model for Asked {
+impl llm::Named for Asked {
     fn endpoint(&self) -> &str {
         "counted"
     }
+}
 
+#[async_trait::async_trait]
+impl llm::Call<llm::chat::Request> for Asked {
     async fn ask(&self, _: &Request) -> Result<Reply, llm::Error> {
         self.times.lock().unwrap().push(Instant::now());
         {

@@ -9,8 +9,8 @@ use serde::{
 use serde_json::Value;
 
 use crate::{
-    Message, Request,
-    model::{Speaker, ToolCall},
+    chat::Request,
+    message::{FunctionCall, Message, MessageRole},
 };
 
 /// What the mock takes notice of; all else that clients send is welcome and ignored.
@@ -34,7 +34,7 @@ pub(super) struct Body {
     #[serde(default)]
     plugins: Option<Value>,
     #[serde(default)]
-    response_format: Option<Format>,
+    response_format: Option<ResponseFormat>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,7 +44,7 @@ struct StreamOptions {
 }
 
 #[derive(Debug, Deserialize)]
-struct Format {
+struct ResponseFormat {
     #[serde(default)]
     json_schema: Option<Schema>,
 }
@@ -144,10 +144,10 @@ impl Body {
 impl Line {
     fn into_message(self) -> Message {
         let role = match self.role {
-            Role::System => Speaker::System,
-            Role::User => Speaker::User,
-            Role::Assistant => Speaker::Assistant,
-            Role::Tool => Speaker::Tool,
+            Role::System => MessageRole::System,
+            Role::User => MessageRole::User,
+            Role::Assistant => MessageRole::Assistant,
+            Role::Tool => MessageRole::Tool,
         };
         let calls = self.tool_calls.unwrap_or_default().into_iter();
         Message {
@@ -155,12 +155,7 @@ impl Line {
             content: self.content.text,
             images: self.content.images,
             tool_calls: calls
-                .map(|call| ToolCall {
-                    id: call.id,
-                    name: call.function.name,
-                    arguments: call.function.arguments,
-                    result: None,
-                })
+                .map(|call| FunctionCall { id: call.id, name: call.function.name, arguments: call.function.arguments })
                 .collect(),
             tool_call_id: self.tool_call_id,
         }
@@ -231,7 +226,12 @@ mod tests {
         let shape: Vec<_> = request.messages.iter().map(|m| (m.role, m.content.as_str())).collect();
         assert_eq!(
             shape,
-            [(Speaker::System, "be kind"), (Speaker::User, "a\nb"), (Speaker::Assistant, ""), (Speaker::Tool, "ok")]
+            [
+                (MessageRole::System, "be kind"),
+                (MessageRole::User, "a\nb"),
+                (MessageRole::Assistant, ""),
+                (MessageRole::Tool, "ok")
+            ]
         );
         assert_eq!(request.messages[1].images, ["u"]);
         assert_eq!(request.messages[2].tool_calls[0].name, "f");

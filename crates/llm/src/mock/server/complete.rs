@@ -16,15 +16,15 @@ use crate::{
     http::headers,
     mock::{
         answer::Answer,
-        model::{Outcome, until},
+        model::{Outcome, pieces, until},
         weather::{Pace, Trouble},
     },
 };
 
 use super::{
-    Served,
     body::Body,
     reply::{self, Heading},
+    served::Served,
     stats::Call,
 };
 
@@ -49,7 +49,7 @@ pub(super) async fn complete(State(served): State<Arc<Served>>, sent: HeaderMap,
     let (stream, wants_usage) = (body.stream == Some(true), body.wants_usage());
     let model = body.model.clone().unwrap_or_default();
     let request = body.into_request(headers::read(&sent));
-    let Outcome { role, pace, result, id } = served.mock.play(&request, &model);
+    let Outcome { role, pace, result, id } = served.mock.chat(&request, &model);
     let mut call = served.stats.begin(role, start);
     let heading = Heading { id, model };
     match result {
@@ -66,7 +66,7 @@ pub(super) async fn complete(State(served): State<Arc<Served>>, sent: HeaderMap,
             if stream {
                 return streamed(&heading, &answer, wants_usage, pace, start, call);
             }
-            until(start, pace.last(crate::mock::model::pieces(&answer.text).count())).await;
+            until(start, pace.last(pieces(&answer.text).count())).await;
             let body = reply::whole(&heading, &answer);
             call.answered(StatusCode::OK, answer.usage);
             answer_with(StatusCode::OK, JSON, body)

@@ -9,23 +9,24 @@ use axum::{
 };
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    Message, Request, Task,
+    Usage,
     http::headers,
+    measure::{Embed, Moderate, Request},
     mock::{
-        answer::Answer,
-        model::{Outcome, until},
+        measure::Mocked,
+        model::{Measured, Outcome, until},
         weather::Trouble,
     },
 };
 
 use super::{
-    Served,
     complete::{JSON, answer_with, troubled},
     reply::{self, Heading},
+    served::Served,
 };
 
 /// Texts of one call, as OpenAI bounds them.
@@ -40,29 +41,38 @@ struct Body {
 }
 
 pub(super) async fn embeddings(State(served): State<Arc<Served>>, sent: HeaderMap, bytes: Bytes) -> Response {
-    measure(&served, Task::Embed, &sent, &bytes).await
+    match texts(&bytes, MOST_TEXTS) {
+        Ok((model, texts)) => measure(&served, Embed { texts }, &sent, model).await,
+        Err(fault) => refused(&served, &fault),
+    }
 }
 
 /// One text only: gabfest's own client sends no more.
 pub(super) async fn moderations(State(served): State<Arc<Served>>, sent: HeaderMap, bytes: Bytes) -> Response {
-    measure(&served, Task::Moderate, &sent, &bytes).await
+    match texts(&bytes, 1) {
+        Ok((model, texts)) => measure(&served, Moderate { text: texts.concat() }, &sent, model).await,
+        Err(fault) => refused(&served, &fault),
+    }
 }
 
-async fn measure(served: &Served, task: Task, sent: &HeaderMap, bytes: &Bytes) -> Response {
+/// The model's name and 1 to `most` texts.
+fn texts(bytes: &Bytes, most: usize) -> Result<(String, Vec<String>), String> {
+    match serde_json::from_slice::<Body>(bytes) {
+        Ok(body) if (1..=most).contains(&body.input.len()) => Ok((body.model.unwrap_or_default(), body.input)),
+        Ok(_) => Err(format!("`input` is not 1 to {most} texts")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn refused(served: &Served, fault: &str) -> Response {
+    served.stats.refused();
+    answer_with(StatusCode::BAD_REQUEST, JSON, reply::error(fault, "invalid_request_error"))
+}
+
+async fn measure<M: Written>(served: &Served, of: M, sent: &HeaderMap, model: String) -> Response {
     let start = Instant::now();
-    let most = if task == Task::Moderate { 1 } else { MOST_TEXTS };
-    let body = match serde_json::from_slice::<Body>(bytes) {
-        Ok(body) if (1..=most).contains(&body.input.len()) => body,
-        other => {
-            served.stats.refused();
-            let fault = other.map_or_else(|error| error.to_string(), |_| format!("`input` is not 1 to {most} texts"));
-            return answer_with(StatusCode::BAD_REQUEST, JSON, reply::error(&fault, "invalid_request_error"));
-        }
-    };
-    let model = body.model.unwrap_or_default();
-    let messages = body.input.into_iter().map(Message::user).collect();
-    let request = Request { task, messages, context: headers::read(sent), ..Request::default() };
-    let Outcome { role, pace, result, id } = served.mock.play(&request, &model);
+    let request = Request { context: headers::read(sent), ..Request::new(of) };
+    let Outcome { role, pace, result, id } = served.mock.measure(&request);
     let mut call = served.stats.begin(role, start);
     match result {
         Err(Trouble::Hang) => {
@@ -73,29 +83,37 @@ async fn measure(served: &Served, task: Task, sent: &HeaderMap, bytes: &Bytes) -
             until(start, pace.first).await;
             troubled(trouble, &Heading { id, model }, false, call)
         }
-        Ok(answer) => {
+        Ok(Measured { value, usage }) => {
             until(start, pace.first).await;
-            call.answered(StatusCode::OK, answer.usage);
-            answer_with(StatusCode::OK, JSON, written(task, &model, &answer).to_string())
+            call.answered(StatusCode::OK, usage);
+            answer_with(StatusCode::OK, JSON, M::written(&model, &value, usage).to_string())
         }
     }
 }
 
-fn written(task: Task, model: &str, answer: &Answer) -> Value {
-    if task == Task::Embed {
+/// A measurement with a body of an answer.
+trait Written: Mocked {
+    fn written(model: &str, value: &Self::Value, usage: Usage) -> Value;
+}
+
+impl Written for Embed {
+    fn written(model: &str, vectors: &Vec<Vec<f32>>, usage: Usage) -> Value {
         let embedding =
             |(index, vector): (usize, &Vec<f32>)| json!({ "object": "embedding", "index": index, "embedding": vector });
-        let data: Vec<Value> = answer.vectors.iter().enumerate().map(embedding).collect();
-        let tokens = answer.usage.input_tokens;
+        let data: Vec<Value> = vectors.iter().enumerate().map(embedding).collect();
+        let tokens = usage.input_tokens;
         json!({
             "object": "list", "model": model, "data": data,
             "usage": { "prompt_tokens": tokens, "total_tokens": tokens },
         })
-    } else {
-        let flags: serde_json::Map<_, _> =
-            answer.labels.iter().map(|(name, score)| (name.clone(), Value::from(*score > 0.5))).collect();
-        let scores: serde_json::Map<_, _> =
-            answer.labels.iter().map(|(name, score)| (name.clone(), Value::from(*score))).collect();
+    }
+}
+
+impl Written for Moderate {
+    fn written(model: &str, categories: &Vec<(String, f64)>, _: Usage) -> Value {
+        let flags: Map<_, _> =
+            categories.iter().map(|(name, score)| (name.clone(), Value::from(*score > 0.5))).collect();
+        let scores: Map<_, _> = categories.iter().map(|(name, score)| (name.clone(), Value::from(*score))).collect();
         let flagged = flags.values().any(|flag| *flag == Value::Bool(true));
         json!({
             "id": "modr-mock", "model": model,

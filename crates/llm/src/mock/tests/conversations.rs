@@ -2,7 +2,8 @@
 
 use super::{ask, request};
 use crate::{
-    Context, Message, Request,
+    Context, Message, MessageRole,
+    chat::Request,
     mock::{Behaviour, PassRule, UNHELPFUL},
 };
 
@@ -142,7 +143,7 @@ async fn tools_and_plugins_are_used() {
     let reply = ask(&Behaviour::default(), &question).await;
     assert_eq!((reply.tool_calls.len(), reply.finish_reason.as_deref()), (1, Some("tool_calls")));
     assert!(!reply.text.is_empty());
-    question.messages.push(Message::new(crate::model::Speaker::Tool, "4 degrees, rain"));
+    question.messages.push(Message::new(MessageRole::Tool, "4 degrees, rain"));
     let reply = ask(&Behaviour::default(), &question).await;
     assert!(reply.text.contains("4 degrees, rain") && reply.tool_calls.is_empty(), "{}", reply.text);
 }

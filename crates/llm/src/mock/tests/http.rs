@@ -12,9 +12,11 @@ use tokio::{
 
 use super::{ask, request};
 use crate::{
-    Error, Message, Model, Request, Task,
+    Call as _, Chat, Error, Message,
+    chat::Request,
     endpoint::{self, Kind},
-    mock::{Behaviour, Delay, RateLimit, UNHELPFUL, server},
+    measure::{self, Embed, Moderate},
+    mock::{Behaviour, Delay, Mock, RateLimit, UNHELPFUL, server},
     retry::Policy,
 };
 
@@ -36,7 +38,11 @@ impl Server {
         Self { address, stop, running }
     }
 
-    fn client(&self, stream: bool) -> std::sync::Arc<dyn Model> {
+    fn client(&self, stream: bool) -> std::sync::Arc<dyn Chat> {
+        self.endpoint(stream).chat(Policy::model())
+    }
+
+    fn endpoint(&self, stream: bool) -> endpoint::Endpoint {
         let settings = endpoint::Settings {
             kind: Kind::Openai,
             url: Some(format!("http://{}/v1", self.address)),
@@ -45,7 +51,7 @@ impl Server {
             retries: endpoint::Retries { tries: 1, deadline_ms: 0 },
             ..endpoint::Settings::default()
         };
-        endpoint::Endpoint::open("served", &settings).expect("an endpoint").model(Policy::model())
+        endpoint::Endpoint::open("served", &settings).expect("an endpoint")
     }
 
     /// (head, body) of a request written by hand.
@@ -109,7 +115,7 @@ async fn the_same_answer_in_process_and_over_http() {
             assert_eq!(reply.text, expected.text, "streamed: {stream}");
             assert_eq!(reply.tool_calls, expected.tool_calls);
             assert_eq!(reply.actions, expected.actions);
-            assert_eq!(reply.usage, expected.usage);
+            assert_eq!(reply.receipt.usage, expected.receipt.usage);
             assert_eq!(reply.finish_reason, expected.finish_reason);
         }
     }
@@ -143,9 +149,9 @@ async fn streams_are_paced() {
     let question = request("agent", 1, vec![Message::user("I forgot my password.")]);
     let reply = server.client(true).ask(&question).await.expect("answers");
     let pieces = reply.text.split_inclusive(' ').count();
-    let first = reply.timing.first_token.expect("streamed");
-    assert!(first >= Duration::from_millis(30) && first < reply.timing.total, "{:?}", reply.timing);
-    assert!(reply.timing.total >= first + Duration::from_millis(pieces as u64), "{:?}", reply.timing);
+    let first = reply.receipt.timing.first_token.expect("streamed");
+    assert!(first >= Duration::from_millis(30) && first < reply.receipt.timing.total, "{:?}", reply.receipt.timing);
+    assert!(reply.receipt.timing.total >= first + Duration::from_millis(pieces as u64), "{:?}", reply.receipt.timing);
     let stats = server.stats().await;
     let (ttft, latency) = (&stats["ttft_ms"]["agent"]["p50"], &stats["latency_ms"]["agent"]["p50"]);
     assert!(ttft.as_f64() >= Some(30.0) && ttft.as_f64() < latency.as_f64(), "{stats}");
@@ -223,22 +229,21 @@ async fn the_small_pages() {
 #[tokio::test]
 async fn measures_over_the_wire_are_those_in_the_process() {
     let server = Server::start(Behaviour::default()).await;
-    let (served, own) = (server.client(true), crate::mock::Mock::new("mock", Behaviour::default()));
-    let texts = ["cancel my order", "cancelled orders", "what a day, you idiot"];
-    for request in [Request::measure(Task::Embed, &texts), Request::measure(Task::Moderate, &texts[2..])] {
-        let (far, near) = (served.ask(&request).await.expect("answers"), own.ask(&request).await.expect("answers"));
-        assert_eq!((&far.vectors, &far.labels), (&near.vectors, &near.labels));
-        assert_eq!(far.vectors.len() + far.labels.len(), if request.task == Task::Embed { 3 } else { 6 });
-        // A moderation says nothing of tokens.
-        assert_eq!(far.usage.estimated, request.task == Task::Moderate);
-        assert!(far.usage.estimated || far.usage == near.usage, "{:?}", far.usage);
-    }
-    for task in [Task::Extract, Task::Follow] {
-        let error = served.ask(&Request::measure(task, &["a", "b"])).await.expect_err("no server has such a task");
-        assert!(matches!(error, Error::Refused { status: 501, .. }), "{error}");
-    }
-    let two = served.ask(&Request::measure(Task::Moderate, &texts)).await.expect_err("one text a call");
-    assert!(matches!(two, Error::Refused { status: 400, .. }), "{two}");
+    let (served, own) = (server.endpoint(true), Mock::new("mock", Behaviour::default()));
+    let texts = ["cancel my order", "cancelled orders", "what a day, you idiot"].map(str::to_owned);
+
+    let request = measure::Request::new(Moderate { text: texts[2].clone() });
+    let far = served.moderations().ask(&request).await.expect("answers");
+    let near = own.ask(&request).await.expect("answers");
+    assert_eq!((&far.value, far.value.len()), (&near.value, 6));
+    assert!(far.receipt.usage.estimated, "a moderation says nothing of tokens");
+
+    let request = measure::Request::new(Embed { texts: texts.to_vec() });
+    let far = served.embeddings().ask(&request).await.expect("answers");
+    let near = own.ask(&request).await.expect("answers");
+    assert_eq!((&far.value, far.value.len()), (&near.value, 3));
+    assert_eq!(far.receipt.usage, near.receipt.usage);
+
     let stats = server.stats().await;
     assert_eq!(stats["requests"]["scorer"]["200"], 2, "{stats}");
 }

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::{ask, request};
 use crate::{
-    Error, Message, Model, Request,
+    Call as _, Error, Message,
+    chat::Request,
     mock::{Behaviour, Delay, Mock, RateLimit, UNHELPFUL},
 };
 
@@ -55,7 +56,7 @@ async fn what_may_not_matter_does_not() {
         let slow =
             Behaviour { latency: Delay::constant(3.0), inter_token: Delay::constant(0.1), ..Behaviour::default() };
         let reply = ask(&slow, &question).await;
-        assert_eq!((reply.text, reply.usage), (expected.text, expected.usage), "{name}");
+        assert_eq!((reply.text, reply.receipt.usage), (expected.text, expected.receipt.usage), "{name}");
     }
 }
 
@@ -112,16 +113,16 @@ async fn rules_win() {
 async fn replies_keep_to_their_length() {
     let mut question = request("agent", 1, vec![Message::user("I forgot my password for 日本日本 and cannot log in.")]);
     let whole = ask(&Behaviour::default(), &question).await;
-    assert_eq!(whole.usage.output_tokens, whole.text.len().div_ceil(4) as u64);
-    assert!(whole.usage.input_tokens > 10 && !whole.usage.estimated);
+    assert_eq!(whole.receipt.usage.output_tokens, whole.text.len().div_ceil(4) as u64);
+    assert!(whole.receipt.usage.input_tokens > 10 && !whole.receipt.usage.estimated);
     let long = Behaviour { tokens: Some(crate::mock::Lengths { min: 300, max: 320 }), ..Behaviour::default() };
     let reply = ask(&long, &question).await;
-    assert!((300..=320).contains(&reply.usage.output_tokens), "{}", reply.usage.output_tokens);
+    assert!((300..=320).contains(&reply.receipt.usage.output_tokens), "{}", reply.receipt.usage.output_tokens);
     assert!(reply.text.starts_with(&whole.text));
     for most in 0..60 {
         question.max_tokens = Some(most);
         let cut = ask(&Behaviour::default(), &question).await;
-        assert!(cut.usage.output_tokens <= u64::from(most) && whole.text.starts_with(&cut.text));
+        assert!(cut.receipt.usage.output_tokens <= u64::from(most) && whole.text.starts_with(&cut.text));
         assert_eq!(cut.finish_reason.as_deref(), Some("length"));
     }
 }
@@ -137,9 +138,9 @@ async fn it_takes_its_time_and_can_fail() {
     };
     let reply = ask(&slow, &question).await;
     let gaps = reply.text.split_inclusive(' ').count() as u32 - 1;
-    assert_eq!(reply.timing.first_token, Some(Duration::from_millis(250)));
-    assert_eq!(reply.timing.inter_token, Some(Duration::from_millis(10)));
-    assert_eq!(reply.timing.total, Duration::from_millis(250) + gaps * Duration::from_millis(10));
+    assert_eq!(reply.receipt.timing.first_token, Some(Duration::from_millis(250)));
+    assert_eq!(reply.receipt.timing.inter_token, Some(Duration::from_millis(10)));
+    assert_eq!(reply.receipt.timing.total, Duration::from_millis(250) + gaps * Duration::from_millis(10));
 
     let error = |behaviour: Behaviour| {
         let mock = Mock::new("m", behaviour);

@@ -2,7 +2,8 @@
 
 use super::{ask, request};
 use crate::{
-    Message, Request,
+    Message,
+    chat::Request,
     mock::{Behaviour, PassRule, UNHELPFUL},
 };
 

@@ -1,4 +1,4 @@
-//! Calls to agents and models: how long, how many tokens, how much money, and how long the wait for a permit was.
+//! Calls to agents and models: their times, tokens and costs, and their rate-limit waits.
 
 use std::{
     collections::{BTreeMap, HashMap},

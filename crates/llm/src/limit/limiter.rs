@@ -1,4 +1,4 @@
-//! The gate before an endpoint: one at a time through the turnstile, each with leave for one call.
+//! The rate limiter of one endpoint: each call waits here for its permit.
 
 use std::{
     num::{NonZeroU32, NonZeroU64},
@@ -15,35 +15,36 @@ use tokio::{
 };
 
 use super::{
-    Settings, Share,
     bucket::Bucket,
-    slots::{Slot, Slots},
+    concurrency::{Slot, Slots},
+    settings::Settings,
+    share::Share,
 };
 
 /// The limits of one endpoint, with what has been used of them.
 #[derive(Debug)]
-pub struct Limit {
+pub struct Limiter {
     slots: Option<Arc<Slots>>,
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
-    /// One call waits on the clock, the others in line behind it. All waiting on the clock would wake together
-    /// for each request that can start, and the last could starve.
+    /// One call waits on the clock, the others queue behind it. If all waited on the clock, all would wake for each
+    /// request that may start, and the last could starve.
     turnstile: Mutex<()>,
     born: Instant,
-    /// Nobody starts before then, in microseconds since `born`; 0 when never paused.
+    /// No call starts before then, in microseconds since `born`; 0 when never paused.
     paused_until_micros: AtomicU64,
 }
 
-/// Leave for one call. Dropped without being settled, it keeps what was estimated: the call may have used it.
+/// Permission for one call. Dropped without being settled, it keeps its estimate: the call may have used it.
 #[derive(Debug)]
 pub struct Permit {
-    limit: Arc<Limit>,
+    limit: Arc<Limiter>,
     estimate: u64,
     waited: Duration,
     _slot: Option<Slot>,
 }
 
-impl Limit {
+impl Limiter {
     #[must_use]
     pub fn new(settings: &Settings) -> Arc<Self> {
         let burst = settings.burst.unwrap_or(NonZeroU32::MIN);
@@ -57,8 +58,8 @@ impl Limit {
         })
     }
 
-    /// How much of these limits this process may use from now on; all, if nobody says. What was used before is not
-    /// granted again, and calls that are in flight are finished.
+    /// Sets the part of these limits that this process may use; without it, all. A new share grants nothing twice, and
+    /// calls in flight finish.
     pub fn set_share(&self, share: Share) {
         if let Some(slots) = &self.slots {
             slots.set_share(share);
@@ -80,18 +81,18 @@ impl Limit {
         self.tokens.is_some()
     }
 
-    /// Waits for leave for one call that will use about `estimate` tokens (input and output).
-    /// To stop waiting, drop the future: nothing was taken then.
+    /// Waits until one call of about `estimate` tokens (input and output) may start.
+    /// To stop waiting, drop the future: it has taken nothing.
     pub async fn acquire(self: &Arc<Self>, estimate: u64) -> Permit {
         let began = Instant::now();
-        // The slot comes first: who holds a request and then waits for a slot could start late, in a crowd.
+        // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
         let slot = match &self.slots {
             Some(slots) => Some(slots.take().await),
             None => None,
         };
         if self.requests.is_some() || self.tokens.is_some() {
             let _turn = self.turnstile.lock().await;
-            // While one was waited for, another may have come up: a pause, or a smaller share.
+            // While this call waited for one of these, another may have closed: a pause, or a smaller share.
             while !self.is_open() {
                 for bucket in self.requests.iter().chain(&self.tokens) {
                     bucket.clear().await;
@@ -110,14 +111,14 @@ impl Limit {
         Permit { limit: Arc::clone(self), estimate, waited: began.elapsed(), _slot: slot }
     }
 
-    /// Lets nobody start for so long: the endpoint said 429. Shortens no pause that lasts already.
+    /// Starts no call for this long, since the endpoint answered 429. It never shortens a pause.
     pub fn pause(&self, time: Duration) {
         let until = self.born.elapsed().saturating_add(time);
         let micros = u64::try_from(until.as_micros()).unwrap_or(u64::MAX);
         self.paused_until_micros.fetch_max(micros, Ordering::Relaxed);
     }
 
-    /// How long the pause lasts still; `None` when there is none.
+    /// The rest of the pause; `None` when there is none.
     #[must_use]
     pub fn paused_for(&self) -> Option<Duration> {
         let until = Duration::from_micros(self.paused_until_micros.load(Ordering::Relaxed));
@@ -141,7 +142,7 @@ impl Limit {
 }
 
 impl Permit {
-    /// How long the call waited for it: beside the latency, never inside.
+    /// The rate-limit wait of the call: no part of its latency.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
@@ -162,8 +163,8 @@ impl Permit {
 mod tests {
     use super::*;
 
-    fn limit(requests: u32, tokens: u64, concurrency: u32, burst: u32) -> Arc<Limit> {
-        Limit::new(&Settings {
+    fn limit(requests: u32, tokens: u64, concurrency: u32, burst: u32) -> Arc<Limiter> {
+        Limiter::new(&Settings {
             requests_per_minute: NonZeroU32::new(requests),
             tokens_per_minute: NonZeroU64::new(tokens),
             concurrency: NonZeroU32::new(concurrency),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     /// Starts of `calls` calls that all ask at once, each held for `held` and settled at `actual`.
-    async fn starts(limit: &Arc<Limit>, calls: usize, estimate: u64, actual: u64, held: Duration) -> Vec<Duration> {
+    async fn starts(limit: &Arc<Limiter>, calls: usize, estimate: u64, actual: u64, held: Duration) -> Vec<Duration> {
         let began = Instant::now();
         let mut tasks = Vec::new();
         for _ in 0..calls {
@@ -276,7 +277,7 @@ mod tests {
     }
 
     /// Starts of calls that come as fast as they may, while the share changes.
-    async fn starts_while(limit: &Arc<Limit>, lasts: Duration, changes: &[(u64, Share)]) -> Vec<Duration> {
+    async fn starts_while(limit: &Arc<Limiter>, lasts: Duration, changes: &[(u64, Share)]) -> Vec<Duration> {
         let began = Instant::now();
         let mut starts = Vec::new();
         let mut changes = changes.iter().peekable();
@@ -354,7 +355,7 @@ mod tests {
         held.truncate(3);
         assert!(limit.is_settled());
         let soon =
-            |limit: Arc<Limit>| async move { tokio::time::timeout(Duration::from_secs(1), limit.acquire(1)).await };
+            |limit: Arc<Limiter>| async move { tokio::time::timeout(Duration::from_secs(1), limit.acquire(1)).await };
         assert!(soon(Arc::clone(&limit)).await.is_err(), "three are in flight");
         held.truncate(2);
         held.push(soon(Arc::clone(&limit)).await.expect("a slot is free"));

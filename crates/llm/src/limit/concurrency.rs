@@ -1,10 +1,11 @@
-//! So many calls at once, of which a share may be used: calls that are in flight when it shrinks are finished.
+//! Concurrent calls: a number of slots, of which this process uses its share. Calls in flight finish when the share
+//! shrinks.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Share;
+use super::share::Share;
 
 /// Far above what one process can hold in flight, and below what a semaphore can count.
 const MOST: u64 = 1 << 20;

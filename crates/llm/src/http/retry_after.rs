@@ -1,4 +1,4 @@
-//! How long a server asks callers to stay away, in every spelling that providers use.
+//! The pause that a 429 asks for: `Retry-After` in every spelling that providers use.
 
 use std::time::Duration;
 

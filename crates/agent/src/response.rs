@@ -1,0 +1,62 @@
+//! What comes back for one request: from a connection, or from a chat model that plays the agent.
+
+use llm::{Receipt, call, chat};
+use record::turn::{Note, Said, ToolCall};
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Response {
+    pub(crate) text: String,
+    /// Every message, in order, where there are several; else empty.
+    pub(crate) messages: Vec<Said>,
+    pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) actions: Vec<String>,
+    /// What came beside the text and is worth keeping, such as what a program wrote to stderr.
+    pub(crate) notes: Vec<Note>,
+    /// Of a chat model, as its server names it.
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) receipt: Receipt,
+}
+
+impl Response {
+    /// Whether nothing was said and nothing was done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.tool_calls.is_empty() && self.actions.is_empty()
+    }
+}
+
+/// Several messages that do not tell when the tools were called: the calls come first. One message is no list.
+pub(crate) fn several(texts: &[String]) -> Vec<Said> {
+    let said = |text: &String| Said { text: text.clone(), tool_calls_before: u32::MAX };
+    if texts.len() > 1 { texts.iter().map(said).collect() } else { Vec::new() }
+}
+
+impl call::Reply for Response {
+    fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
+    fn receipt_mut(&mut self) -> &mut Receipt {
+        &mut self.receipt
+    }
+}
+
+impl From<chat::Reply> for Response {
+    fn from(reply: chat::Reply) -> Self {
+        let tool_calls = reply.tool_calls.into_iter().map(|call| ToolCall {
+            id: call.id,
+            name: call.name,
+            arguments: call.arguments,
+            result: None,
+        });
+        let notes = reply.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text });
+        Self {
+            text: reply.text,
+            messages: Vec::new(),
+            tool_calls: tool_calls.collect(),
+            actions: reply.actions,
+            notes: notes.collect(),
+            finish_reason: reply.finish_reason,
+            receipt: reply.receipt,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A call of any kind: what can be asked, what goes in and what comes out.
+//!
+//! The layers ([`crate::limit`], [`crate::retry`], [`crate::price`], the time limit) know no more than this file. So a
+//! chat, an embedding and an agent behind a WebSocket share them.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+
+use crate::{
+    Error,
+    context::Context,
+    receipt::{Effort, Receipt},
+};
+
+/// Who answers calls, as errors and reports name it.
+pub trait Named: Send + Sync + fmt::Debug {
+    /// The endpoint's name in the settings.
+    fn endpoint(&self) -> &str;
+
+    /// The requested model, as the settings name it. A server may answer under a longer name.
+    fn name(&self) -> &str {
+        self.endpoint()
+    }
+
+    /// Method and address, as errors name them; empty for what is not reached by HTTP.
+    fn place(&self) -> String {
+        String::new()
+    }
+
+    /// The missing key of its endpoint, and where gabfest looked for it. `None`: it can be asked.
+    fn absence(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Something that answers requests of one kind. Layers wrap it and implement the same trait.
+#[async_trait]
+pub trait Call<R: Request>: Named {
+    async fn ask(&self, request: &R) -> Result<R::Reply, Error>;
+
+    /// As [`Self::ask`], and a failed call reports its effort. A layer that retries counts its tries; everything else
+    /// makes one.
+    async fn call(&self, request: &R) -> Result<R::Reply, Failed> {
+        self.ask(request).await.map_err(Failed::once)
+    }
+}
+
+/// What goes in, as far as layers read it.
+pub trait Request: Clone + Send + Sync + 'static {
+    type Reply: Reply;
+
+    fn context(&self) -> &Context;
+
+    fn seed(&self) -> Option<u64>;
+
+    /// For the whole call with its retries, without rate-limit waits; the endpoint's own limit for one try holds too.
+    fn timeout(&self) -> Option<Duration>;
+
+    /// The same request for a later try, with what is left of its time.
+    #[must_use]
+    fn again(&self, try_number: u32, timeout: Option<Duration>) -> Self;
+
+    /// The bytes that a model reads.
+    fn input_bytes(&self) -> u64;
+
+    /// `None`: the request sets no bound.
+    fn max_output_tokens(&self) -> Option<u32>;
+}
+
+/// What comes out, as far as layers read and complete it.
+pub trait Reply: Send + Sync + 'static {
+    fn receipt(&self) -> &Receipt;
+
+    fn receipt_mut(&mut self) -> &mut Receipt;
+}
+
+/// A call without a reply, and its effort: the numbers that a [`Receipt`] has too.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    /// Of the last try.
+    pub error: Error,
+    pub effort: Effort,
+}
+
+impl Failed {
+    /// In its only try.
+    #[must_use]
+    pub fn once(error: Error) -> Self {
+        let throttled_tries = u32::from(matches!(error, Error::Throttled { .. }));
+        let tries = u32::from(!matches!(error, Error::Unwritable { .. } | Error::NoKey { .. }));
+        Self { error, effort: Effort { tries, throttled_tries, ..Effort::default() } }
+    }
+}
+
+impl<N: Named + ?Sized> Named for Arc<N> {
+    fn endpoint(&self) -> &str {
+        (**self).endpoint()
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn place(&self) -> String {
+        (**self).place()
+    }
+
+    fn absence(&self) -> Option<&str> {
+        (**self).absence()
+    }
+}
+
+#[async_trait]
+impl<R: Request, C: Call<R> + ?Sized> Call<R> for Arc<C> {
+    async fn ask(&self, request: &R) -> Result<R::Reply, Error> {
+        (**self).ask(request).await
+    }
+
+    async fn call(&self, request: &R) -> Result<R::Reply, Failed> {
+        (**self).call(request).await
+    }
+}

@@ -1,0 +1,92 @@
+//! A chat: messages in, a message and tool calls out.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{
+    call::{self, Call},
+    context::Context,
+    estimate,
+    message::{Annotation, FunctionCall, Message},
+    receipt::Receipt,
+};
+
+/// A chat model, with or without layers.
+pub trait Chat: Call<Request> {}
+
+impl<C: Call<Request>> Chat for C {}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    pub messages: Vec<Message>,
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u32>,
+    /// The same seed and messages should give the same reply; models that cannot promise it ignore it.
+    pub seed: Option<u64>,
+    /// OpenAI `tools`, as they are sent.
+    pub tools: Vec<Value>,
+    /// A JSON Schema that the reply should satisfy (`response_format: json_schema`).
+    pub schema: Option<Value>,
+    /// Added to the request's body unchanged, for agents that understand plugins.
+    pub extra: serde_json::Map<String, Value>,
+    /// See [`call::Request::timeout`].
+    pub timeout: Option<Duration>,
+    pub context: Context,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    pub text: String,
+    pub tool_calls: Vec<FunctionCall>,
+    /// Actions that an agent reports besides tool calls (`message.actions`).
+    pub actions: Vec<String>,
+    /// As the server names it: `stop`, `length`, `tool_calls`, `content_filter`, …
+    pub finish_reason: Option<String>,
+    /// What came beside the reply and is worth keeping.
+    pub notes: Vec<Annotation>,
+    pub receipt: Receipt,
+}
+
+impl call::Request for Request {
+    type Reply = Reply;
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    fn again(&self, try_number: u32, timeout: Option<Duration>) -> Self {
+        let mut again = Self { timeout, ..self.clone() };
+        again.context.try_number = try_number;
+        again
+    }
+
+    /// Messages, tools and the schema.
+    fn input_bytes(&self) -> u64 {
+        let messages: u64 = self.messages.iter().map(Message::bytes).sum();
+        let tools: u64 = self.tools.iter().map(estimate::json_bytes).sum();
+        messages + tools + self.schema.as_ref().map_or(0, estimate::json_bytes)
+    }
+
+    fn max_output_tokens(&self) -> Option<u32> {
+        self.max_tokens
+    }
+}
+
+impl call::Reply for Reply {
+    fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
+    fn receipt_mut(&mut self) -> &mut Receipt {
+        &mut self.receipt
+    }
+}

@@ -1,0 +1,14 @@
+//! What an agent that does as the scenario expects would answer: the mock agent's script for one turn.
+
+use crate::message::{Annotation, FunctionCall};
+
+/// The mock agent answers with this in the turns that it passes, so that scripted scenarios run without a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cue {
+    pub text: String,
+    /// Made before the text; without ids.
+    pub tool_calls: Vec<FunctionCall>,
+    pub actions: Vec<String>,
+    /// Given beside the text.
+    pub notes: Vec<Annotation>,
+}

@@ -1,0 +1,145 @@
+//! Measuring texts: embeddings, moderation, the answer to a question, whether a reply follows.
+//!
+//! Each measurement is a type with a value of its own, so that nobody can ask a model for what it cannot measure.
+
+use std::{fmt, time::Duration};
+
+use crate::{
+    call::{self, Call},
+    context::Context,
+    message,
+    receipt::Receipt,
+};
+
+/// A model that makes one kind of measurement, with or without layers.
+pub trait Measures<M: Measurement>: Call<Request<M>> {}
+
+impl<M: Measurement, C: Call<Request<M>>> Measures<M> for C {}
+
+/// What is measured of which texts.
+pub trait Measurement: Clone + fmt::Debug + Send + Sync + 'static {
+    type Value: fmt::Debug + Send + Sync + 'static;
+
+    fn texts(&self) -> Vec<&str>;
+}
+
+/// A vector for each text, all of one length: texts that mean alike have near vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embed {
+    pub texts: Vec<String>,
+}
+
+/// The probability of each category of harm, 0 to 1, by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moderate {
+    pub text: String,
+}
+
+/// The part of the context that answers the question; empty where no part does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extract {
+    pub question: String,
+    pub context: String,
+}
+
+/// How well the reply follows the context, as log-odds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Follow {
+    pub context: String,
+    pub reply: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request<M> {
+    pub of: M,
+    pub seed: Option<u64>,
+    /// See [`call::Request::timeout`].
+    pub timeout: Option<Duration>,
+    pub context: Context,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply<V> {
+    pub value: V,
+    pub receipt: Receipt,
+}
+
+impl Measurement for Embed {
+    type Value = Vec<Vec<f32>>;
+
+    fn texts(&self) -> Vec<&str> {
+        self.texts.iter().map(String::as_str).collect()
+    }
+}
+
+impl Measurement for Moderate {
+    type Value = Vec<(String, f64)>;
+
+    fn texts(&self) -> Vec<&str> {
+        vec![&self.text]
+    }
+}
+
+impl Measurement for Extract {
+    type Value = String;
+
+    fn texts(&self) -> Vec<&str> {
+        vec![&self.question, &self.context]
+    }
+}
+
+impl Measurement for Follow {
+    type Value = f64;
+
+    fn texts(&self) -> Vec<&str> {
+        vec![&self.context, &self.reply]
+    }
+}
+
+impl<M: Measurement> Request<M> {
+    #[must_use]
+    pub fn new(of: M) -> Self {
+        Self { of, seed: None, timeout: None, context: Context::default() }
+    }
+}
+
+impl<M: Measurement> call::Request for Request<M> {
+    type Reply = Reply<M::Value>;
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    fn again(&self, try_number: u32, timeout: Option<Duration>) -> Self {
+        let mut again = Self { timeout, ..self.clone() };
+        again.context.try_number = try_number;
+        again
+    }
+
+    fn input_bytes(&self) -> u64 {
+        self.of.texts().into_iter().map(message::text_bytes).sum()
+    }
+
+    /// A measurement writes no words, so limits and prices set nothing aside for them.
+    fn max_output_tokens(&self) -> Option<u32> {
+        Some(0)
+    }
+}
+
+impl<V: fmt::Debug + Send + Sync + 'static> call::Reply for Reply<V> {
+    fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+
+    fn receipt_mut(&mut self) -> &mut Receipt {
+        &mut self.receipt
+    }
+}

@@ -1,0 +1,60 @@
+//! What a call took, whatever it asked for: tokens, time, tries and money.
+
+use std::time::Duration;
+
+/// What an answered call took and cost.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Receipt {
+    pub usage: Usage,
+    /// The model that answered, as the server names it.
+    pub model: String,
+    pub timing: Timing,
+    /// 1 unless the call was retried.
+    pub tries: u32,
+    /// Tries that the server answered with 429.
+    pub throttled_tries: u32,
+    /// Earlier tries that the server may have charged for an unknown amount; 0 where calls are free.
+    pub lost_tries: u32,
+    /// In nano-dollars; `None` where the endpoint has no price.
+    pub cost_nanos: Option<i64>,
+}
+
+/// What a failed call took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effort {
+    /// 0 where nothing was sent.
+    pub tries: u32,
+    /// Tries that the server answered with 429.
+    pub throttled_tries: u32,
+    /// Tries before the last one that the server may have charged for.
+    pub lost_tries: u32,
+    /// The rate-limit waits of all tries.
+    pub waited: Duration,
+    /// Earlier tries and the pauses after them, without rate-limit waits.
+    pub retried: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// The server gave no count, so gabfest estimated it from the text.
+    pub estimated: bool,
+}
+
+/// Measured on the monotonic clock, from the moment the request goes to an open connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timing {
+    /// The rate-limit wait.
+    pub wait: Duration,
+    /// Opening the connection before the request went out; `None` where one was already open. No part of `total`.
+    pub connect: Option<Duration>,
+    /// From the request to the first byte of content; `None` when the reply was not streamed.
+    pub first_token: Option<Duration>,
+    /// The mean gap between pieces of content of a streamed reply.
+    pub inter_token: Option<Duration>,
+    /// To the last byte, of the last try.
+    pub total: Duration,
+    /// Earlier tries and the pauses after them, without rate-limit waits. No part of `total`.
+    pub retried: Duration,
+}
