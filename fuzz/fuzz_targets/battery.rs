@@ -2,6 +2,4 @@
 
 #![no_main]
 
-use scenario::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(Format::Battery, bytes, "x.battery.yaml"));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(formats::battery::FORMAT, bytes, "x.battery.yaml"));

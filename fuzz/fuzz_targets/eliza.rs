@@ -2,6 +2,4 @@
 
 #![no_main]
 
-use scenario::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(Format::Eliza, bytes, "x.scenario.yaml"));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(formats::eliza::FORMAT, bytes, "x.scenario.yaml"));

@@ -2,6 +2,4 @@
 
 #![no_main]
 
-use scenario::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(Format::Line, bytes, "x.conversation.yaml"));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(formats::line::FORMAT, bytes, "x.conversation.yaml"));

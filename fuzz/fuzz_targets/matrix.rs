@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use scenario::{Diagnostic, matrix, yaml};
+use formats::matrix;
+use scenario::Diagnostic;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some(text) = gabfest_fuzz::text(bytes, "x.matrix.yaml") else { return };

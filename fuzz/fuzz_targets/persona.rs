@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use scenario::{persona::Library, yaml};
+use scenario::persona::Library;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some(text) = gabfest_fuzz::text(bytes, "x.persona.yaml") else { return };
     if let Ok(document) = yaml::open(&text, "x.persona.yaml") {
-        let _ = Library::default().add(&document);
+        let _ = formats::persona::read(&document, &mut Library::default());
     }
 });

@@ -2,14 +2,12 @@
 
 #![no_main]
 
-use scenario::{
-    Diagnostic, Format,
-    format::qna::{NoFiles, knowledge_base, write::write},
-};
+use scenario::{Diagnostic, format::NoFiles};
+use formats::qna::{knowledge_base, write::write};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    gabfest_fuzz::read(Format::Qna, bytes, "x.qna.tsv");
-    gabfest_fuzz::read(Format::Qna, bytes, "x.qna");
+    gabfest_fuzz::read(formats::qna::FORMAT, bytes, "x.qna.tsv");
+    gabfest_fuzz::read(formats::qna::FORMAT, bytes, "x.qna");
     let Some(text) = gabfest_fuzz::text(bytes, "x.qna") else { return };
     let read = knowledge_base(&text, "x.qna", &mut NoFiles);
     if read.diagnostics.iter().any(Diagnostic::is_error) {

@@ -2,6 +2,4 @@
 
 #![no_main]
 
-use scenario::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(Format::Skunit, bytes, "x.skunit.md"));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gabfest_fuzz::read(formats::skunit::FORMAT, bytes, "x.skunit.md"));

@@ -1,6 +1,7 @@
 //! What the fuzz targets share: bytes become a text and are opened and read as a file would be.
 
-use scenario::{Diagnostic, Format, encoding};
+use scenario::{Diagnostic, Format};
+use formats::encoding;
 
 /// The text of a file's bytes, by the way that every file takes; `None` where they are no text.
 pub fn text(bytes: &[u8], path: &str) -> Option<String> {
@@ -8,7 +9,7 @@ pub fn text(bytes: &[u8], path: &str) -> Option<String> {
 }
 
 /// Reads every scenario of a file. A scenario that is not there must have been explained.
-pub fn read(format: Format, bytes: &[u8], path: &str) {
+pub fn read(format: &dyn Format, bytes: &[u8], path: &str) {
     let Some(text) = text(bytes, path) else { return };
     let (documents, _) = format.open(&text, path);
     for document in &documents {

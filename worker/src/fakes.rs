@@ -9,8 +9,9 @@ use std::{
 
 use agent::{Exchange, Start};
 use async_trait::async_trait;
+use formats::read;
 use record::FailureKind;
-use scenario::{Message, Plan, plan::Choices, read};
+use scenario::{Message, Plan, plan::Choices};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 

@@ -64,7 +64,7 @@ impl Scripts {
 
     fn make(&self, number: u64) -> Result<Script, Failure> {
         let case = self.plan.case(number).ok_or_else(|| misconfigured(format!("the plan has no case {number}")))?;
-        let scenario = self.plan.scenario(&case).map_err(|diagnostics| {
+        let scenario = self.plan.scenario(&case, formats::ALL).map_err(|diagnostics| {
             let first = diagnostics.first().map(ToString::to_string).unwrap_or_default();
             misconfigured(format!("the case cannot be read: {first}"))
         })?;

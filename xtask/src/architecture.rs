@@ -10,22 +10,25 @@ mod tests {
     /// Which crates of ours a crate may name. A new arrow is a decision: a line here and in ARCHITECTURE.md.
     const ARROWS: &[(&str, &[&str])] = &[
         ("gabfest-cases", &[]),
-        ("gabfest-scenario", &[]),
+        ("gabfest-yaml", &[]),
+        ("gabfest-scenario", &["gabfest-yaml"]),
+        ("gabfest-formats", &["gabfest-yaml", "gabfest-scenario"]),
         ("gabfest-record", &["gabfest-scenario"]),
         ("gabfest-statistics", &["gabfest-record"]),
         ("gabfest-listen", &[]),
         ("gabfest-llm", &["gabfest-listen"]),
         ("gabfest-store", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
         ("gabfest-telemetry", &["gabfest-record", "gabfest-statistics", "gabfest-scenario", "gabfest-listen"]),
-        ("gabfest-report", &["gabfest-record", "gabfest-statistics", "gabfest-scenario"]),
+        ("gabfest-report", &["gabfest-record", "gabfest-statistics", "gabfest-scenario", "gabfest-formats"]),
         ("gabfest-agent", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-embed", &["gabfest-llm"]),
-        ("gabfest-evaluate", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
+        ("gabfest-evaluate", &["gabfest-yaml", "gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-proto", &["gabfest-scenario", "gabfest-record"]),
         (
             "gabfest-worker",
             &[
                 "gabfest-scenario",
+                "gabfest-formats",
                 "gabfest-record",
                 "gabfest-llm",
                 "gabfest-agent",
@@ -38,7 +41,9 @@ mod tests {
         (
             "gabfest-expect",
             &[
+                "gabfest-yaml",
                 "gabfest-scenario",
+                "gabfest-formats",
                 "gabfest-record",
                 "gabfest-llm",
                 "gabfest-agent",
@@ -74,8 +79,8 @@ mod tests {
         ("hyper-rustls", &["gabfest-llm"]),
         ("governor", &["gabfest-telemetry"]),
         ("hdrhistogram", &["gabfest-record", "gabfest-llm"]),
-        ("serde_yaml", &["gabfest-scenario"]),
-        ("saphyr-parser", &["gabfest-scenario"]),
+        ("serde_yaml", &["gabfest-yaml"]),
+        ("saphyr-parser", &["gabfest-yaml"]),
         ("sqlx", &["gabfest-store", "gabfest-worker"]),
         ("rusqlite", &["gabfest-worker"]),
         ("clap", &["gabfest", "xtask"]),
@@ -92,7 +97,8 @@ mod tests {
     ];
 
     /// Crates that decide and never wait: no runtime, no network.
-    const PURE: &[&str] = &["gabfest-scenario", "gabfest-record", "gabfest-statistics"];
+    const PURE: &[&str] =
+        &["gabfest-yaml", "gabfest-scenario", "gabfest-formats", "gabfest-record", "gabfest-statistics"];
 
     /// Package -> what it names outside its tests.
     fn arrows() -> BTreeMap<String, BTreeSet<String>> {

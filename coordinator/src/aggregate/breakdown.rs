@@ -4,7 +4,7 @@ use record::{
     breakdown::{Breakdown, Part, Parts, Sums},
     summary::{AgentSummary, AxisSummary, CheckSummary, FailureCount, PartSummary, TagSummary},
 };
-use scenario::{Plan, format::qna::QUESTION};
+use scenario::{Plan, question::QUESTION};
 use statistics::success::success_rate;
 
 /// Which agents, tags and values of axes each case belongs to.
@@ -100,7 +100,7 @@ fn figures(planned: u64, sums: &Sums) -> PartSummary {
 #[cfg(test)]
 mod tests {
     use scenario::{
-        Digest, Format, Source,
+        Digest, Source,
         plan::{Axis, Gates, Group, VERSION},
     };
     use serde_json::{Value, json};
@@ -113,10 +113,10 @@ mod tests {
             parameter: parameter.to_owned(),
             values: serde_json::from_value(values).unwrap(),
         };
-        let group = |format, axes| Group {
+        let group = |format: &str, axes| Group {
             key: Digest::of(b"k").to_string(),
             name: "refund".to_owned(),
-            format,
+            format: format.to_owned(),
             source: Source { path: "f".to_owned(), line: 1 },
             document: Value::Null,
             lines: Default::default(),
@@ -133,8 +133,8 @@ mod tests {
             name: "nightly".to_owned(),
             seed: 1,
             groups: vec![
-                group(Format::Eliza, vec![axis("tone", json!(["rude", 7])), axis("language", json!(["de"]))]),
-                group(Format::Qna, vec![axis(QUESTION, json!(["Hi", "Hello"]))]),
+                group("eliza", vec![axis("tone", json!(["rude", 7])), axis("language", json!(["de"]))]),
+                group("qna", vec![axis(QUESTION, json!(["Hi", "Hello"]))]),
             ],
             personas: Default::default(),
             agents: vec!["a".to_owned(), "b".to_owned()],

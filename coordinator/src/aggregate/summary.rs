@@ -201,7 +201,7 @@ fn case_summary(
         number: case.number,
         scenario: case.scenario,
         title: called.title,
-        format: group.format.name().to_owned(),
+        format: group.format.clone(),
         source: group.source.path.clone(),
         combination: case.combination,
         variant: called.variant,
@@ -245,7 +245,7 @@ fn rfc3339(unix_millis: i64) -> String {
 #[cfg(test)]
 mod tests {
     use scenario::{
-        Digest, Format, RunId, Source,
+        Digest, RunId, Source,
         plan::{Axis, VERSION},
     };
     use serde_json::{Value, json};
@@ -256,7 +256,7 @@ mod tests {
         let group = Group {
             key: "f/refund".to_owned(),
             name: "refund".to_owned(),
-            format: Format::Eliza,
+            format: "eliza".to_owned(),
             source: Source { path: "f.scenario.yaml".to_owned(), line: 1 },
             document: Value::Null,
             lines: BTreeMap::new(),
@@ -359,7 +359,7 @@ mod tests {
         let source = Source { path: "faq.qna".to_owned(), line: 3 };
         let asked = Group {
             name: "Hi".to_owned(),
-            format: Format::Qna,
+            format: "qna".to_owned(),
             source: source.clone(),
             axes: vec![questions],
             ..twin.clone()

@@ -91,17 +91,10 @@ mod tests {
                 "name: c{case}\ndescription: d\nrun: [{{input: hi, evaluations: [{{type: string_contains, value: hi}}]}}]\njudgment: {{strategy: all_pass}}\n"
             );
             let path = format!("c{case}.scenario.yaml");
-            let (documents, _) = scenario::Format::Eliza.open(&text, &path);
+            let (documents, _) = formats::eliza::FORMAT.open(&text, &path);
             for document in documents {
-                let script = scenario::Format::Eliza.read(&document).0.expect("a scenario");
-                let format = scenario::Format::Eliza;
-                reading.scenarios.push(scenario::read::ScenarioFile {
-                    document,
-                    format,
-                    script,
-                    named: true,
-                    is_base: false,
-                });
+                let file = formats::scenario_file(formats::eliza::FORMAT, document).0.expect("a scenario");
+                reading.scenarios.push(file);
             }
         }
         scenario::plan::build(&reading, &choices).expect("a plan")

@@ -7,7 +7,7 @@ use record::{
     turn::Speaker,
 };
 use scenario::{
-    Format, Plan, Source, Strategy,
+    Plan, Source, Strategy,
     plan::{Gates, Group, VERSION},
 };
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
     let group = |index: usize| Group {
         key: format!("file/s{index}"),
         name: format!("s{index}"),
-        format: Format::Eliza,
+        format: "eliza".to_owned(),
         source: Source { path: "scenarios/file.scenario.yaml".to_owned(), line: 1 },
         document: Value::Null,
         lines: BTreeMap::new(),

@@ -5,7 +5,7 @@ use llm::{
     key::KeyRef,
 };
 use record::answer::Answer;
-use scenario::format::qna;
+use scenario::question;
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ pub(crate) fn connect(
 }
 
 impl Service for CustomQuestionAnswering {
-    fn ask(&self, question: &str, request: &qna::Request) -> (Url, Value) {
+    fn ask(&self, question: &str, request: &question::Request) -> (Url, Value) {
         let mut url = self.url.clone();
         let project = request.knowledge_base.as_ref().unwrap_or(&self.settings.project);
         url.query_pairs_mut()
@@ -92,7 +92,7 @@ impl Service for CustomQuestionAnswering {
             body["confidenceScoreThreshold"] = threshold.into();
         }
         if !request.strict_filters.is_empty() {
-            let entry = |filter: &qna::Filter| json!({ "key": filter.name, "value": filter.value });
+            let entry = |filter: &question::Filter| json!({ "key": filter.name, "value": filter.value });
             let metadata: Vec<Value> = request.strict_filters.iter().map(entry).collect();
             body["filters"] = json!({ "metadataFilter": { "metadata": metadata, "logicalOperation": "AND" } });
         }
@@ -125,8 +125,8 @@ mod tests {
         .expect("settings");
         let url = address("https://x.net/language/:query-knowledgebases").expect("an address");
         let service = CustomQuestionAnswering { url, settings };
-        let filter = qna::Filter { name: "k".to_owned(), value: "v".to_owned() };
-        let (url, body) = service.ask("hi", &qna::Request { strict_filters: vec![filter], ..Default::default() });
+        let filter = question::Filter { name: "k".to_owned(), value: "v".to_owned() };
+        let (url, body) = service.ask("hi", &question::Request { strict_filters: vec![filter], ..Default::default() });
         assert_eq!(
             url.as_str(),
             "https://x.net/language/:query-knowledgebases?projectName=a+b&deploymentName=production&api-version=2021-10-01"

@@ -8,7 +8,7 @@ use llm::{
     http::{HeaderMap, HeaderName, HttpRequest, Method, Sender, Url, headers, shown_address, written},
 };
 use record::{FailureKind, answer::Answer};
-use scenario::format::qna;
+use scenario::question;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,7 +28,7 @@ const NO_MATCH: &str = "No good match found in KB.";
 /// How a service is asked and how it answers.
 pub(crate) trait Service: Send + Sync + std::fmt::Debug + 'static {
     /// The address and the body of a question.
-    fn ask(&self, question: &str, request: &qna::Request) -> (Url, Value);
+    fn ask(&self, question: &str, request: &question::Request) -> (Url, Value);
 
     /// The answers in the body that came, with scores from 0 to 100.
     fn answers(&self, body: &[u8]) -> Result<Vec<Found>, serde_json::Error>;
@@ -57,7 +57,7 @@ struct Shared<S> {
 #[derive(Debug)]
 struct Conversation<S> {
     shared: Arc<Shared<S>>,
-    request: qna::Request,
+    request: question::Request,
 }
 
 /// What of an agent's settings cannot be meant.
@@ -96,10 +96,11 @@ impl<S: Service> Knowledge<S> {
 
 impl<S: Service> Connection for Knowledge<S> {
     fn open(&self, start: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
-        let plugin = start.plugins.iter().find(|plugin| plugin.name == qna::REQUEST);
-        let request = plugin.map_or(Ok(qna::Request::default()), |plugin| qna::Request::deserialize(&plugin.config));
+        let plugin = start.plugins.iter().find(|plugin| plugin.name == question::REQUEST);
+        let request =
+            plugin.map_or(Ok(question::Request::default()), |plugin| question::Request::deserialize(&plugin.config));
         let request = request.map_err(|error| {
-            let message = format!("the plugin `{}` is no request of a question: {error}", qna::REQUEST);
+            let message = format!("the plugin `{}` is no request of a question: {error}", question::REQUEST);
             Error::before(FailureKind::Misconfigured, message)
         })?;
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), request }))

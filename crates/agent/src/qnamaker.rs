@@ -5,7 +5,7 @@ use llm::{
     key::KeyRef,
 };
 use record::answer::Answer;
-use scenario::format::qna;
+use scenario::question;
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ fn check_threshold(threshold: Option<f64>) -> Result<(), Fault> {
 }
 
 impl Service for QnaMaker {
-    fn ask(&self, question: &str, request: &qna::Request) -> (Url, Value) {
+    fn ask(&self, question: &str, request: &question::Request) -> (Url, Value) {
         let mut url = self.url.clone();
         let knowledge_base = request.knowledge_base.as_ref().unwrap_or(&self.settings.knowledge_base);
         // An address with a host has segments.
@@ -100,7 +100,7 @@ impl Service for QnaMaker {
             body["scoreThreshold"] = threshold.into();
         }
         if !request.strict_filters.is_empty() {
-            let filter = |filter: &qna::Filter| json!({ "name": filter.name, "value": filter.value });
+            let filter = |filter: &question::Filter| json!({ "name": filter.name, "value": filter.value });
             body["strictFilters"] = request.strict_filters.iter().map(filter).collect();
         }
         (url, body)
@@ -144,7 +144,7 @@ mod tests {
             let path = url.path().trim_end_matches('/').trim_end_matches("/qnamaker").to_owned();
             url.set_path(&format!("{path}/qnamaker/knowledgebases"));
             let service = QnaMaker { url, settings: settings(written) };
-            let (url, body) = service.ask("hi", &qna::Request::default());
+            let (url, body) = service.ask("hi", &question::Request::default());
             assert_eq!(url.as_str(), "https://x.net/qnamaker/knowledgebases/kb%2F1/generateAnswer");
             assert_eq!(body, json!({ "question": "hi", "isTest": false }));
         }
@@ -166,8 +166,8 @@ mod tests {
         let settings =
             Settings { score_threshold: Some(30.0), top: Some(2), test_index: true, ..settings("https://x.net") };
         let service = QnaMaker { url: address("https://x.net/qnamaker/knowledgebases").expect("an address"), settings };
-        let request = qna::Request {
-            strict_filters: vec![qna::Filter { name: "a".to_owned(), value: "b".to_owned() }],
+        let request = question::Request {
+            strict_filters: vec![question::Filter { name: "a".to_owned(), value: "b".to_owned() }],
             top: Some(3),
             knowledge_base: Some("other".to_owned()),
         };

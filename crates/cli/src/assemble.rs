@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use llm::{endpoint::Endpoint, retry::Policy};
-use scenario::{Format, Plan};
+use scenario::Plan;
 use telemetry::Traces;
 use worker::{
     Models, Resources,
@@ -160,8 +160,7 @@ pub(crate) async fn open_tool_server(resources: &Resources, page: &Page) -> anyh
 
 /// That conversations can begin with all agents that a plan names: under test, or as the tester of a battery.
 pub(crate) fn ready(plan: &Plan, resources: &Resources) -> anyhow::Result<()> {
-    let testers = plan.groups.iter().filter(|group| group.format == Format::Battery);
-    let testers = testers.filter_map(|group| group.document.get("tester")?.get("agent")?.as_str());
+    let testers = plan.groups.iter().filter_map(|group| formats::named(&group.format)?.agents(&group.document));
     for name in plan.agents.iter().map(String::as_str).chain(testers) {
         // A name that is not here is told of with the trial that needs it.
         if let Some(reason) = resources.agents.get(name).and_then(|agent| agent.unready()) {

@@ -1,6 +1,6 @@
 //! What only shows when checks are made ready to judge: schemas, paths and languages that are none.
 
-use scenario::{Diagnostic, read::Reading};
+use scenario::{Diagnostic, Reading};
 
 /// One error for each check that no worker could use.
 pub(crate) fn faults(reading: &Reading) -> Vec<Diagnostic> {

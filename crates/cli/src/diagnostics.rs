@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, io::IsTerminal as _};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use record::count::plural;
-use scenario::{Diagnostic, diagnostic::Severity};
+use scenario::Diagnostic;
+use yaml::diagnostic::Severity;
 
 use crate::stderr;
 

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 const LISTED: u64 = 40;
 
 pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
-    let size = estimate(plan);
+    let size = estimate(plan, formats::ALL);
     let mut text = String::new();
     let titles = plan.titles();
     for number in 0..size.cases.min(LISTED) {

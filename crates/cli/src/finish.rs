@@ -9,7 +9,7 @@ use report::{
     Found,
     write::{Writer, Written},
 };
-use scenario::{Format, RunId};
+use scenario::RunId;
 
 use crate::{
     client::{self, Client},
@@ -71,7 +71,7 @@ async fn write_files(
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let mut summary = summary(client, run, patience).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
-    if summary.cases.iter().any(|case| case.format == Format::Qna.name()) {
+    if summary.cases.iter().any(|case| case.format == formats::qna::FORMAT.name()) {
         writer = writer.with_plan(&client::plan(client, &summary, patience).await?);
     }
     let mut hints = BTreeSet::new();

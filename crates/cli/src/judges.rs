@@ -58,7 +58,7 @@ fn asks(plan: &Plan) -> Vec<Asks> {
     let all = plan.case_count();
     let distance = usize::try_from(all.div_ceil(LOOKED_AT).max(1)).unwrap_or(usize::MAX);
     let cases = (0..all).step_by(distance).filter_map(|number| plan.case(number));
-    cases.filter_map(|case| plan.scenario(&case).ok()).map(|scenario| Asks::of(&scenario)).collect()
+    cases.filter_map(|case| plan.scenario(&case, formats::ALL).ok()).map(|scenario| Asks::of(&scenario)).collect()
 }
 
 pub(crate) fn is_mock(settings: &Settings, endpoint: Option<&str>) -> bool {
@@ -87,7 +87,7 @@ pub(crate) fn announce(plan: &Plan, models: &Models) -> anyhow::Result<()> {
     let (mut looked_at, mut skipped) = (0_u64, BTreeMap::<String, u64>::new());
     for number in (0..all).step_by(usize::try_from(distance).unwrap_or(usize::MAX)) {
         looked_at += 1;
-        let scenario = plan.case(number).and_then(|case| plan.scenario(&case).ok());
+        let scenario = plan.case(number).and_then(|case| plan.scenario(&case, formats::ALL).ok());
         let Some(failure) = scenario.and_then(|scenario| models.missing(&Asks::of(&scenario))) else { continue };
         if failure.kind != FailureKind::JudgeMissing {
             let hint = "put the key there, or name another endpoint in `roles.user_sim` or `models`";

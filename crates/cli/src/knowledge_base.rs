@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use llm::mock::qna::{Pair, Prompt, Service};
-use scenario::{
-    format::qna::{KnowledgeBase, json},
+use formats::{
+    qna::{KnowledgeBase, json},
     read,
 };
+use llm::mock::qna::{Pair, Prompt, Service};
 
 use crate::{diagnostics, exit::usage};
 
@@ -24,7 +24,7 @@ pub(crate) fn serve(path: &Path) -> anyhow::Result<Service> {
 /// Pairs without an id get the smallest that is free, as the service gives them one.
 fn service(base: &KnowledgeBase) -> Service {
     let (ids, targets, context_only) = (json::ids(base), base.targets(), base.context_only());
-    let pair = |(index, pair): (usize, &scenario::format::qna::Pair)| Pair {
+    let pair = |(index, pair): (usize, &formats::qna::Pair)| Pair {
         id: ids[index],
         questions: pair.questions.clone(),
         answer: pair.answer.clone(),

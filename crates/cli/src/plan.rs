@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use scenario::{
-    Plan,
+    Plan, Reading,
     plan::{Choices, Gates},
-    read::Reading,
 };
 
 use crate::{addresses, args::Selection, compiled, diagnostics, exit::usage, settings, settings::Read};
@@ -38,7 +37,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         max_trials: selection.max_trials,
     };
     if selection.strict {
-        scenario::diagnostic::strict(&mut found);
+        yaml::diagnostic::strict(&mut found);
     }
     if found.iter().any(scenario::Diagnostic::is_error) {
         diagnostics::print(&found);
@@ -48,7 +47,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         Ok(plan) => {
             found.extend(scenario::plan::unknown_tags(&reading, &choices.tags));
             if selection.strict {
-                scenario::diagnostic::strict(&mut found);
+                yaml::diagnostic::strict(&mut found);
             }
             diagnostics::print(&found);
             if found.iter().any(scenario::Diagnostic::is_error) {
@@ -76,7 +75,7 @@ pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
     let beside = beside.filter(|folder| folder.is_dir());
     let library = read.settings.personas.iter().map(|path| read.folder.join(path));
     let all: Vec<PathBuf> = paths.iter().cloned().chain(beside).chain(library).collect();
-    let mut reading = scenario::read::read(&all);
+    let mut reading = formats::read(&all);
     let faults = compiled::faults(&reading);
     reading.diagnostics.extend(faults);
     reading

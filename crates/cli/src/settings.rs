@@ -6,9 +6,9 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use scenario::path::Segment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yaml::path::Segment;
 
 use crate::{
     addresses,
@@ -141,7 +141,7 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
         std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
     let (settings, mut found) = understand(&text, &path.display().to_string());
     if strict {
-        scenario::diagnostic::strict(&mut found);
+        yaml::diagnostic::strict(&mut found);
     }
     diagnostics::print(&found);
     let settings = settings.filter(|_| !found.iter().any(scenario::Diagnostic::is_error));
@@ -155,11 +155,11 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
 
 /// The settings of a text, and what is wrong with it line by line.
 fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagnostic>) {
-    let document = match scenario::yaml::open(text, path) {
+    let document = match yaml::open(text, path) {
         Ok(document) => document,
         Err(diagnostic) => return (None, vec![diagnostic]),
     };
-    let mut findings = scenario::yaml::Findings::new(path);
+    let mut findings = yaml::Findings::new(path);
     let settings: Option<Settings> = document.root().decode_guarded(is_protection, &mut findings);
     if let Some(slots) = settings.as_ref().and_then(|settings| settings.slots)
         && !SLOTS.contains(&slots)

@@ -6,12 +6,10 @@
 mod measure;
 mod table;
 
-use scenario::{
-    Diagnostic, suggest,
-    yaml::{self, Findings, Part},
-};
+use scenario::Diagnostic;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use yaml::{Findings, Part, suggest};
 
 pub use self::measure::Measure;
 use crate::scorer::{Error, Score, Scorer};

@@ -10,11 +10,9 @@ use std::{
     fmt::Write as _,
 };
 
+use formats::qna::{self, Asked, KnowledgeBase, Pair, write};
 use record::{Finding, Trial, Turn, Verdict, answer::Answer};
-use scenario::{
-    Format, Plan,
-    format::qna::{Asked, KnowledgeBase, Pair, QUESTION, write},
-};
+use scenario::{Plan, question::QUESTION};
 
 use crate::clip;
 
@@ -61,9 +59,10 @@ impl Batch {
     pub fn of(plan: &Plan) -> Option<Self> {
         let mut batch = Self { asked: Vec::new(), cases: BTreeMap::new(), results: BTreeMap::new() };
         let mut places = BTreeMap::new();
-        for (index, group) in plan.groups.iter().enumerate().filter(|(_, group)| group.format == Format::Qna) {
+        for (index, group) in plan.groups.iter().enumerate() {
+            let Some(asked) = qna::asked(group) else { continue };
             places.insert(index, batch.asked.len());
-            batch.asked.extend(Asked::of(&group.document));
+            batch.asked.push(asked);
         }
         for case in (0..plan.case_count()).map_while(|number| plan.case(number)) {
             let Some(place) = places.get(&case.group) else { continue };

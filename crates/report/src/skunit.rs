@@ -44,7 +44,7 @@ impl Log {
                 page.push_str(BETWEEN_SCENARIOS);
             }
             let Some(case) = self.plan.case(trial.case) else { return page };
-            let scenario = self.plan.scenario(&case).ok();
+            let scenario = self.plan.scenario(&case, formats::ALL).ok();
             heading(&mut page, &case, scenario.as_ref());
             self.case = Some((case, scenario));
         }

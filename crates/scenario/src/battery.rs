@@ -1,22 +1,20 @@
 //! A quality battery: a long conversation in which a tester tells and asks, and every reply is examined.
 //!
-//! [`planning`] decides which turn tests what, [`mutate`] garbles questions, [`saved`] reads and writes
-//! conversations; what a reply is found to be is the business of `evaluate`.
+//! [`planning`] decides which turn tests what, and [`mutate`] garbles questions. `evaluate` judges the replies.
 
 pub(crate) mod chance;
 mod data;
 pub mod mutate;
 pub mod planning;
-mod python;
 mod requirement;
-pub mod saved;
+mod saved;
 mod words;
 
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Simulator;
 
-pub use data::{Answer, DataSet, Kind, shipped};
+pub use data::{Answer, DataSet, Kind};
 pub use mutate::{LEVELS, Mutation, Replacement, Values};
 pub use planning::{Examination, Part, Test, plan};
 pub use requirement::Requirement;

@@ -4,7 +4,7 @@
 //! four characters.
 
 use crate::{
-    Action, Battery, Check, Conversation, Plan, Scenario,
+    Action, Battery, Check, Conversation, Format, Plan, Scenario,
     battery::{Requirement, Tester},
     message::said,
 };
@@ -54,7 +54,7 @@ struct Span {
 
 /// Estimates a plan. Large groups are sampled evenly, so the cost does not grow with the number of cases.
 #[must_use]
-pub fn estimate(plan: &Plan) -> Estimate {
+pub fn estimate(plan: &Plan, formats: &[&'static dyn Format]) -> Estimate {
     let mut total = Estimate { cases: plan.case_count(), trials: plan.planned(), ..Estimate::default() };
     let mut first = 0;
     for group in &plan.groups {
@@ -64,7 +64,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         for place in 0..taken {
             // In 128 bits, since a sample of a huge group would overflow 64.
             let at = u64::try_from(u128::from(place) * u128::from(cases) / u128::from(taken)).unwrap_or(0);
-            let scenario = plan.case(first + at).and_then(|case| plan.scenario(&case).ok());
+            let scenario = plan.case(first + at).and_then(|case| plan.scenario(&case, formats).ok());
             if let Some(scenario) = scenario {
                 sample.add(&trial(&scenario));
             }

@@ -2,17 +2,9 @@
 
 pub mod combination;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::Value;
+use yaml::Spot;
 
-use crate::{
-    Diagnostic,
-    format::eliza::{Repeats, Words},
-    path::{self, Path},
-    plan::Axis,
-    yaml::{Document, Findings, Part, Spot},
-};
+use crate::plan::Axis;
 
 /// A matrix file as it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,147 +35,12 @@ pub struct AxisPlace {
     pub values: Vec<Spot>,
 }
 
-/// A scenario and the values that it is multiplied by.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(title = "Matrix")]
-pub(crate) struct MatrixDocument {
-    /// What people call the matrix.
-    name: Words,
-    /// What the matrix is for.
-    description: Option<String>,
-    /// The scenario file, relative to this file.
-    base_scenario: Words,
-    /// How often each combination is played; once unless written.
-    runs_per_combination: Option<Repeats>,
-    /// The axes: the first is outermost, the last changes fastest.
-    #[serde(rename = "matrix")]
-    #[schemars(with = "Vec<AxisDocument>", length(min = 1))]
-    _matrix: Vec<Value>,
-    /// What only gabfest knows.
-    #[serde(default)]
-    gabfest: MatrixOurs,
-}
-
-/// One parameter and its values.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Axis")]
-pub(crate) struct AxisDocument {
-    /// A path into the scenario, such as `run[0].conversation.user_simulator.persona`.
-    parameter: Words,
-    /// The values, each of any kind.
-    #[schemars(length(min = 1))]
-    values: Vec<Value>,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "MatrixExtras")]
-pub(crate) struct MatrixOurs {
-    /// Personas of the library, by name; every combination is played with each.
-    personas: Vec<String>,
-    /// Words that `--tag` selects by, beside the scenario's own.
-    tags: Vec<String>,
-    /// How often each case is played; stronger than `runs_per_combination`.
-    repeats: Option<Repeats>,
-}
-
-/// Reads a matrix. With an error among the findings there is none.
-#[must_use]
-pub fn read(document: &Document) -> (Option<Matrix>, Vec<Diagnostic>) {
-    let mut findings = Findings::new(&document.path);
-    let matrix = matrix(document, &mut findings);
-    let matrix = if findings.has_errors() { None } else { matrix };
-    (matrix, findings.into_sorted())
-}
-
-fn matrix(document: &Document, findings: &mut Findings) -> Option<Matrix> {
-    let root = document.root();
-    let written = root.decode::<MatrixDocument>(findings);
-    let (mut axes, mut places): (Vec<Axis>, Vec<AxisPlace>) = (Vec::new(), Vec::new());
-    for part in root.items_of("matrix") {
-        let Some((axis, place)) = read_axis(&part, findings) else { continue };
-        if axes.iter().any(|other| other.parameter == axis.parameter) {
-            findings.error(place.parameter, format!("the parameter `{}` has an axis already", axis.parameter));
-        }
-        axes.push(axis);
-        places.push(place);
+impl Matrix {
+    /// The name of the file without its folder and its ending.
+    #[must_use]
+    pub fn stem(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+        let name = [".yaml", ".yml"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+        name.strip_suffix(".matrix").unwrap_or(name)
     }
-    if root.get("matrix").is_some_and(|part| part.value().as_array().is_some_and(Vec::is_empty)) {
-        findings.error(root.key_spot("matrix"), "`matrix` is empty: name at least one parameter and its values");
-    }
-    let written = written?;
-    let repeats = written.gabfest.repeats.or(written.runs_per_combination);
-    Some(Matrix {
-        path: document.path.clone(),
-        name: written.name.0,
-        description: written.description,
-        base_scenario: written.base_scenario.0,
-        base_spot: root.spot_of("base_scenario"),
-        axes,
-        places,
-        personas: written.gabfest.personas,
-        personas_spot: root.get("gabfest").map_or(root.spot(), |ours| ours.spot_of("personas")),
-        tags: written.gabfest.tags,
-        repeats: repeats.map(|repeats| repeats.0),
-    })
-}
-
-fn read_axis(part: &Part<'_>, findings: &mut Findings) -> Option<(Axis, AxisPlace)> {
-    let written = part.decode::<AxisDocument>(findings)?;
-    let parameter = part.spot_of("parameter");
-    if let Err(error) = Path::parse(&written.parameter.0) {
-        findings.error(parameter, format!("`{}` is not a path: {error}", written.parameter.0));
-        findings.help(match path::meant(&written.parameter.0) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => "a path looks like `run[0].conversation.user_simulator.persona`".to_owned(),
-        });
-        return None;
-    }
-    if written.values.is_empty() {
-        findings.error(part.spot_of("values"), "`values` is empty: an axis needs at least one value");
-    }
-    let values = part.items_of("values").iter().map(Part::spot).collect();
-    Some((Axis { parameter: written.parameter.0, values: written.values }, AxisPlace { parameter, values }))
-}
-
-/// Puts every value of every axis alone into the base scenario and reads the result, so that a bad value is found
-/// at its own line before anything runs.
-///
-/// The base itself must be free of errors. Values that only clash with each other are found when their case is
-/// expanded: the combinations may be too many to try.
-#[must_use]
-pub fn check(matrix: &Matrix, base: &Document, format: crate::Format) -> Vec<Diagnostic> {
-    let mut findings = Findings::new(&matrix.path);
-    let (_, known) = format.read(base);
-    let schema = format.schema();
-    for (axis, place) in matrix.axes.iter().zip(&matrix.places) {
-        let Ok(path) = Path::parse(&axis.parameter) else { continue };
-        if let Err(miss) = path.fits(&base.value, &schema) {
-            findings.error(place.parameter, format!("{} in {}", miss.message, base.path));
-            if let Some(help) = miss.help {
-                findings.help(help);
-            }
-            continue;
-        }
-        for (value, spot) in axis.values.iter().zip(&place.values) {
-            let mut document = base.clone();
-            if path.set(&mut document.value, value.clone()).is_err() {
-                continue;
-            }
-            let new = format.read(&document).1.into_iter().filter(|found| {
-                !known.iter().any(|old| old.message == found.message && old.severity == found.severity)
-            });
-            for found in new {
-                let message = format!("with this value for `{}`: {}", axis.parameter, found.message);
-                match found.is_error() {
-                    true => findings.error(*spot, message),
-                    false => findings.warning(*spot, message),
-                }
-                if let Some(help) = found.help {
-                    findings.help(help);
-                }
-            }
-        }
-    }
-    findings.into_sorted()
 }

@@ -8,7 +8,6 @@ use crate::conversation::{KnowledgeLevel, Simulator};
 mod library;
 
 pub use library::Library;
-pub(crate) use library::PersonaDocument;
 
 /// The word that stands for every persona of the library.
 pub const ALL: &str = "all";

@@ -8,18 +8,20 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CaseId, Format, Persona, TrialId, scenario::Source};
+use crate::{CaseId, Persona, TrialId, scenario::Source};
 
 mod bounds;
 mod build;
 mod called;
+mod choices;
 mod expand;
 mod number;
 mod select;
 mod stored;
 
 pub use bounds::{MOST_PLAN_BYTES, MOST_TEXT_BYTES};
-pub use build::{Choices, MAX_CASES, MAX_TRIALS, build};
+pub use build::build;
+pub use choices::{Choices, MAX_CASES, MAX_TRIALS};
 pub use select::unknown_tags;
 pub use stored::Error;
 
@@ -61,7 +63,8 @@ pub struct Group {
     pub key: String,
     /// The matrix file's name for it, else the scenario's.
     pub name: String,
-    pub format: Format,
+    /// The name of the [`Format`](crate::Format) that reads its document.
+    pub format: String,
     pub source: Source,
     /// The file's content before any axis is applied.
     pub document: Value,

@@ -12,7 +12,8 @@ use crate::{Battery, Check, Conversation, Message, mock::Mock};
 pub struct Scenario {
     pub name: String,
     pub description: String,
-    pub format: Format,
+    /// The name of the [`Format`](crate::Format) that it was read from.
+    pub format: String,
     pub source: Source,
     /// Words that `--tag` selects by.
     pub tags: Vec<String>,
@@ -66,35 +67,6 @@ pub struct Source {
     pub path: String,
     /// 1-based; 1 for formats with one scenario a file.
     pub line: u32,
-}
-
-/// The language of a scenario file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    /// ElizaOS `*.scenario.yaml`.
-    Eliza,
-    /// skUnit Markdown.
-    Skunit,
-    /// Bot Framework `.qna`, QnA Maker's JSON and its batch tester's TSV.
-    Qna,
-    /// Line-style expected conversations.
-    Line,
-    /// Emely's quality battery.
-    Battery,
-}
-
-impl Format {
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Eliza => "eliza",
-            Self::Skunit => "skunit",
-            Self::Qna => "qna",
-            Self::Line => "line",
-            Self::Battery => "battery",
-        }
-    }
 }
 
 /// One written element: an exchange, a simulated conversation, or code to run; then its checks.

@@ -213,9 +213,9 @@ async fn mocks_of_real_cases_answer() {
             println!("SKIPPED: {file} is not among the cases");
             continue;
         }
-        let reading = scenario::read::read(&[path]);
+        let reading = formats::read(&[path]);
         let plan = scenario::plan::build(&reading, &Default::default()).expect("a plan");
-        let mocks = plan.scenario(&plan.case(0).expect("a case")).expect("a scenario").mocks;
+        let mocks = plan.scenario(&plan.case(0).expect("a case"), formats::ALL).expect("a scenario").mocks;
         let seat = server.seat(Arc::new(Tools::new(mocks, 7, Map::new(), || 0))).await.expect("a seat");
         for (tool, arguments, status, answer) in calls {
             let (got, said) = post(&format!("{}/{tool}", seat.tools_url()), arguments.to_string()).await;

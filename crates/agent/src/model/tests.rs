@@ -9,7 +9,10 @@ use std::{
 use async_trait::async_trait;
 use llm::{FunctionCall, MessageRole, Receipt, chat};
 use record::FailureKind;
-use scenario::{Message, Plugin, message, message::Part};
+use scenario::{
+    Message, Plugin,
+    message::{self, Part},
+};
 use serde_json::json;
 
 use crate::{Agent, Error, Exchange, Reply, Session, Settings, Spent, Start, build, settings::Plugins};

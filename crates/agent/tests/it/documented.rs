@@ -29,7 +29,7 @@ fn every_example_can_be_used() {
     let mut agents = 0;
     for block in page.split("```yaml\n").skip(1) {
         let text = block.split("```").next().expect("a block has an end");
-        let (file, findings) = scenario::yaml::read::<File>(text, "docs/agents.md");
+        let (file, findings) = yaml::read::<File>(text, "docs/agents.md");
         assert!(findings.is_empty(), "{text}: {findings:?}");
         for (name, settings) in file.expect("settings").agents {
             assert_eq!(settings.fault(), None, "{name}");
@@ -46,7 +46,7 @@ fn every_example_can_be_used() {
 #[test]
 fn a_wrong_key_has_a_line_and_a_suggestion() {
     let text = "agents:\n  shop:\n    http:\n      url: http://h\n      boddy: {}\n      reply: { text: answer }\n";
-    let (_, findings) = scenario::yaml::read::<File>(text, "gabfest.yaml");
+    let (_, findings) = yaml::read::<File>(text, "gabfest.yaml");
     let shown = format!("{findings:?}");
     assert!(
         findings.iter().any(|finding| finding.line == 5) && shown.contains("boddy") && shown.contains("body"),

@@ -41,7 +41,7 @@ fn agent(settings: Value) -> std::sync::Arc<dyn Agent> {
 async fn ask(agent: &dyn Agent, question: &str, filters: &[(&str, &str)]) -> Result<agent::Reply, agent::Error> {
     let filters: Vec<Value> = filters.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
     let plugin = Plugin {
-        name: scenario::format::qna::REQUEST.to_owned(),
+        name: scenario::question::REQUEST.to_owned(),
         version: None,
         enabled: true,
         config: json!({ "strict_filters": filters }),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use record::count::plural;
-use scenario::{Diagnostic, plan::Choices, read::ScenarioFile};
+use scenario::{Diagnostic, ScenarioFile, plan::Choices};
 
 use crate::{
     args::Config,
@@ -35,7 +35,7 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     }
     found.extend(reading.scenarios.iter().filter(|file| !file.script.scenario.judges_something()).map(unjudged));
     if args.strict {
-        scenario::diagnostic::strict(&mut found);
+        yaml::diagnostic::strict(&mut found);
     }
     diagnostics::print(&found);
     if found.iter().any(Diagnostic::is_error) {

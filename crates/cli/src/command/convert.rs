@@ -3,13 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use formats::eliza;
 use record::count::plural;
-use scenario::{
-    Diagnostic, Format,
-    format::eliza,
-    plan::Axis,
-    read::{self, ScenarioFile},
-};
+use scenario::{Diagnostic, ScenarioFile, plan::Axis};
 
 use crate::{
     diagnostics,
@@ -35,7 +31,7 @@ struct Written {
 }
 
 pub(crate) fn convert(args: &Args) -> anyhow::Result<Exit> {
-    let reading = read::read(std::slice::from_ref(&args.from));
+    let reading = formats::read(std::slice::from_ref(&args.from));
     diagnostics::print(&reading.diagnostics);
     if reading.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(usage(anyhow!("nothing was written: {}", diagnostics::count(&reading.diagnostics))));
@@ -100,7 +96,7 @@ fn stem(path: &str, from: &str) -> String {
         Some(rest) if !rest.is_empty() => rest,
         _ => Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or("scenario"),
     };
-    Format::without_ending(beneath).to_owned()
+    formats::without_ending(beneath).to_owned()
 }
 
 /// The other questions of a pair: what differs is what the user says.

@@ -123,7 +123,7 @@ fn chosen(names: &[String], settings: &Settings) -> anyhow::Result<(Vec<String>,
                 settings.agents.keys().chain(settings.endpoints.keys()).map(String::as_str).collect();
             return Err(usage(anyhow!(
                 "there is no agent or endpoint {name:?}\nhint: {}",
-                scenario::suggest::known_names(name, known)
+                yaml::suggest::known_names(name, known)
             )));
         }
     }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use agent::qnamaker::Settings;
 use anyhow::{Context as _, anyhow};
 use coordinator::Observers;
+use formats::read;
 use record::{call::Spend, count::plural};
 use scenario::{
     Diagnostic,
     plan::{self, Choices},
-    read,
 };
 
 use crate::{

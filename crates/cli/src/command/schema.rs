@@ -28,12 +28,12 @@ pub(crate) enum Of {
 
 pub(crate) fn print(args: &Args) -> anyhow::Result<Exit> {
     let schema = match args.what {
-        Of::Scenario => scenario::schema::scenario(),
-        Of::Matrix => scenario::schema::matrix(),
-        Of::Persona => scenario::schema::persona(),
-        Of::Conversation => scenario::Format::Line.schema(),
-        Of::Battery => scenario::Format::Battery.schema(),
-        Of::Config => scenario::schema::of::<Settings>(),
+        Of::Scenario => formats::eliza::FORMAT.schema(),
+        Of::Matrix => formats::matrix::schema(),
+        Of::Persona => formats::persona::schema(),
+        Of::Conversation => formats::line::FORMAT.schema(),
+        Of::Battery => formats::battery::FORMAT.schema(),
+        Of::Config => yaml::schema::of::<Settings>(),
         Of::Report => report::schema::report(),
     };
     stdout::line(&serde_json::to_string_pretty(&schema)?)?;

@@ -18,10 +18,11 @@ use evaluate::{
     labelled::{self, Measure, Sample},
     scorer::{self, Chosen},
 };
+use formats::read;
 use futures_util::{StreamExt as _, stream};
 use record::count::plural;
 use record::{Role, Scope};
-use scenario::{Asks, Diagnostic, RunId, battery::Thresholds, ids::seed_of, read, yaml};
+use scenario::{Asks, Diagnostic, RunId, battery::Thresholds, ids::seed_of};
 use statistics::threshold::{self, Confusion, Labelled, Side};
 use worker::Models;
 

@@ -2,10 +2,8 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use scenario::{
-    plan::{self, Choices},
-    read,
-};
+use formats::read;
+use scenario::plan::{self, Choices};
 use serde_json::json;
 
 use crate::process::Place;

@@ -1,6 +1,6 @@
 //! A knowledge base asked over HTTP, by `qnamaker test` and by `run`, against the service that `mock --qna` is.
 
-use scenario::read;
+use formats::read;
 use serde_json::Value;
 
 use crate::process::{Place, scenarios};

@@ -4,11 +4,9 @@
 use std::{collections::BTreeMap, io::Read as _};
 
 use csv::{ReaderBuilder, StringRecord};
-use scenario::{
-    Diagnostic, suggest,
-    yaml::{Document, Findings, MAX_NODES, Spot},
-};
+use scenario::Diagnostic;
 use serde_json::{Value, json};
+use yaml::{Document, Findings, MAX_NODES, Spot, suggest};
 
 use super::measure::Measure;
 

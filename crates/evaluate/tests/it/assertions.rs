@@ -1,7 +1,7 @@
 //! Every row of skUnit's own assertion tests (mehrandvd/skunit @ 0b21ae14, MIT), where the facts are at hand.
 
 use record::{Finding, turn::ToolCall};
-use scenario::{Check, Format};
+use scenario::Check;
 use serde_json::Value;
 
 use crate::fakes::{Judges, Scene, turn, yes_no};
@@ -12,8 +12,8 @@ const TRIMMED: &str = "result_user_expects";
 /// `None`: the reader refuses it.
 fn read(kind: &str, body: &str) -> Option<Check> {
     let text = format!("# SCENARIO a\n\n## [USER]\nhi\n\n## [AGENT]\nhello\n\n### CHECK {kind}\n{body}\n");
-    let (documents, _) = Format::Skunit.open(&text, "a.skunit.md");
-    let (script, _) = Format::Skunit.read(documents.first()?);
+    let (documents, _) = formats::skunit::FORMAT.open(&text, "a.skunit.md");
+    let (script, _) = formats::skunit::FORMAT.read(documents.first()?);
     script?.scenario.steps.first()?.checks.first().cloned()
 }
 

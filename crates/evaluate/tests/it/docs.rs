@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use scenario::schema;
 use serde_json::Value;
 
 use crate::rows::{self, Says, Seen};
@@ -24,7 +23,7 @@ fn the_page_is_what_the_rows_say() {
 }
 
 fn page() -> String {
-    let schema = schema::scenario();
+    let schema = formats::eliza::FORMAT.schema();
     let mut page = HEAD.to_owned();
     let choices = schema.pointer("/$defs/Evaluation/oneOf").unwrap().as_array().unwrap();
     let mut sections = String::new();

@@ -2,7 +2,6 @@
 
 use evaluate::Evaluator;
 use record::{Finding, Turn, turn::ToolCall};
-use scenario::Format;
 use serde_json::{Value, json};
 
 use crate::fakes::{Judges, Scene, turn, yes_no};
@@ -12,9 +11,9 @@ fn evaluators(expected: &Value) -> Vec<Evaluator> {
     let mut assistant = expected.clone();
     assistant["role"] = json!("assistant");
     let text = json!([{ "role": "user", "text": "Hello" }, assistant]).to_string();
-    let (documents, diagnostics) = Format::Line.open(&text, "x.conversation.json");
+    let (documents, diagnostics) = formats::line::FORMAT.open(&text, "x.conversation.json");
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    let (script, diagnostics) = Format::Line.read(&documents[0]);
+    let (script, diagnostics) = formats::line::FORMAT.read(&documents[0]);
     assert!(diagnostics.is_empty(), "{expected}: {diagnostics:?}");
     script.unwrap().scenario.steps[0].checks.iter().map(|check| evaluate::compile(check).unwrap()).collect()
 }

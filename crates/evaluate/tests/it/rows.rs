@@ -9,7 +9,7 @@ use record::{
     Call, Finding, Role, Tokens, Turn, Usd,
     turn::{Speaker, ToolCall},
 };
-use scenario::{Check, Format};
+use scenario::Check;
 
 use crate::fakes::{Judges, Scene, score, turn, yes_no};
 
@@ -79,9 +79,9 @@ pub(crate) fn read(written: &str) -> Check {
     let text = format!(
         "name: a\ndescription: b\njudgment: {{strategy: all_pass}}\nrun:\n  - input: hi\n    evaluations:\n        - {indented}\n"
     );
-    let (documents, faults) = Format::Eliza.open(&text, "row");
+    let (documents, faults) = formats::eliza::FORMAT.open(&text, "row");
     assert!(faults.is_empty(), "{written}: {faults:?}");
-    let (script, findings) = Format::Eliza.read(&documents[0]);
+    let (script, findings) = formats::eliza::FORMAT.read(&documents[0]);
     assert!(findings.is_empty(), "{written}: {findings:?}");
     script.unwrap().scenario.steps[0].checks[0].clone()
 }

@@ -1,16 +1,16 @@
 //! skUnit's checks as they are written and judged, and upstream's two files that must fail.
 
 use record::{Finding, turn::ToolCall};
-use scenario::{Check, Format};
+use scenario::Check;
 use serde_json::{Value, json};
 
 use crate::fakes::{Judges, Scene, yes_no};
 
 /// The checks of a page's answers; nothing where the page has errors.
 fn checks(page: &str) -> Vec<Check> {
-    let (documents, found) = Format::Skunit.open(page, "x.md");
+    let (documents, found) = formats::skunit::FORMAT.open(page, "x.md");
     assert!(found.is_empty(), "{found:?}");
-    let scripts = documents.iter().filter_map(|document| Format::Skunit.read(document).0);
+    let scripts = documents.iter().filter_map(|document| formats::skunit::FORMAT.read(document).0);
     scripts.flat_map(|script| script.scenario.steps).flat_map(|step| step.checks).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use scenario::yaml::{self, Findings};
 use serde_json::Value;
+use yaml::Findings;
 
 use super::{
     AgentError, Message, Reply,

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, panic::Location, time::Duration};
 
-use scenario::yaml::Document;
 use serde_json::{Map, Value, json};
+use yaml::Document;
 
 use super::{Agent, Answer, Run, script::Script};
 

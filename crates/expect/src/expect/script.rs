@@ -2,13 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use scenario::{
-    Diagnostic, Format, Plan, Reading, Rule, Scenario, diagnostic,
-    plan::Choices,
-    read::{self, ScenarioFile},
-    yaml::Document,
-};
+use formats::line;
+use scenario::{Diagnostic, Plan, Reading, Rule, Scenario, ScenarioFile, plan::Choices};
 use serde_json::Value;
+use yaml::{Document, diagnostic};
 
 /// A conversation that can be played, or the findings that say why it cannot.
 #[derive(Debug)]
@@ -18,8 +15,8 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn of_file(path: &Path) -> Result<Self, String> {
-        let reading = read::read(&[PathBuf::from(path)]);
-        if let Some(other) = reading.scenarios.iter().find(|file| file.format != Format::Line) {
+        let reading = formats::read(&[PathBuf::from(path)]);
+        if let Some(other) = reading.scenarios.iter().find(|file| file.format.name() != line::FORMAT.name()) {
             return Err(format!(
                 "{} is read as a scenario of the format {}\nhint: an expected conversation is named \
                  *.conversation.yaml or *.conversation.json; `gabfest run` plays all formats",
@@ -31,15 +28,7 @@ impl Script {
     }
 
     pub(super) fn read(document: &Document) -> Result<Self, String> {
-        let (script, diagnostics) = Format::Line.read(document);
-        let format = Format::Line;
-        let file = script.map(|script| ScenarioFile {
-            document: document.clone(),
-            format,
-            script,
-            named: true,
-            is_base: false,
-        });
+        let (file, diagnostics) = formats::scenario_file(line::FORMAT, document.clone());
         Self::checked(Reading { scenarios: file.into_iter().collect(), diagnostics, ..Reading::default() })
     }
 

@@ -5,12 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use scenario::{
-    Diagnostic, read,
-    yaml::{self, Findings, Part},
-};
+use formats::read;
+use scenario::Diagnostic;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use yaml::{Findings, Part};
 
 use super::script::listed;
 

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use formats::battery::saved;
 use record::{Summary, Trial, Turn, battery::Head};
 use scenario::battery::Saved;
 
@@ -62,7 +63,7 @@ impl Books {
             let said = |turn: &Turn| (turn.user.clone(), turn.agent.clone().unwrap_or_default());
             let saved = Saved { exchanges: turns.iter().map(said).collect(), examination: head.examination };
             let mut file = PartFile::create(&self.dir, &format!("{id}-conversation-{}.txt", trial.repeat))?;
-            file.write(&saved.write())?;
+            file.write(&saved::write(&saved))?;
             book.conversations.push((file.finish()?, trial.repeat));
         }
         book.totals.add(&sheet);

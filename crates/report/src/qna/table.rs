@@ -1,7 +1,7 @@
 //! The table that QnA Maker's batch tester writes, a line a question.
 
+use formats::qna::Asked;
 use record::Verdict;
-use scenario::format::qna::Asked;
 
 use super::{Batch, Outcome, one_line, put};
 

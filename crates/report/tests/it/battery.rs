@@ -8,6 +8,7 @@ use evaluate::{
     battery::{Conversation, examine},
     scorer::{Answer, Error, Score, TOXICITY, Toxicity},
 };
+use formats::battery::shipped;
 use record::{
     Judgment, Scope, Turn,
     battery::{Head, NOTE},
@@ -21,7 +22,7 @@ use scenario::{
     Battery,
     battery::{
         Augmentation, Compat, Examination, Injection, Mutation, Part, Requirement, Shown, Test, Tester, Thresholds,
-        Values, shipped,
+        Values,
     },
 };
 use serde_json::{Value, json};

@@ -188,6 +188,3 @@ pub fn opening(seed: u64) -> &'static str {
     let mut chance = Chance::new(seed ^ 0x006f_7065_6e69_6e67);
     SENTENCES[chance.below(SENTENCES.len())]
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,72 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Axis, Gates, Group, Plan, VERSION, bounds, select, usual_replays};
-use crate::{
-    Action, Diagnostic, Digest, Format,
-    battery::Tester,
-    format::Script,
-    matrix::Matrix,
+use yaml::{
+    Diagnostic,
     path::{self, Miss, Path, Segment},
-    persona::{self, Library},
-    read::{Reading, ScenarioFile},
     suggest,
 };
 
-/// The most cases that a plan may have: a summary has a line of a few hundred bytes for each, and travels as one
-/// message of at most 64 MiB.
-pub const MAX_CASES: u64 = 100_000;
-/// The most trials that a plan may have, unless the user says otherwise.
-pub const MAX_TRIALS: u64 = 10_000_000;
-
-/// What the user decides beside the files.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Choices {
-    pub name: String,
-    pub seed: u64,
-    /// Stronger than what the files say.
-    pub repeats: Option<u32>,
-    /// Names of the library, or `all`; stronger than what the files say. Empty: what the files say.
-    pub personas: Vec<String>,
-    /// Parameter paths and values: each becomes an axis of one value, so that cases show what they were played with.
-    pub set: Vec<(String, Value)>,
-    /// Names of agents; at least one.
-    pub agents: Vec<String>,
-    pub live: bool,
-    /// Play to the end also where an agent has never answered.
-    pub plays_on: bool,
-    pub gates: Gates,
-    /// How often a trial is played again within a run, where our side broke it.
-    pub replays: u32,
-    /// The k of pass^k; `None`: the smallest number of repeats, at most 8.
-    pub pass_k: Option<u32>,
-    /// Keeps the cases that have this in their scenario, combination, parameters or persona; capitals do not count.
-    pub filter: Option<String>,
-    /// Keeps the scenarios that have one of these tags. Empty: all.
-    pub tags: Vec<String>,
-    pub max_trials: u64,
-}
-
-impl Default for Choices {
-    fn default() -> Self {
-        Self {
-            name: "run".to_owned(),
-            seed: 0,
-            repeats: None,
-            personas: Vec::new(),
-            set: Vec::new(),
-            agents: vec!["mock".to_owned()],
-            live: false,
-            plays_on: false,
-            gates: Gates::default(),
-            replays: usual_replays(),
-            pass_k: None,
-            filter: None,
-            tags: Vec::new(),
-            max_trials: MAX_TRIALS,
-        }
-    }
-}
+use super::{Axis, Group, Plan, VERSION, bounds, choices::Choices, select};
+use crate::{
+    Action, Digest,
+    battery::Tester,
+    format::Script,
+    matrix::Matrix,
+    persona::{self, Library},
+    reading::{Reading, ScenarioFile},
+};
 
 /// Makes the plan of all that was read without errors.
 ///
@@ -147,7 +96,7 @@ impl Builder<'_> {
     ) -> Option<Group> {
         let script = &file.script;
         let name = matrix.map_or(&script.scenario.name, |matrix| &matrix.name).clone();
-        let path = matrix.map_or(&file.document.path, |matrix| &matrix.path);
+        let stem = matrix.map_or(file.stem.as_str(), Matrix::stem);
         let mut axes = matrix.map_or_else(Vec::new, |matrix| matrix.axes.clone());
         let own = file.format.axes(&file.document);
         axes.extend(
@@ -161,9 +110,9 @@ impl Builder<'_> {
         tags.dedup();
         let repeats = self.choices.repeats.or(matrix.and_then(|matrix| matrix.repeats)).or(script.repeats);
         Some(Group {
-            key: format!("{}/{name}", stem(path)),
+            key: format!("{stem}/{name}"),
             name,
-            format: file.format,
+            format: file.format.name().to_owned(),
             source: file.script.scenario.source.clone(),
             document: file.document.value.clone(),
             lines: file.document.root().lines(),
@@ -310,13 +259,6 @@ fn resolve(written: &[String], library: &Library) -> Result<Vec<String>, (String
         }
     }
     Ok(names)
-}
-
-/// The file's name without folder and endings.
-fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let name = Format::without_ending(name);
-    name.strip_suffix(".matrix").unwrap_or(name)
 }
 
 /// Groups with one key get the digest of their content behind it, whichever comes first; a number where even the

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Case, Plan};
-use crate::{Format, format::qna::QUESTION};
+use crate::question::QUESTION;
 
 impl Plan {
     /// By group: the scenario's name; where another has the same name, with its file, and with its line where
@@ -25,10 +25,9 @@ impl Plan {
         titles
     }
 
-    /// The question that a case of a knowledge base asks.
+    /// The question that a case of a knowledge base asks. No other scenario has a place for the parameter.
     #[must_use]
     pub fn question<'a>(&self, case: &'a Case) -> Option<&'a str> {
-        self.groups.get(case.group).filter(|group| group.format == Format::Qna)?;
         let (_, question) = case.parameters.iter().find(|(parameter, _)| parameter == QUESTION)?;
         question.as_str()
     }

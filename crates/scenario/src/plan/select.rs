@@ -2,8 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Case, Choices, Group, MAX_CASES, Plan};
-use crate::{Diagnostic, read::Reading, suggest};
+use yaml::{Diagnostic, suggest};
+
+use super::{
+    Case, Group, Plan,
+    choices::{Choices, MAX_CASES},
+};
+use crate::reading::Reading;
 
 /// Applies the choices. The sizes are multiplied out before anything is listed, so a plan of 10^12 trials is
 /// refused at once.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use scenario::{Asks, Measure, read};
+use formats::read;
+use scenario::{Asks, Measure};
 
 /// What a file of this name and text asks: judges, measures and simulators as words.
 fn asked(name: &str, text: &str) -> BTreeSet<String> {
@@ -13,7 +14,7 @@ fn asked(name: &str, text: &str) -> BTreeSet<String> {
     assert_eq!(reading.scenarios.len(), 1, "{text}: {:?}", reading.diagnostics);
     let choices = scenario::plan::Choices::default();
     let plan = scenario::plan::build(&reading, &choices).unwrap();
-    let asks = Asks::of(&plan.scenario(&plan.case(0).unwrap()).unwrap());
+    let asks = Asks::of(&plan.scenario(&plan.case(0).unwrap(), formats::ALL).unwrap());
     let judges = asks.judges.iter().map(|of| format!("judge {}", of.as_deref().unwrap_or("usual")));
     let measures = asks.measures.iter().map(|measure| {
         match measure {

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, fs};
 
+use formats::read;
 use proptest::prelude::*;
 use scenario::{
     Action, Diagnostic, Plan, Reading, estimate,
     plan::{Axis, Choices, Error, Gates, Group, VERSION, build, unknown_tags},
-    read,
 };
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn personas_multiply_conversations_only() {
     let talk = |name: &str| ("Talk".to_owned(), Some(name.to_owned()));
     assert_eq!(cases, [("Ask".to_owned(), None), talk("angry"), talk("shy")]);
     assert_eq!(plan.planned(), 6);
-    let dressed = plan.scenario(&plan.case(1).unwrap()).unwrap();
+    let dressed = plan.scenario(&plan.case(1).unwrap(), formats::ALL).unwrap();
     let Action::Converse(conversation) = &dressed.steps[0].action else { panic!() };
     assert_eq!(conversation.simulator.persona, "an angry customer");
     assert_eq!((conversation.simulator.objective.as_str(), conversation.simulator.temperature), ("o", 1.1));
@@ -60,9 +60,9 @@ fn personas_multiply_conversations_only() {
 fn lines_survive_the_plan() {
     let plan = build(&usual(), &Choices::default()).unwrap();
     let plan = Plan::from_json(&plan.to_json()).unwrap();
-    let scenario = plan.scenario(&plan.case(0).unwrap()).unwrap();
+    let scenario = plan.scenario(&plan.case(0).unwrap(), formats::ALL).unwrap();
     assert_eq!((scenario.steps[0].line, scenario.steps[0].checks[0].line), (4, 4));
-    let talk = plan.scenario(&plan.case(1).unwrap()).unwrap();
+    let talk = plan.scenario(&plan.case(1).unwrap(), formats::ALL).unwrap();
     assert_eq!(talk.steps[0].line, 6);
     assert!(talk.source.path.ends_with("talk.scenario.yaml"));
 }
@@ -74,7 +74,7 @@ fn set_becomes_an_axis_of_one_value() {
     assert_eq!(plan.case(0).unwrap().parameters, []);
     let case = plan.case(1).unwrap();
     assert_eq!(case.parameters, [("run[0].conversation.max_turns".to_owned(), json!(9))]);
-    let scenario = plan.scenario(&case).unwrap();
+    let scenario = plan.scenario(&case, formats::ALL).unwrap();
     assert!(matches!(&scenario.steps[0].action, Action::Converse(conversation) if conversation.max_turns == 9));
     let without = build(&usual(), &Choices::default()).unwrap();
     assert_ne!(case.id, without.case(1).unwrap().id, "another value is another case");
@@ -266,7 +266,7 @@ fn the_estimate_counts_what_is_asked() {
     let judged = "name: J\ndescription: d\njudgment: {strategy: all_pass}\nrun:\n  - conversation:\n      max_turns: 3\n      user_simulator: {persona: p, objective: o}\n      turn_evaluations: [{type: llm_judge, prompt: q, expected: 'yes'}]\n      final_evaluations:\n        - {type: conversation_flow, required_patterns: [clarification_cycle, escalation_pattern]}\n        - {type: user_satisfaction, measurement_method: keyword_analysis}\n";
     let reading = reading(&[("j.scenario.yaml", judged), ("ask.scenario.yaml", ASK)]);
     let plan = build(&reading, &Choices { repeats: Some(10), ..Choices::default() }).unwrap();
-    let size = estimate::estimate(&plan);
+    let size = estimate::estimate(&plan, formats::ALL);
     assert_eq!((size.cases, size.trials, size.conversations), (2, 20, 20));
     assert_eq!(size.upper.agent.calls, 10 + 30);
     assert_eq!(size.upper.user_sim.calls, 20, "the first line is the scenario's");
@@ -296,7 +296,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             Group {
                 key: format!("g{index}"),
                 name: format!("g{index}"),
-                format: scenario::Format::Eliza,
+                format: "eliza".to_owned(),
                 source: scenario::Source::default(),
                 document: json!({"name": "x", "weight": 0.1 + 0.2}),
                 lines: [("run[0]".to_owned(), 3)].into(),

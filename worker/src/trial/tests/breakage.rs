@@ -168,7 +168,7 @@ async fn a_tester_that_fails_is_counted_under_its_model_too() {
         "name": "chat", "conversation_length": 6, "tester": { "agent": "peer" }, "requirements": { "ML-I2": true },
     });
     std::fs::write(&path, battery.to_string()).unwrap();
-    let reading = ::scenario::read::read(&[path]);
+    let reading = formats::read(&[path]);
     assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
     let plan = Arc::new(::scenario::plan::build(&reading, &Default::default()).unwrap());
     let models = Cast::plain().resources().models.clone();

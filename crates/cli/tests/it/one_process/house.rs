@@ -8,6 +8,7 @@ use std::{
 };
 
 use coordinator::{Clock, Config, Coordinator, Observers};
+use formats::read;
 use hyper_util::rt::TokioIo;
 use llm::{
     Chat,
@@ -21,7 +22,6 @@ use record::{Summary, view::verdict_view};
 use scenario::{
     Plan,
     plan::{self, Choices},
-    read,
 };
 use serde_json::{Value, json};
 use store::Memory;

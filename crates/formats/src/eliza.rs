@@ -1,0 +1,95 @@
+//! ElizaOS scenarios, `*.scenario.yaml`: from the document to the scenario.
+
+mod conversation;
+mod document;
+mod evaluation;
+mod expected;
+mod files;
+mod ours;
+mod said;
+mod setup;
+mod sql;
+mod step;
+mod write;
+
+use scenario::{
+    Environment, Format, Scenario, Source,
+    format::{Files, Script},
+};
+use serde_json::Value;
+use yaml::{Diagnostic, Document, Findings, schema};
+
+use self::document::ScenarioDocument;
+
+pub use write::{Unwritable, write, write_matrix};
+
+pub const FORMAT: &dyn Format = &Eliza;
+
+#[derive(Debug)]
+struct Eliza;
+
+impl Format for Eliza {
+    fn name(&self) -> &'static str {
+        "eliza"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[".scenario.yaml", ".scenario.yml"]
+    }
+
+    fn loose_endings(&self) -> &'static [&'static str] {
+        &[".yaml", ".yml"]
+    }
+
+    fn put_files_in(&self, document: &mut Document, files: &mut dyn Files, findings: &mut Findings) {
+        sql::put_in(document, files, findings);
+    }
+
+    fn translate(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
+        let mut findings = Findings::new(&document.path);
+        let script = script(document, &mut findings);
+        let script = if findings.has_errors() { None } else { script };
+        (script, findings.into_sorted())
+    }
+
+    fn schema(&self) -> Value {
+        schema::of::<ScenarioDocument>()
+    }
+}
+
+/// Every section is read whatever became of the others, so that one reading finds all faults of a file.
+fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
+    let root = document.root();
+    let written = root.decode::<ScenarioDocument>(findings);
+    if let Some(kind) = root.get("environment").and_then(|it| it.get("type")).filter(|kind| kind.value() == "e2b") {
+        findings.warning(kind.spot(), "the environment `e2b` changes nothing: the scenario is played as with `local`");
+        findings
+            .help("write `type: local`; `--allow-exec` runs the programs of scenarios in a sandbox of this machine");
+    }
+    let plugins = setup::plugins(&root.items_of("plugins"), findings);
+    let mocks = root.get("setup").map_or_else(Vec::new, |setup| setup::mocks(&setup.items_of("mocks"), findings));
+    let files = root.get("setup").and_then(|setup| setup.get("virtual_fs")).map(|part| files::read(&part, findings));
+    let steps = step::read_all(&root.items_of("run"), findings);
+    let ours = ours::read(root.get("gabfest").as_ref(), findings)?;
+    let written = written?;
+    let scenario = Scenario {
+        name: written.name,
+        description: written.description,
+        format: FORMAT.name().to_owned(),
+        source: Source { path: document.path.clone(), line: 1 },
+        tags: ours.tags,
+        weight: ours.weight,
+        required_pass_rate: ours.required_pass_rate,
+        plugins,
+        environment: Environment { files: files.unwrap_or_default(), databases: ours.databases },
+        mocks,
+        opening: ours.opening,
+        steps,
+        strategy: written.judgment.strategy,
+        history: ours.history,
+        on_failure: ours.on_failure,
+        expect_failure: ours.expect_failure,
+        required_score: ours.required_score,
+    };
+    Some(Script { scenario, personas: ours.personas, repeats: ours.repeats })
+}

@@ -1,0 +1,75 @@
+//! What may be written on every evaluation, whatever its kind: `negate`, `weight` and `required`.
+
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+use crate::bounded::Weight;
+use scenario::Check;
+use yaml::{Findings, Part};
+
+/// Read apart from the fields of a kind, so that no kind can lack them.
+pub(super) const KEYS: [&str; 3] = ["negate", "weight", "required"];
+
+/// Puts them on a check.
+pub(super) fn read(check: Check, part: &Part<'_>, findings: &mut Findings) -> Check {
+    Check {
+        negated: switch("negate", false, part, findings),
+        required: switch("required", true, part, findings),
+        weight: weight(part, findings),
+        ..check
+    }
+}
+
+/// A check within another one holds or does not: it has no say of its own in the verdict.
+pub(super) fn warn_within(part: &Part<'_>, findings: &mut Findings) {
+    for key in ["weight", "required"] {
+        if part.get(key).is_some() {
+            findings.warning(part.key_spot(key), format!("`{key}` has no effect on a check within another one"));
+            findings.help("write it on the outer evaluation");
+        }
+    }
+}
+
+/// Adds them to each choice of the JSON Schema.
+pub(super) fn describe(schema: &mut Schema) {
+    let Some(choices) = schema.get_mut("oneOf").and_then(Value::as_array_mut) else { return };
+    for properties in choices.iter_mut().filter_map(|choice| choice.get_mut("properties")?.as_object_mut()) {
+        let mut weight = Weight::json_schema(&mut schemars::SchemaGenerator::default()).to_value();
+        weight["default"] = 1.0.into();
+        weight["description"] = "How much it counts beside the other evaluations in the trial's weighted score.".into();
+        let switch = |default: bool, description: &str| serde_json::json!({ "type": "boolean", "default": default, "description": description });
+        properties.insert("negate".to_owned(), switch(false, "Whether pass and fail are exchanged."));
+        properties.insert("weight".to_owned(), weight);
+        let description = "Otherwise it informs: it is judged and shown, and has no part in the verdict.";
+        properties.insert("required".to_owned(), switch(true, description));
+    }
+}
+
+fn switch(key: &str, usual: bool, part: &Part<'_>, findings: &mut Findings) -> bool {
+    match part.get(key).as_ref().map(Part::value) {
+        None => usual,
+        Some(Value::Bool(written)) => *written,
+        // A key without a value was found with the whole document.
+        Some(Value::Null) => usual,
+        Some(other) => {
+            findings.error(part.spot_of(key), format!("expected true or false for `{key}`, found {other}"));
+            findings.help(format!("`{key}` is {usual} unless written"));
+            usual
+        }
+    }
+}
+
+fn weight(part: &Part<'_>, findings: &mut Findings) -> f64 {
+    match part.get("weight").as_ref().map(Part::value) {
+        None | Some(Value::Null) => 1.0,
+        Some(written) => match serde::Deserialize::deserialize(written) {
+            Ok(Weight(weight)) => weight,
+            Err(error) => {
+                let error: serde_json::Error = error;
+                findings.error(part.spot_of("weight"), error.to_string());
+                findings.help("`weight` says how much the evaluation counts: 1 unless written");
+                1.0
+            }
+        },
+    }
+}

@@ -1,0 +1,62 @@
+//! `setup.virtual_fs`: the files that a trial finds, all beneath its own root.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use yaml::{Findings, Part};
+
+/// Reads the mapping of paths to texts.
+pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for (written, content) in part.entries() {
+        let spot = part.key_spot(written);
+        let Value::String(text) = content.value() else {
+            findings.error(content.spot(), format!("expected the text of the file `{written}`"));
+            findings.help("put numbers, true, false and lists in quotes");
+            continue;
+        };
+        match beneath_root(written) {
+            Err(fault) => findings.error(spot, format!("`{written}` {fault}")),
+            Ok(path) if files.contains_key(&path) => {
+                findings.error(spot, format!("`{written}` is the file `{path}`, which is written already"));
+            }
+            Ok(path) => {
+                files.insert(path, text.clone());
+            }
+        }
+    }
+    for path in files.keys() {
+        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if let Some(folder) = folders.into_iter().find(|folder| files.contains_key(*folder)) {
+            findings.error(part.spot(), format!("`{folder}` is a file, so there is no place for `{path}`"));
+        }
+    }
+    files
+}
+
+/// A path beneath the root, without `.` and `..`: an absolute one is taken from the root.
+///
+/// # Errors
+/// The path leaves the root, or names nothing; a fragment that fits behind the path.
+pub(super) fn beneath_root(written: &str) -> Result<String, &'static str> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in written.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.pop().is_none() {
+                    return Err("leaves the root of the trial's files");
+                }
+            }
+            name if name.contains('\0') => return Err("holds a character that no path may have"),
+            // A drive letter would make the path absolute on Windows.
+            name if parts.is_empty() && name.ends_with(':') => return Err("names a drive"),
+            name => parts.push(name),
+        }
+    }
+    if parts.is_empty() {
+        return Err("names no file");
+    }
+    Ok(parts.join("/"))
+}

@@ -1,0 +1,206 @@
+//! `plugins` and `setup.mocks`: what the agent is started with, and how its tool calls are answered.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::bounded::{Millis, Share, Status, Words};
+use scenario::{
+    Plugin,
+    mock::{Mock, MockError, When, expression::Expression},
+    question::REQUEST,
+};
+use yaml::{Findings, Part};
+
+/// A plugin in full.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Plugin")]
+pub(crate) struct PluginFields {
+    /// The package's name, such as `@elizaos/plugin-bootstrap`.
+    name: Words,
+    /// The package's version.
+    version: Option<String>,
+    /// Handed to the plugin as it is.
+    #[serde(default)]
+    config: Map<String, Value>,
+    /// Whether the agent is started with it.
+    #[serde(default = "yes")]
+    enabled: bool,
+}
+
+/// A plugin: its name, or all about it.
+#[derive(Debug)]
+pub(crate) struct PluginDocument;
+
+impl JsonSchema for PluginDocument {
+    fn schema_name() -> Cow<'static, str> {
+        "PluginReference".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let fields = generator.subschema_for::<PluginFields>();
+        json_schema!({ "oneOf": [{ "type": "string", "minLength": 1 }, fields] })
+    }
+}
+
+/// The scripted answer to one kind of tool call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Mock")]
+pub(crate) struct MockDocument {
+    /// The service that is called; any service where it is left out.
+    service: Option<String>,
+    /// The method that is called.
+    method: Words,
+    /// When this answer applies; all that is written must hold.
+    when: Option<WhenDocument>,
+    /// The answer.
+    #[serde(default)]
+    response: Value,
+    /// An expression that makes the answer.
+    #[serde(rename = "responseFn")]
+    response_fn: Option<String>,
+    /// The failure that is answered instead.
+    error: Option<MockErrorDocument>,
+    /// How the answer is given.
+    #[serde(default)]
+    metadata: MetadataDocument,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "When")]
+pub(crate) struct WhenDocument {
+    /// The whole list of arguments.
+    args: Option<Vec<Value>>,
+    /// Named arguments that must be equal.
+    input: Option<Map<String, Value>>,
+    /// What the call's context must hold.
+    context: Option<Map<String, Value>>,
+    /// An expression over `args`, `input` and `context`.
+    matcher: Option<String>,
+    /// The first arguments.
+    #[serde(rename = "partialArgs")]
+    partial_args: Option<Vec<Value>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "MockError")]
+pub(crate) struct MockErrorDocument {
+    /// A name for programs, such as `API_ERROR`.
+    code: String,
+    /// Words for people.
+    message: String,
+    /// An HTTP status.
+    status: Option<Status>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "MockMetadata")]
+pub(crate) struct MetadataDocument {
+    /// How long the answer takes, in milliseconds.
+    delay: Option<Millis>,
+    /// How often the call fails, from 0 to 1.
+    probability: Option<Share>,
+}
+
+pub(super) fn plugins(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Plugin> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut plugins = Vec::new();
+    for part in parts {
+        let Some(plugin) = plugin(part, findings) else { continue };
+        let spot = if part.value().is_string() { part.spot() } else { part.spot_of("name") };
+        if let Some(first) = seen.get(&plugin.name) {
+            findings.error(
+                spot,
+                format!("the plugin `{}` stands here a second time; the first is on line {first}", plugin.name),
+            );
+            continue;
+        }
+        // One is not an agent's: it is what a knowledge base is asked with.
+        if !is_package(&plugin.name) && plugin.name != REQUEST {
+            findings.warning(spot, format!("`{}` is not the name of an ElizaOS plugin", plugin.name));
+            findings.help("ElizaOS accepts names such as `@elizaos/plugin-github`; other agents may know others");
+        }
+        seen.insert(plugin.name.clone(), part.line());
+        plugins.push(plugin);
+    }
+    plugins
+}
+
+pub(super) fn mocks(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Mock> {
+    let decoded = parts.iter().filter_map(|part| {
+        let mock = part.decode::<MockDocument>(findings)?.into_mock();
+        check_expressions(part, &mock, findings);
+        Some(mock)
+    });
+    decoded.collect()
+}
+
+fn check_expressions(part: &Part<'_>, mock: &Mock, findings: &mut Findings) {
+    let matcher = mock.when.as_ref().and_then(|when| when.matcher.as_deref());
+    let matcher = matcher.and_then(|text| Expression::matcher(text).err());
+    let response = mock.response_fn.as_deref().and_then(|text| Expression::response(text).err());
+    let spot = part.get("when").map_or(part.spot(), |when| when.spot_of("matcher"));
+    let found = [("matcher", spot, matcher), ("responseFn", part.spot_of("responseFn"), response)];
+    for (key, spot, error) in found {
+        let Some(error) = error else { continue };
+        findings.error(spot, format!("`{key}` is no expression that gabfest understands: {error}"));
+        findings.help("comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
+    }
+}
+
+impl MockDocument {
+    fn into_mock(self) -> Mock {
+        Mock {
+            service: self.service,
+            method: self.method.0,
+            when: self.when.map(|when| When {
+                args: when.args,
+                input: when.input,
+                context: when.context,
+                matcher: when.matcher,
+                partial_args: when.partial_args,
+            }),
+            response: self.response,
+            response_fn: self.response_fn,
+            error: self.error.map(|error| MockError {
+                code: error.code,
+                message: error.message,
+                status: error.status.map(|status| status.0),
+            }),
+            delay_ms: self.metadata.delay.map_or(0, |delay| delay.0),
+            failure_probability: self.metadata.probability.map_or(0.0, |share| share.0),
+        }
+    }
+}
+
+fn plugin(part: &Part<'_>, findings: &mut Findings) -> Option<Plugin> {
+    match part.value() {
+        Value::String(name) if name.trim().is_empty() => {
+            findings.error(part.spot(), "expected the name of a plugin, found no text");
+            None
+        }
+        Value::String(name) => {
+            Some(Plugin { name: name.clone(), version: None, enabled: true, config: Value::Object(Map::new()) })
+        }
+        _ => {
+            let fields = part.decode::<PluginFields>(findings)?;
+            Some(Plugin {
+                name: fields.name.0,
+                version: fields.version,
+                enabled: fields.enabled,
+                config: Value::Object(fields.config),
+            })
+        }
+    }
+}
+
+fn is_package(name: &str) -> bool {
+    name.strip_prefix("@elizaos/plugin-")
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,84 @@
+//! Reads personas: YAML files that hold one persona each, or a list of them.
+
+use scenario::{
+    conversation::KnowledgeLevel,
+    persona::{ALL, Library, Persona},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use yaml::{Diagnostic, Document, Findings, Part, schema};
+
+use crate::bounded::{ReplyTokens, Temperature, Words};
+
+/// Who the simulated user is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(title = "Persona")]
+struct PersonaDocument {
+    /// How the command line and reports name it.
+    name: Words,
+    /// Who it is, in words for the simulator.
+    persona: Words,
+    /// What it wants; what the scenario says unless written.
+    objective: Option<String>,
+    /// How it speaks.
+    style: Option<String>,
+    /// Rules that it keeps.
+    #[serde(default)]
+    constraints: Vec<String>,
+    /// How it feels.
+    emotional_state: Option<String>,
+    /// What it knows of the matter; what the scenario says unless written.
+    knowledge_level: Option<KnowledgeLevel>,
+    /// How freely the simulator writes, 0 to 2; what the scenario says unless written.
+    temperature: Option<Temperature>,
+    /// The longest line, 50 to 500 tokens; what the scenario says unless written.
+    max_tokens: Option<ReplyTokens>,
+}
+
+/// The JSON Schema of one persona.
+#[must_use]
+pub fn schema() -> Value {
+    schema::of::<PersonaDocument>()
+}
+
+/// Adds the personas of one file to the library. A faulty one is left out, the others are kept.
+#[must_use]
+pub fn read(document: &Document, library: &mut Library) -> Vec<Diagnostic> {
+    let mut findings = Findings::new(&document.path);
+    let root = document.root();
+    let parts = if document.value.is_array() { root.items() } else { vec![root] };
+    for part in parts {
+        read_one(&part, &document.path, library, &mut findings);
+    }
+    findings.into_sorted()
+}
+
+fn read_one(part: &Part<'_>, path: &str, library: &mut Library, findings: &mut Findings) {
+    let Some(written) = part.decode::<PersonaDocument>(findings) else { return };
+    let persona = written.into_persona();
+    if persona.name == ALL {
+        findings.error(part.spot_of("name"), format!("`{ALL}` stands for every persona, so none can have the name"));
+        return;
+    }
+    let name = persona.name.clone();
+    if let Err(first) = library.add(persona, format!("{path}:{}", part.line())) {
+        findings.error(part.spot_of("name"), format!("the persona `{name}` exists already: {first}"));
+    }
+}
+
+impl PersonaDocument {
+    fn into_persona(self) -> Persona {
+        Persona {
+            name: self.name.0,
+            persona: self.persona.0,
+            objective: self.objective,
+            style: self.style,
+            constraints: self.constraints,
+            emotional_state: self.emotional_state,
+            knowledge_level: self.knowledge_level,
+            temperature: self.temperature.map(|temperature| temperature.0),
+            max_tokens: self.max_tokens.map(|tokens| tokens.0),
+        }
+    }
+}

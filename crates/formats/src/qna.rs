@@ -1,0 +1,96 @@
+//! Questions and answers of Bot Framework and QnA Maker: `.qna` and `.lu` files, knowledge bases as JSON, and the
+//! batch tester's table.
+//!
+//! A [`KnowledgeBase`] is the value of all of them. `parse` reads the lines of one file into a `sheet`, `collate` puts
+//! it together with what it imports, [`json`] and [`write`](mod@write) are the other ways in and out, and `document` makes a
+//! scenario of each question.
+
+mod base;
+mod collate;
+mod document;
+pub mod json;
+mod parse;
+mod sheet;
+mod tsv;
+pub mod write;
+
+use scenario::{
+    Format,
+    format::{Files, Script},
+    plan::{Axis, Group},
+};
+use serde_json::Value;
+use yaml::{Diagnostic, Document, schema};
+
+pub use base::{Alteration, DEFAULT_SOURCE, FileLink, KnowledgeBase, Pair, Prompt, Targets, normal};
+pub use collate::{Collated, Place, collate};
+pub use document::{Asked, Beside};
+
+/// The largest file, in bytes. It is plain text: no parser stands before it that a small file could overwhelm.
+const MAX_BYTES: usize = 16 << 20;
+
+pub const FORMAT: &dyn Format = &Qna;
+
+#[derive(Debug)]
+struct Qna;
+
+impl Format for Qna {
+    fn name(&self) -> &'static str {
+        document::NAME
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[".qna", ".qna.json", ".qna.tsv"]
+    }
+
+    fn loose_endings(&self) -> &'static [&'static str] {
+        &[".lu", ".tsv", ".json"]
+    }
+
+    fn max_bytes(&self) -> usize {
+        MAX_BYTES
+    }
+
+    fn open_beside(&self, text: &str, path: &str, files: &mut dyn Files) -> (Vec<Document>, Vec<Diagnostic>) {
+        if path.to_ascii_lowercase().ends_with(".tsv") {
+            return tsv::open(text, path);
+        }
+        document::documents(knowledge_base(text, path, files))
+    }
+
+    fn nothing_found(&self, text: &str, path: &str) -> Option<Diagnostic> {
+        let help = "write `# ? question`, and below it the answer between two lines of ```";
+        Some(if text.trim().is_empty() {
+            Diagnostic::error(path, 0, 0, "the file is empty").with_help(help)
+        } else {
+            Diagnostic::warning(path, 0, 0, "the file holds no question").with_help(help)
+        })
+    }
+
+    /// Each question of a pair is a case.
+    fn axes(&self, document: &Document) -> Vec<Axis> {
+        document::axes(document)
+    }
+
+    fn translate(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
+        document::read(document)
+    }
+
+    fn schema(&self) -> Value {
+        schema::of::<Asked>()
+    }
+}
+
+/// What a group of a plan asks, where it comes from a knowledge base.
+#[must_use]
+pub fn asked(group: &Group) -> Option<Asked> {
+    if group.format == document::NAME { Asked::of(&group.document) } else { None }
+}
+
+/// Reads a knowledge base: JSON where the text begins as an object does or the file is named so, else `.qna`.
+#[must_use]
+pub fn knowledge_base(text: &str, path: &str, files: &mut dyn Files) -> Collated {
+    let text_begins = |mark: char| text.trim_start().starts_with(mark);
+    let is_json = text_begins('{') || (text_begins('[') && path.to_ascii_lowercase().ends_with(".json"));
+    if is_json { json::read(text, path) } else { collate(text, path, files) }
+}

@@ -1,0 +1,66 @@
+//! The JSON beneath a check: in a fence or bare, with a comma too many where somebody left one.
+
+use serde_json::Value;
+
+use super::{page::Item, page::Page, values::Values};
+use yaml::{Document, Findings, Places, Spot};
+
+/// JSON that knows its place in the scenario's file.
+#[derive(Debug)]
+pub(super) struct Json {
+    document: Document,
+    base: Spot,
+}
+
+impl Json {
+    /// Takes what stands between the first and the last bracket.
+    pub(super) fn read(item: &Item<'_>, page: &Page<'_>, values: &Values, findings: &mut Findings) -> Option<Self> {
+        let (first, last) = (item.body.first()?, item.body.last()?);
+        let raw = &page.source.text[first.range.start..last.range.end];
+        let (Some(start), Some(end)) = (raw.find(['{', '[']), raw.rfind(['}', ']'])) else {
+            findings.error(item.body_at(&page.source), "expected JSON, found no `{`");
+            return None;
+        };
+        let base = page.source.spot(first.range.start + start);
+        if end < start {
+            findings.error(base, "the JSON is not closed");
+            return None;
+        }
+        // JSON with its excuses (a comma at the end, a comment) is YAML in braces, but for tabs.
+        let text = values.fill_json(&raw[start..=end]).replace('\t', " ");
+        let document = match yaml::open(&text, "") {
+            Ok(document) => document,
+            Err(fault) => match serde_json::from_str::<Value>(&text) {
+                // Pairs of surrogates are known to JSON only.
+                Ok(value) => Document { path: String::new(), value, places: Places::default() },
+                Err(_) => {
+                    let at = moved(Spot { line: fault.line, column: fault.column }, base);
+                    findings.error(at, format!("the text is not JSON: {}", fault.message));
+                    return None;
+                }
+            },
+        };
+        if !document.value.is_object() {
+            findings.error(base, "expected a JSON object");
+            return None;
+        }
+        Some(Self { document, base })
+    }
+
+    pub(super) fn root(&self) -> yaml::Part<'_> {
+        self.document.root()
+    }
+
+    /// Where a part of it stands in the file.
+    pub(super) fn spot(&self, at: Spot) -> Spot {
+        moved(at, self.base)
+    }
+}
+
+fn moved(at: Spot, base: Spot) -> Spot {
+    if at.line <= 1 {
+        Spot { line: base.line, column: base.column + at.column.saturating_sub(1) }
+    } else {
+        Spot { line: base.line + at.line - 1, column: at.column }
+    }
+}

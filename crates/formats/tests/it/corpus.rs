@@ -1,0 +1,74 @@
+//! What the fuzzer grew from our own examples: every input is read by its reader, as the fuzz target reads it.
+
+use std::path::{Path, PathBuf};
+
+use formats::{
+    encoding, matrix,
+    qna::{knowledge_base, write},
+};
+use scenario::{Diagnostic, format::NoFiles, persona::Library};
+
+/// The texts of a target's inputs; bytes that are no text are refused before any reader sees them.
+fn texts(target: &str) -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(paths.len() >= 50, "{target} has {} inputs", paths.len());
+    let text = |path: PathBuf| {
+        let (text, _) = encoding::decode(std::fs::read(&path).unwrap(), "x").ok()?;
+        Some((path, text))
+    };
+    paths.into_iter().filter_map(text).collect()
+}
+
+#[test]
+fn scenarios_are_read_or_explained() {
+    for (target, format, names) in [
+        ("eliza", formats::eliza::FORMAT, &["x.scenario.yaml"][..]),
+        ("skunit", formats::skunit::FORMAT, &["x.skunit.md"]),
+        ("qna", formats::qna::FORMAT, &["x.qna", "x.qna.tsv"]),
+        ("line", formats::line::FORMAT, &["x.conversation.yaml"]),
+        ("battery", formats::battery::FORMAT, &["x.battery.yaml"]),
+    ] {
+        let mut read = 0;
+        for (path, text) in texts(target) {
+            for name in names {
+                for document in format.open(&text, name).0 {
+                    let (script, findings) = format.read(&document);
+                    assert!(script.is_some() || findings.iter().any(Diagnostic::is_error), "{}", path.display());
+                    read += 1;
+                }
+            }
+        }
+        assert!(read > 0, "{target}: nothing was opened");
+    }
+}
+
+#[test]
+fn knowledge_bases_survive_being_written() {
+    let mut written = 0;
+    for (path, text) in texts("qna") {
+        let read = knowledge_base(&text, "x.qna", &mut NoFiles);
+        if !read.diagnostics.iter().any(Diagnostic::is_error) {
+            let again = knowledge_base(&write::write(&read.base), "x.qna", &mut NoFiles);
+            assert_eq!(again.base, read.base, "{}", path.display());
+            written += 1;
+        }
+    }
+    assert!(written > 0);
+}
+
+#[test]
+fn matrices_and_personas_are_read_or_explained() {
+    for (path, text) in texts("matrix") {
+        let Ok(document) = yaml::open(&text, "x.matrix.yaml") else { continue };
+        let (matrix, findings) = matrix::read(&document);
+        assert!(matrix.is_some() || findings.iter().any(Diagnostic::is_error), "{}", path.display());
+    }
+    for (_, text) in texts("persona") {
+        if let Ok(document) = yaml::open(&text, "x.persona.yaml") {
+            let mut library = Library::default();
+            let findings = formats::persona::read(&document, &mut library);
+            assert!(library.names().next().is_some() || !findings.is_empty() || document.value.is_array());
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The readers and writers, seen from outside.
+#![expect(clippy::unwrap_used, reason = "tests and their helpers: a panic is the finding")]
+
+mod accepted;
+mod cases;
+mod converted;
+mod corpus;
+mod emely;
+mod faulty;
+mod formats;
+mod hostile;
+mod line;
+mod mocks;
+mod mutated;
+mod planning;
+mod qna;
+mod qna_cases;
+mod reading;
+mod schemas;
+mod skunit;
+mod skunit_cases;
+
+/// A good scenario with every section, which the tests break one piece at a time.
+const GOOD: &str = include_str!("good.scenario.yaml");

@@ -1,0 +1,43 @@
+//! The other files that a scenario file may name.
+
+use yaml::Diagnostic;
+
+const ALONE: &str = "cannot be read from here: only a file may name another one";
+
+/// The other files that a file may name. The reader decides which ones it may read.
+pub trait Files {
+    /// The files that `target` (`other.qna`, `folder/*`, `folder/**`) names in the file `from`. The error is a
+    /// fragment that fits behind the target's name.
+    ///
+    /// # Errors
+    /// There is none, or it may not be read.
+    fn read(&mut self, from: &str, target: &str) -> Result<Vec<TextFile>, String>;
+
+    /// The text of the one file that has this `name` in the file `from`. The error is a fragment that fits behind the
+    /// name.
+    ///
+    /// # Errors
+    /// There is none, or it may not be read.
+    fn text(&mut self, _from: &str, _name: &str) -> Result<String, String> {
+        Err(ALONE.to_owned())
+    }
+}
+
+/// One file as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFile {
+    /// As diagnostics show it; the same file has the same path.
+    pub path: String,
+    pub text: String,
+    pub warning: Option<Diagnostic>,
+}
+
+/// For a text that stands alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&mut self, _from: &str, _target: &str) -> Result<Vec<TextFile>, String> {
+        Err(ALONE.to_owned())
+    }
+}
