@@ -6,7 +6,7 @@ use llm::{Annotation, Cue, FunctionCall};
 use record::answer::Answer;
 use scenario::{
     Action, Check, Rule, Step,
-    check::{ArgumentRule, CallOrder, ExpectedCall},
+    check::{self, ArgumentRule, CallOrder, ExpectedCall, bounded::Count},
 };
 use serde_json::{Map, Value};
 
@@ -37,21 +37,21 @@ pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
 /// What a pattern of an expected conversation says of the answer.
 fn condition_of(check: &Check) -> Option<&str> {
     match &check.rule {
-        Rule::SemanticCondition { condition } => Some(condition),
-        Rule::AnyOf { checks } => checks.iter().find_map(condition_of),
+        Rule::SemanticCondition(check::SemanticCondition { condition }) => Some(condition),
+        Rule::AnyOf(check::AnyOf { checks }) => checks.iter().find_map(condition_of),
         _ => None,
     }
 }
 
 fn events_of(check: &Check) -> &[String] {
     match &check.rule {
-        Rule::TelephonyEvents { expected } => expected,
+        Rule::TelephonyEvents(check::TelephonyEvents { expected }) => expected,
         _ => &[],
     }
 }
 
 fn note(check: &Check) -> Option<Annotation> {
-    let Rule::AnswerId { id } = check.rule else { return None };
+    let Rule::AnswerId(check::AnswerId { id: Count(id) }) = check.rule else { return None };
     let note = Answer { id: i64::from(id), score: 100.0 }.note();
     Some(Annotation { kind: note.kind, text: note.text })
 }
@@ -84,14 +84,14 @@ fn argument(name: &str, rule: &ArgumentRule) -> Option<Value> {
     };
     let text = checks.iter().find_map(|check| match &check.rule {
         _ if check.negated => None,
-        Rule::Equals { values, .. } | Rule::StartsWith { values, .. } | Rule::EndsWith { values, .. } => {
-            values.first().cloned()
-        }
-        Rule::Contains { values, .. } => Some(values.join(", ")),
-        Rule::StringContains { value, .. } => Some(value.clone()),
-        Rule::SemanticSimilar { expected, .. } => expected.first().cloned(),
-        Rule::SemanticCondition { condition } => Some(condition.clone()),
-        Rule::Empty => Some(String::new()),
+        Rule::Equals(check::Equals { values, .. })
+        | Rule::StartsWith(check::StartsWith { values, .. })
+        | Rule::EndsWith(check::EndsWith { values, .. }) => values.first().cloned(),
+        Rule::Contains(check::Contains { values, .. }) => Some(values.join(", ")),
+        Rule::StringContains(check::StringContains { value, .. }) => Some(value.clone()),
+        Rule::SemanticSimilar(check::SemanticSimilar { expected, .. }) => expected.first().cloned(),
+        Rule::SemanticCondition(check::SemanticCondition { condition }) => Some(condition.clone()),
+        Rule::Empty(_) => Some(String::new()),
         _ => None,
     });
     Some(Value::String(text.unwrap_or_else(|| name.to_owned())))
@@ -101,7 +101,7 @@ fn argument(name: &str, rule: &ArgumentRule) -> Option<Value> {
 mod tests {
     use scenario::{
         Message,
-        check::{CallPick, ToolCallsRule},
+        check::{self, CallPick, ToolCallsRule},
         message::Speaker,
     };
     use serde_json::json;
@@ -110,8 +110,9 @@ mod tests {
 
     #[test]
     fn a_step_is_answered_with_what_it_expects() {
-        let equals = Check::new(Rule::Equals { values: vec!["Happy".to_owned()], ignore_case: false }, 1);
-        let not_empty = Check::new(Rule::Empty, 1).negated();
+        let equals =
+            Check::new(Rule::Equals(check::Equals { values: vec!["Happy".to_owned()], ignore_case: false }), 1);
+        let not_empty = Check::new(Rule::Empty(check::Empty {}), 1).negated();
         let arguments = vec![
             ("mood".to_owned(), ArgumentRule::Checks(vec![equals])),
             ("place".to_owned(), ArgumentRule::Checks(vec![not_empty])),
@@ -140,8 +141,10 @@ mod tests {
         assert_eq!(cue.tool_calls[0].arguments, r#"{"mood":"Happy","place":"place","count":3}"#);
         let cue = of_step(&Step { action: say(None), ..step.clone() }).expect("a call is expected");
         assert_eq!((cue.text.as_str(), cue.tool_calls.len()), ("", 1));
-        let condition = Check::new(Rule::SemanticCondition { condition: "mentions pizza".to_owned() }, 1);
-        let events = Check::new(Rule::TelephonyEvents { expected: vec!["end_call".to_owned()] }, 1);
+        let condition =
+            Check::new(Rule::SemanticCondition(check::SemanticCondition { condition: "mentions pizza".to_owned() }), 1);
+        let events =
+            Check::new(Rule::TelephonyEvents(check::TelephonyEvents { expected: vec!["end_call".to_owned()] }), 1);
         let cue = of_step(&Step { action: say(None), checks: vec![condition, events], ..step.clone() });
         let cue = cue.expect("a pattern is expected");
         assert_eq!(

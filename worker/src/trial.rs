@@ -236,12 +236,12 @@ fn said_as_written(stage: &Stage) -> bool {
 }
 
 fn wants_nothing(step: &Step) -> bool {
-    step.checks.iter().any(|check| check.rule == Rule::Empty && !check.negated)
+    step.checks.iter().any(|check| matches!(check.rule, Rule::Empty(_)) && !check.negated)
 }
 
 fn wants_execution(script: &Script) -> bool {
     script.scenario.steps.iter().any(|step| matches!(step.action, Action::Execute { .. }))
-        || script.scenario.checks().any(|check| matches!(check.rule, Rule::CommandExitCodeIs { .. }))
+        || script.scenario.checks().any(|check| matches!(check.rule, Rule::CommandExitCodeIs(_)))
 }
 
 #[cfg(test)]

@@ -1,18 +1,25 @@
-//! `answer_id`: an agent that looks its answers up gave the one with the expected id.
+//! `answer_id`: an agent that looks up its answers gave the one with the expected id.
 
 use record::{FailureKind, Finding, answer::Answer};
+use scenario::check;
 
 use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct AnswerId {
-    pub(crate) id: u32,
+    id: u32,
+}
+
+impl AnswerId {
+    pub(crate) fn new(rule: &check::AnswerId) -> Self {
+        Self { id: rule.id.0 }
+    }
 }
 
 impl Immediate for AnswerId {
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         let Some(answer) = subject.turns.last().and_then(Answer::of) else {
-            // An agent without ids has not given a wrong one.
+            // An agent that reports no ids gave no wrong one.
             let reason = format!("the agent does not say which answer it gave, and {} is expected", self.id);
             return Outcome { finding: Finding::Inconclusive, ..Outcome::error(FailureKind::Misconfigured, reason) };
         };

@@ -1,7 +1,7 @@
 //! `any_of`: the text satisfies at least one of several checks.
 
 use record::Finding;
-use scenario::Check;
+use scenario::check;
 
 use crate::{
     error::Error,
@@ -17,8 +17,8 @@ use crate::{
 pub(crate) struct AnyOf(Vec<Evaluator>);
 
 impl AnyOf {
-    pub(crate) fn new(checks: &[Check], compile: Compile) -> Result<Self, Error> {
-        let mut checks = nested::compiled(checks, "checks", compile)?;
+    pub(crate) fn new(rule: &check::AnyOf, compile: Compile) -> Result<Self, Error> {
+        let mut checks = nested::compiled(&rule.checks, "checks", compile)?;
         // Models are asked last: a cheaper check may decide before them.
         checks.sort_by_key(Evaluator::asks_a_model);
         Ok(Self(checks))

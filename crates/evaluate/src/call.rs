@@ -1,4 +1,4 @@
-//! `call`: a model stands for a function, gets its arguments, and what it returns is checked.
+//! `call`: a model acts as a function; its result must satisfy checks.
 
 use std::sync::LazyLock;
 
@@ -15,22 +15,22 @@ use crate::{
     subject::Subject,
 };
 
-/// Of the function's result.
+/// The token limit of the function's result.
 const RESULT_TOKENS: u32 = 1_000;
-/// The argument that lists what the function may return, with commas between.
+/// The argument that lists the possible results, separated by commas.
 const OPTIONS: &str = "options";
 
-/// By which every result is read; a form with options only asks for more.
+/// Reads every result. A form with options is stricter only in what it asks for.
 static FORM: LazyLock<Form> = LazyLock::new(|| form(&[]).expect("the schema is written here"));
 
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// The model type that is asked, where the settings know it.
+    /// The model type to ask, if the settings have it.
     plugin: String,
     question: String,
     result_name: String,
     arguments: Vec<(String, String)>,
-    /// Empty: any text may be the result.
+    /// Empty: any text can be the result.
     options: Vec<String>,
     form: Form,
     checks: Nested,
@@ -77,12 +77,12 @@ impl Call {
         };
         let name = format!("{} is {result:?}", self.result_name);
         let outcome = Nested::all(vec![(name, result.clone(), &self.checks)], subject, pool).await;
-        // A rule without checks is not compiled.
+        // `Nested::new` refuses an empty list, so there is an outcome.
         let outcome = outcome.unwrap_or_else(|| Outcome::pass(self.result_name.clone()));
         Outcome { evidence: outcome.evidence.or(Some(result)), ..outcome }
     }
 
-    /// What the function returns. Where it has options, a result that is none of them says nothing about the agent.
+    /// The result of the function. A result that is none of its options is the judge's mistake, not the agent's.
     fn read(&self, text: &str) -> Result<String, String> {
         if let Some(option) = self.option(text) {
             return Ok(option);
@@ -98,7 +98,7 @@ impl Call {
         self.option(&result).ok_or_else(none)
     }
 
-    /// The option that the text is, as it is written in the scenario.
+    /// The option that equals the text, as the scenario writes it.
     fn option(&self, text: &str) -> Option<String> {
         let text = text.trim().trim_end_matches('.').trim_matches(['"', '\'', '`']).to_lowercase();
         self.options.iter().find(|option| option.to_lowercase() == text).cloned()

@@ -1,12 +1,12 @@
-//! Looking for a text without regard to case and without copying what is searched.
+//! Looks for a text in another, case-insensitively and without a copy of the searched text.
 
 use regex::Regex;
 
 use crate::{error::Error, pattern::pattern, place::Place};
 
-/// Longer texts are refused: each character becomes the class of its cases, which takes time and room to compile.
+/// The limit of the text. Each character becomes the class of its cases, which takes time and memory to compile.
 const LONGEST_BYTES: usize = 32 << 10;
-/// Enough for the longest.
+/// Enough for a text of [`LONGEST_BYTES`].
 const COMPILED_BYTES: usize = 32 << 20;
 
 /// A text to look for.
@@ -21,7 +21,7 @@ impl Caseless {
         Self::placed(text, Place::Anywhere, field)
     }
 
-    /// The same, but it must stand there.
+    /// A text that must stand at a place.
     pub(crate) fn placed(text: &str, place: Place, field: &'static str) -> Result<Self, Error> {
         if text.len() > LONGEST_BYTES {
             return Err(Error::TooLong { field, bytes: text.len() });

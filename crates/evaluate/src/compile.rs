@@ -6,7 +6,7 @@ use crate::{
     answer_id::AnswerId,
     any_of::AnyOf,
     call::Call,
-    command_exit_code::CommandExitCode,
+    command_exit_code_is::CommandExitCodeIs,
     contains::Contains,
     context_retention::ContextRetention,
     conversation_flow::ConversationFlow,
@@ -33,7 +33,7 @@ use crate::{
     string_contains::StringContains,
     telephony_events::TelephonyEvents,
     tool_calls::ToolCalls,
-    trajectory::Trajectory,
+    trajectory_contains_action::TrajectoryContainsAction,
     user_satisfaction::UserSatisfaction,
 };
 
@@ -43,63 +43,41 @@ use crate::{
 /// A pattern or JSON Schema of the check does not compile or is too large, or a list that it needs is empty.
 pub fn compile(check: &Check) -> Result<Evaluator, Error> {
     let behaviour: Box<dyn Behaviour> = match &check.rule {
-        Rule::StringContains { value, case_sensitive } => Box::new(StringContains::new(value, *case_sensitive)?),
-        Rule::Contains { values, any, ignore_case } => Box::new(Contains::new(values, *any, *ignore_case)?),
-        Rule::StartsWith { values, ignore_case } => Box::new(Edges::new(values, Place::Start, *ignore_case)?),
-        Rule::EndsWith { values, ignore_case } => Box::new(Edges::new(values, Place::End, *ignore_case)?),
-        Rule::Equals { values, ignore_case } => Box::new(Edges::new(values, Place::Whole, *ignore_case)?),
-        Rule::Empty => Box::new(Empty),
-        Rule::AnswerId { id } => Box::new(AnswerId { id: *id }),
-        Rule::AnyOf { checks } => Box::new(AnyOf::new(checks, compile)?),
-        Rule::RegexMatch { pattern, case_sensitive, captures } => {
-            Box::new(RegexMatch::new(pattern, *case_sensitive, captures, compile)?)
-        }
-        Rule::FileExists { path } => Box::new(FileExists { path: path.clone() }),
-        Rule::FileContains { path, value } => Box::new(FileContains { path: path.clone(), value: value.clone() }),
-        Rule::CommandExitCodeIs { command, expected_code } => {
-            Box::new(CommandExitCode { command: command.clone(), expected_code: *expected_code })
-        }
-        Rule::TrajectoryContainsAction { action } => Box::new(Trajectory { action: action.clone() }),
-        Rule::SemanticCondition { condition } => Box::new(SemanticCondition::new(condition)?),
-        Rule::SemanticSimilar { expected, threshold } => Box::new(SemanticSimilar::new(expected, *threshold)?),
-        Rule::Similarity { expected, threshold } => Box::new(Similarity::new(expected, *threshold)?),
-        Rule::Rubric(rule) => Box::new(Rubric::new(rule)?),
-        Rule::Refusal { method } => Box::new(Refusal { method: *method }),
-        Rule::TelephonyEvents { expected } => Box::new(TelephonyEvents { expected: expected.clone() }),
+        Rule::StringContains(rule) => Box::new(StringContains::new(rule)?),
+        Rule::Contains(rule) => Box::new(Contains::new(rule)?),
+        Rule::StartsWith(rule) => Box::new(Edges::new(Place::Start, &rule.values, rule.ignore_case)?),
+        Rule::EndsWith(rule) => Box::new(Edges::new(Place::End, &rule.values, rule.ignore_case)?),
+        Rule::Equals(rule) => Box::new(Edges::new(Place::Whole, &rule.values, rule.ignore_case)?),
+        Rule::Empty(_) => Box::new(Empty),
+        Rule::AnyOf(rule) => Box::new(AnyOf::new(rule, compile)?),
+        Rule::RegexMatch(rule) => Box::new(RegexMatch::new(rule, compile)?),
+        Rule::Length(rule) => Box::new(Length::new(rule)?),
+        Rule::Number(rule) => Box::new(Number::new(rule)?),
+        Rule::Language(rule) => Box::new(Language::new(rule)?),
+        Rule::Refusal(rule) => Box::new(Refusal::new(rule)),
+        Rule::JsonCheck(rule) => Box::new(JsonCheck::new(rule, compile)?),
+        Rule::JsonPath(rule) => Box::new(JsonPath::new(rule, compile)?),
+        Rule::JsonSchema(rule) => Box::new(JsonSchema::new(rule)?),
         Rule::ToolCalls(rule) => Box::new(ToolCalls::new(rule, compile)?),
-        Rule::JsonCheck { fields } => Box::new(JsonCheck::new(fields, compile)?),
-        Rule::JsonSchema { schema } => Box::new(JsonSchema::new(schema)?),
-        Rule::JsonPath { path, checks } => Box::new(JsonPath::new(path, checks, compile)?),
-        Rule::Number { min, max, path } => Box::new(Number::new(*min, *max, path.as_deref())?),
-        Rule::Length { unit, min, max } => Box::new(Length::new(*unit, *min, *max)?),
-        Rule::Language { code } => Box::new(Language::new(code)?),
-        Rule::Latency { max_total_ms, max_ttft_ms } => Box::new(Latency::new(*max_total_ms, *max_ttft_ms)?),
-        Rule::Spend { max_usd, max_tokens } => Box::new(Spend::new(*max_usd, *max_tokens)?),
+        Rule::TrajectoryContainsAction(rule) => Box::new(TrajectoryContainsAction::new(rule)),
+        Rule::TelephonyEvents(rule) => Box::new(TelephonyEvents::new(rule)),
         Rule::Call(rule) => Box::new(Call::new(rule, compile)?),
+        Rule::AnswerId(rule) => Box::new(AnswerId::new(rule)),
+        Rule::SemanticCondition(rule) => Box::new(SemanticCondition::new(rule)?),
+        Rule::SemanticSimilar(rule) => Box::new(SemanticSimilar::new(rule)?),
+        Rule::Similarity(rule) => Box::new(Similarity::new(rule)?),
         Rule::LlmJudge(rule) => Box::new(LlmJudge::new(rule)?),
-        Rule::ExecutionTime { max_duration_ms, min_duration_ms, target_duration_ms } => Box::new(ExecutionTime {
-            max_ms: *max_duration_ms,
-            min_ms: *min_duration_ms,
-            target_ms: *target_duration_ms,
-        }),
-        Rule::ConversationLength { min_turns, max_turns, optimal_turns, target_range } => {
-            Box::new(ConversationLength {
-                min_turns: *min_turns,
-                max_turns: *max_turns,
-                optimal_turns: *optimal_turns,
-                target_range: *target_range,
-            })
-        }
-        Rule::ConversationFlow { required_patterns, flow_quality_threshold } => {
-            Box::new(ConversationFlow::new(required_patterns, *flow_quality_threshold)?)
-        }
-        Rule::UserSatisfaction { satisfaction_threshold, positive, negative, method } => {
-            let words = (positive.as_deref(), negative.as_deref());
-            Box::new(UserSatisfaction::new(*satisfaction_threshold, *method, words)?)
-        }
-        Rule::ContextRetention { test_memory_of, retention_turns, memory_accuracy_threshold } => {
-            Box::new(ContextRetention::new(test_memory_of, *retention_turns, *memory_accuracy_threshold)?)
-        }
+        Rule::Rubric(rule) => Box::new(Rubric::new(rule)?),
+        Rule::ExecutionTime(rule) => Box::new(ExecutionTime::new(rule)),
+        Rule::Latency(rule) => Box::new(Latency::new(rule)?),
+        Rule::Spend(rule) => Box::new(Spend::new(rule)?),
+        Rule::ConversationLength(rule) => Box::new(ConversationLength::new(rule)),
+        Rule::ConversationFlow(rule) => Box::new(ConversationFlow::new(rule)?),
+        Rule::UserSatisfaction(rule) => Box::new(UserSatisfaction::new(rule)?),
+        Rule::ContextRetention(rule) => Box::new(ContextRetention::new(rule)?),
+        Rule::FileExists(rule) => Box::new(FileExists::new(rule)),
+        Rule::FileContains(rule) => Box::new(FileContains::new(rule)),
+        Rule::CommandExitCodeIs(rule) => Box::new(CommandExitCodeIs::new(rule)),
     };
     Ok(Evaluator::new(check, behaviour))
 }

@@ -1,4 +1,6 @@
-//! `contains`: all of the values stand in the text, or any of them.
+//! `contains`: the text contains all of the values, or any of them.
+
+use scenario::check;
 
 use crate::{
     error::Error,
@@ -17,8 +19,8 @@ pub(crate) struct Contains {
 }
 
 impl Contains {
-    pub(crate) fn new(values: &[String], any: bool, ignore_case: bool) -> Result<Self, Error> {
-        Ok(Self { needles: Needle::all(values, Place::Anywhere, ignore_case, "values")?, any })
+    pub(crate) fn new(rule: &check::Contains) -> Result<Self, Error> {
+        Ok(Self { needles: Needle::all(&rule.values, Place::Anywhere, rule.ignore_case, "values")?, any: rule.any })
     }
 }
 

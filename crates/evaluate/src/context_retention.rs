@@ -1,6 +1,7 @@
-//! `context_retention`: what was once said is still known some turns later.
+//! `context_retention`: the agent still knows some turns later what was said once.
 
 use record::Turn;
+use scenario::check;
 
 use crate::{
     caseless::Caseless,
@@ -16,9 +17,9 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct ContextRetention {
     items: Vec<Item>,
-    /// How many turns after the first mention are asked about.
+    /// The number of turns after the first mention that the judge is asked about.
     retention_turns: usize,
-    /// 0 to 1: the mean over the items that is required.
+    /// 0 to 1: the required mean over the items.
     threshold: f64,
 }
 
@@ -29,8 +30,9 @@ struct Item {
 }
 
 impl ContextRetention {
-    pub(crate) fn new(items: &[String], retention_turns: u32, threshold: f64) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::ContextRetention) -> Result<Self, Error> {
         const FIELD: &str = "test_memory_of";
+        let items = &rule.test_memory_of;
         if items.is_empty() || items.iter().any(|item| item.trim().is_empty()) {
             return Err(Error::Empty { field: FIELD });
         }
@@ -38,10 +40,11 @@ impl ContextRetention {
             .iter()
             .map(|item| Ok(Item { text: item.trim().to_owned(), matcher: Caseless::new(item.trim(), FIELD)? }))
             .collect::<Result<_, Error>>()?;
-        Ok(Self { items, retention_turns: usize::try_from(retention_turns).unwrap_or(usize::MAX), threshold })
+        let retention_turns = usize::try_from(rule.retention_turns.0).unwrap_or(usize::MAX);
+        Ok(Self { items, retention_turns, threshold: rule.memory_accuracy_threshold.0 })
     }
 
-    /// The score is the mean over the items; an item that nobody mentioned, or after which nothing was said, is 0.
+    /// The score is the mean over the items. An item counts 0 if it was never mentioned, or only in the last turn.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if subject.turns.is_empty() {
             return Outcome::nothing_said();
@@ -68,7 +71,7 @@ impl ContextRetention {
         Outcome::decided(score >= self.threshold, reason).with_score(score).with_evidence(&findings.join("; "))
     }
 
-    /// In how many of the turns after `first` the agent knew it, and how many were asked about.
+    /// The number of turns after `first` in which the agent knew it, and the number of turns asked about.
     async fn known_after(
         &self,
         item: &Item,
@@ -107,7 +110,7 @@ impl Behaviour for ContextRetention {
 }
 
 impl Item {
-    /// Counted from 0; the words of either side.
+    /// The index of the first turn that mentions it, on either side.
     fn first_turn(&self, turns: &[Turn]) -> Option<usize> {
         turns.iter().position(|turn| {
             self.matcher.is_in(&turn.user) || turn.said().is_some_and(|said| self.matcher.is_in(&said))

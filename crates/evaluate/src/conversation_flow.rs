@@ -1,6 +1,6 @@
-//! `conversation_flow`: the conversation went the way that conversations of its kind should go.
+//! `conversation_flow`: the conversation shows the required patterns.
 
-use scenario::check::FlowPattern;
+use scenario::check::{self, FlowPattern};
 
 use crate::{
     error::Error,
@@ -19,15 +19,15 @@ pub(crate) struct ConversationFlow {
 }
 
 impl ConversationFlow {
-    pub(crate) fn new(patterns: &[FlowPattern], threshold: f64) -> Result<Self, Error> {
-        if patterns.is_empty() {
+    pub(crate) fn new(rule: &check::ConversationFlow) -> Result<Self, Error> {
+        if rule.required_patterns.is_empty() {
             return Err(Error::Empty { field: "required_patterns" });
         }
-        Ok(Self { patterns: patterns.to_vec(), threshold })
+        Ok(Self { patterns: rule.required_patterns.clone(), threshold: rule.flow_quality_threshold.0 })
     }
 
-    /// One question a pattern; the score is the share that was seen. A judge that fails ends it: a pattern
-    /// about which nothing is known is neither seen nor missing.
+    /// Asks one question per pattern; the score is the share of patterns seen. If the judge fails, the check ends: an
+    /// unjudged pattern is neither seen nor missing.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if subject.turns.is_empty() {
             return Outcome::nothing_said();
@@ -63,7 +63,7 @@ impl Behaviour for ConversationFlow {
     }
 }
 
-/// A pattern's name, and the one question by which it is seen.
+/// The name of a pattern, and the question that detects it.
 fn worded(pattern: FlowPattern) -> (&'static str, &'static str) {
     match pattern {
         FlowPattern::QuestionThenAnswer => (

@@ -1,17 +1,29 @@
-//! `conversation_length`: the conversation had a good number of turns.
+//! `conversation_length`: the number of turns of the conversation.
 
 use record::FailureKind;
+use scenario::check;
 
 use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct ConversationLength {
-    pub(crate) min_turns: Option<u32>,
-    pub(crate) max_turns: Option<u32>,
-    /// Only told, never fails.
-    pub(crate) optimal_turns: Option<u32>,
+    min_turns: Option<u32>,
+    max_turns: Option<u32>,
+    /// Only for the reason; it never fails the check.
+    optimal_turns: Option<u32>,
     /// Both ends included.
-    pub(crate) target_range: Option<(u32, u32)>,
+    target_range: Option<(u32, u32)>,
+}
+
+impl ConversationLength {
+    pub(crate) fn new(rule: &check::ConversationLength) -> Self {
+        Self {
+            min_turns: rule.min_turns.map(|turns| turns.0),
+            max_turns: rule.max_turns.map(|turns| turns.0),
+            optimal_turns: rule.optimal_turns.map(|turns| turns.0),
+            target_range: rule.target_range.map(|(low, high)| (low.0, high.0)),
+        }
+    }
 }
 
 impl Immediate for ConversationLength {

@@ -1,4 +1,4 @@
-//! `starts_with`, `ends_with` and `equals`: how the text begins, how it ends, what it is; white space around it aside.
+//! `starts_with`, `ends_with` and `equals`: the beginning, the end or the whole of the text, without the white space around it.
 
 use crate::{
     error::Error,
@@ -10,7 +10,7 @@ use crate::{
     subject::Subject,
 };
 
-/// Any of the values will do.
+/// One of the values is enough.
 #[derive(Debug)]
 pub(crate) struct Edges {
     needles: Vec<Needle>,
@@ -18,7 +18,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    pub(crate) fn new(values: &[String], place: Place, ignore_case: bool) -> Result<Self, Error> {
+    pub(crate) fn new(place: Place, values: &[String], ignore_case: bool) -> Result<Self, Error> {
         Ok(Self { needles: Needle::all(values, place, ignore_case, "values")?, place })
     }
 }

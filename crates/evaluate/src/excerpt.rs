@@ -1,13 +1,13 @@
-//! The beginning of a text that may be huge, for a reason or as evidence.
+//! The beginning of a text of any size, for a reason or as evidence.
 
 use std::borrow::Cow;
 
-/// What a reason shows of a text.
+/// How much of a text a reason shows.
 pub(crate) const SHORT_BYTES: usize = 120;
-/// What is kept as evidence of a text.
+/// How much of a text is kept as evidence.
 pub(crate) const LONG_BYTES: usize = 4_000;
 
-/// At most `max_bytes` of `text`, cut between characters, with `…` where something was left out.
+/// At most `max_bytes` of `text`, cut between characters. `…` marks a cut.
 pub(crate) fn excerpt(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);

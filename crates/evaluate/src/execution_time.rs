@@ -1,20 +1,31 @@
-//! `execution_time`: the step or turn took neither too long nor too little.
+//! `execution_time`: the step or turn took neither too long nor too short a time.
 
 use record::FailureKind;
+use scenario::check;
 
 use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
 #[derive(Debug)]
 pub(crate) struct ExecutionTime {
-    pub(crate) max_ms: u64,
-    pub(crate) min_ms: Option<u64>,
-    /// Only rates, never fails.
-    pub(crate) target_ms: Option<u64>,
+    max_ms: u64,
+    min_ms: Option<u64>,
+    /// Only for the rating in the reason.
+    target_ms: Option<u64>,
+}
+
+impl ExecutionTime {
+    pub(crate) fn new(rule: &check::ExecutionTime) -> Self {
+        Self {
+            max_ms: rule.max_duration_ms.0,
+            min_ms: rule.min_duration_ms.map(|time| time.0),
+            target_ms: rule.target_duration_ms.map(|time| time.0),
+        }
+    }
 }
 
 impl Immediate for ExecutionTime {
-    /// The rating (distance from the target, as a share of it) stands in the reason. There is no score:
-    /// scores belong to what must be equal between two runs of one plan, and times are not.
+    /// The reason holds the rating: the distance from the target as a share of the target. It is not a score, because
+    /// scores must be equal between two runs of one plan, and times are not.
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         let Some(took_ms) = subject.duration_ms else {
             return Outcome::error(FailureKind::Misconfigured, "no timing data: nothing here was timed");

@@ -1,6 +1,7 @@
-//! `file_exists` and `file_contains`: what the trial left in its files.
+//! `file_exists` and `file_contains`: the files that the trial left behind.
 
 use record::FailureKind;
+use scenario::check;
 
 use crate::{
     evaluator::{Behaviour, Found},
@@ -12,16 +13,20 @@ use crate::{
 
 #[derive(Debug)]
 pub(crate) struct FileExists {
-    pub(crate) path: String,
+    path: String,
 }
 
 #[derive(Debug)]
 pub(crate) struct FileContains {
-    pub(crate) path: String,
-    pub(crate) value: String,
+    path: String,
+    value: String,
 }
 
 impl FileExists {
+    pub(crate) fn new(rule: &check::FileExists) -> Self {
+        Self { path: rule.path.clone() }
+    }
+
     async fn look(&self, subject: &Subject<'_>) -> Outcome {
         match read(subject.workspace, &self.path).await {
             Ok(Some(_)) => Outcome::pass(format!("{:?} exists", self.path)),
@@ -32,6 +37,10 @@ impl FileExists {
 }
 
 impl FileContains {
+    pub(crate) fn new(rule: &check::FileContains) -> Self {
+        Self { path: rule.path.clone(), value: rule.value.clone() }
+    }
+
     async fn look(&self, subject: &Subject<'_>) -> Outcome {
         let shown = excerpt(&self.value, SHORT_BYTES);
         match read(subject.workspace, &self.path).await {
@@ -57,7 +66,7 @@ impl Behaviour for FileContains {
     }
 }
 
-/// The path as written, else with or without a leading `./`: captured files are known by either name.
+/// Tries the path as written, then with or without a leading `./`, because captured files can have either name.
 async fn read(workspace: &dyn Workspace, path: &str) -> Result<Option<String>, String> {
     if let Some(text) = workspace.file(path).await? {
         return Ok(Some(text));

@@ -1,6 +1,6 @@
 //! `json_check` and `json_path`: the text is JSON, and the values at its paths satisfy checks.
 
-use scenario::Check;
+use scenario::{Check, check};
 use serde_json::Value;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     subject::Subject,
 };
 
-/// How many values a path may select to be judged each by itself.
+/// The limit of values that one path selects for judging.
 const MOST_VALUES: usize = 1_000;
 
 #[derive(Debug)]
@@ -24,14 +24,14 @@ pub(crate) struct JsonCheck {
 }
 
 impl JsonCheck {
-    pub(crate) fn new(fields: &[(String, Vec<Check>)], compile: Compile) -> Result<Self, Error> {
-        if fields.is_empty() {
+    pub(crate) fn new(rule: &check::JsonCheck, compile: Compile) -> Result<Self, Error> {
+        if rule.fields.is_empty() {
             return Err(Error::Empty { field: "fields" });
         }
         let field = |(path, checks): &(String, Vec<Check>)| {
             Ok((Lookup::new(path, "fields")?, Nested::new(checks, "fields", compile)?))
         };
-        Ok(Self { fields: fields.iter().map(field).collect::<Result<_, Error>>()? })
+        Ok(Self { fields: rule.fields.iter().map(field).collect::<Result<_, Error>>()? })
     }
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
@@ -67,12 +67,13 @@ impl Behaviour for JsonCheck {
 #[derive(Debug)]
 pub(crate) struct JsonPath {
     path: Lookup,
-    /// `None`: it is enough that something is there.
+    /// `None`: any value is enough.
     checks: Option<Nested>,
 }
 
 impl JsonPath {
-    pub(crate) fn new(path: &str, checks: &[Check], compile: Compile) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::JsonPath, compile: Compile) -> Result<Self, Error> {
+        let check::JsonPath { path, checks } = rule;
         let checks = if checks.is_empty() { None } else { Some(Nested::new(checks, "checks", compile)?) };
         Ok(Self { path: Lookup::new(path, "path")?, checks })
     }

@@ -1,4 +1,4 @@
-//! Where in JSON a value stands: a key, `address.city`, `items[0].id`, or a whole RFC 9535 path.
+//! The path of a value in JSON: a key, `address.city`, `items[0].id`, or a full RFC 9535 path.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -12,7 +12,7 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// What does not begin with `$` goes on from the root.
+    /// A path without `$` starts at the root.
     pub(crate) fn new(written: &str, field: &'static str) -> Result<Self, Error> {
         let fault = |message: String| Error::Invalid { field, message };
         let text = written.trim();
@@ -35,7 +35,7 @@ impl Lookup {
         &self.written
     }
 
-    /// A key that is written just so comes first: keys may have dots in them.
+    /// A key that equals the whole path wins, because keys can contain dots.
     pub(crate) fn all<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         match value.get(&self.written) {
             Some(found) => vec![found],

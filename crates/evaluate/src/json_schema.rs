@@ -1,6 +1,7 @@
 //! `json_schema`: the text is JSON that fits a JSON Schema.
 
 use jsonschema::{PatternOptions, Validator};
+use scenario::check;
 use serde_json::Value;
 
 use crate::{
@@ -19,8 +20,8 @@ pub(crate) struct JsonSchema {
 }
 
 impl JsonSchema {
-    pub(crate) fn new(schema: &Value) -> Result<Self, Error> {
-        Ok(Self { validator: validator(schema)? })
+    pub(crate) fn new(rule: &check::JsonSchema) -> Result<Self, Error> {
+        Ok(Self { validator: validator(&rule.schema)? })
     }
 }
 

@@ -1,7 +1,6 @@
-//! Texts with what a person says of them, against which a threshold is tried out before it is relied on.
+//! Texts with labels from people, to try out a threshold before you rely on it.
 //!
-//! A file of them is a CSV table ([`table`]), or a YAML or JSON list of the same rows, by itself or under
-//! the key `samples`.
+//! A file is a CSV table ([`table`]), or a YAML or JSON list of the same rows, alone or under the key `samples`.
 
 mod measure;
 mod table;
@@ -14,10 +13,10 @@ use yaml::{Findings, Part, suggest};
 pub use self::measure::Measure;
 use crate::scorer::{Error, Score, Scorer};
 
-/// The largest file that is read; YAML and JSON are held to [`yaml::MAX_BYTES`].
+/// The size limit of a file. For YAML and JSON it is [`yaml::MAX_BYTES`].
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// Texts and whether a person would let them pass.
+/// Texts, and whether a person would accept them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// 1-based.
@@ -28,7 +27,7 @@ pub struct Sample {
     pub is_good: bool,
 }
 
-/// A row as it is written.
+/// A row of the file.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Row {
     /// `similarity`, `next_sentence`, `answer`, or `toxicity.` and a kind such as `toxicity.insult`.
@@ -46,7 +45,7 @@ enum Label {
     Fail,
 }
 
-/// Reads a file of labelled texts; there are samples where there is no error.
+/// Reads a file of labelled texts. A file with an error gives no samples.
 #[must_use]
 pub fn read(text: &str, path: &str) -> (Vec<Sample>, Vec<Diagnostic>) {
     let mut findings = Findings::new(path);
@@ -94,10 +93,10 @@ fn counted(texts: usize) -> String {
 }
 
 impl Sample {
-    /// The score of its texts, which is finite.
+    /// Measures the texts. The score is finite.
     ///
     /// # Errors
-    /// Whoever is asked gives none.
+    /// The model fails, or answers with no finite number.
     pub async fn score(&self, scorer: &dyn Scorer) -> Result<Score, Error> {
         let text = |index: usize| self.texts.get(index).map_or("", String::as_str);
         let score = match self.measure {

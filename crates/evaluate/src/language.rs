@@ -1,5 +1,6 @@
-//! `language`: the text is written in this language.
+//! `language`: the text is written in a language.
 
+use scenario::check;
 use whatlang::Lang;
 
 use crate::{error::Error, evaluator::Immediate, outcome::Outcome, subject::Subject};
@@ -10,14 +11,14 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    pub(crate) fn new(code: &str) -> Result<Self, Error> {
-        let lang = lang_of(code).ok_or_else(|| Error::Language { code: code.to_owned() })?;
+    pub(crate) fn new(rule: &check::Language) -> Result<Self, Error> {
+        let lang = lang_of(&rule.code).ok_or_else(|| Error::Language { code: rule.code.clone() })?;
         Ok(Self { lang })
     }
 }
 
 impl Immediate for Language {
-    /// A text that is too short to tell, or is none, decides nothing unless it looks like the language asked for.
+    /// A text that is too short to tell is inconclusive, unless it looks like the expected language.
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         let expected = self.lang.eng_name();
         let Some(info) = whatlang::detect(subject.reply) else {
@@ -36,10 +37,10 @@ impl Immediate for Language {
     }
 }
 
-/// By its ISO 639-3 or 639-1 code; `de-CH` is taken for `de`.
+/// The language of an ISO 639-3 or 639-1 code. `de-CH` means `de`.
 fn lang_of(code: &str) -> Option<Lang> {
     let code = code.trim().split(['-', '_']).next()?.to_ascii_lowercase();
-    // What the detector calls by the code of the most spoken member of a group.
+    // The detector names a group by the code of its most spoken member.
     let code = match code.as_str() {
         "zh" | "zho" => "cmn",
         "fa" | "fas" => "pes",

@@ -1,6 +1,6 @@
 //! `length`: how many words, characters, sentences or lines the text has.
 
-use scenario::check::LengthUnit;
+use scenario::check::{self, LengthUnit};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::{error::Error, evaluator::Immediate, outcome::Outcome, range, subject::Subject};
@@ -13,9 +13,10 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    pub(crate) fn new(unit: LengthUnit, min: Option<u64>, max: Option<u64>) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::Length) -> Result<Self, Error> {
+        let (min, max) = (rule.min.map(|min| min.0), rule.max.map(|max| max.0));
         range::check("min", min, max)?;
-        Ok(Self { unit, min, max })
+        Ok(Self { unit: rule.unit, min, max })
     }
 }
 

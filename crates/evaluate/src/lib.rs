@@ -14,7 +14,7 @@ mod answer_id;
 mod any_of;
 mod call;
 mod caseless;
-mod command_exit_code;
+mod command_exit_code_is;
 mod compile;
 mod contains;
 mod context_retention;
@@ -51,7 +51,7 @@ mod spending;
 mod string_contains;
 mod telephony_events;
 mod tool_calls;
-mod trajectory;
+mod trajectory_contains_action;
 mod user_satisfaction;
 
 pub use compile::compile;

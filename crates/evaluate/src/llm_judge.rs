@@ -17,7 +17,7 @@ use crate::{
 
 #[derive(Debug)]
 pub(crate) struct LlmJudge {
-    /// The author's question and, below it, the capabilities that are listed.
+    /// The author's question, then the listed capabilities.
     text: String,
     expected: Expected,
     model_type: Option<String>,
@@ -38,9 +38,9 @@ impl LlmJudge {
         })
     }
 
-    /// `expected` alone decides: `yes` and `no` by the judgment, numbers by the confidence. The judge never sees it,
-    /// because models take "expected: no" for a request. Capabilities are a checklist: each is judged by itself,
-    /// their achieved share is the score, and they do not gate. Without them the score is the confidence.
+    /// Only `expected` decides: `yes` and `no` by the judgment, numbers by the confidence. The judge never sees it,
+    /// because models take "expected: no" for a request. Capabilities are a checklist that does not affect the finding:
+    /// the score is the share achieved. Without capabilities, the score is the confidence.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
         let question = Question {
@@ -97,7 +97,7 @@ impl LlmJudge {
         }
     }
 
-    /// The checklist, one line a capability, then the judge's reply.
+    /// The checklist, one line per capability, then the judge's reply.
     fn evidence(&self, sheet: &Sheet) -> String {
         let mut text = String::new();
         for (name, Capability { achieved, reasoning }) in self.capabilities.iter().zip(&sheet.capabilities) {

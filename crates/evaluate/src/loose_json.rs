@@ -1,17 +1,17 @@
-//! JSON as models write it: in a fence, between words or in quotes, and with a comma too many.
+//! Reads JSON as models write it: in a fence, between words, in quotes, or with trailing commas.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The text's JSON: the whole text, else what stands between its first and its last bracket, where a comma before
-/// a closing bracket is forgiven. Nothing else is.
+/// The JSON of the text: the whole text, or what stands between its first and its last bracket. Trailing commas are
+/// allowed there; nothing else is corrected.
 ///
 /// # Errors
-/// When there is no bracket, or what they enclose is not JSON; a lowercase fragment.
+/// There are no brackets, or they do not enclose JSON. The text is a lowercase fragment.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
-        // JSON within a JSON string was put in quotes by somebody who meant the JSON.
+        // A JSON string that contains JSON means the JSON.
         Ok(Value::String(inner)) => Ok(enclosed(&inner).unwrap_or(Value::String(inner))),
         Ok(value) => Ok(value),
         Err(_) => enclosed(text),
@@ -38,8 +38,7 @@ fn enclosed(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("the text is not JSON: {error}"))
 }
 
-/// Without the commas that only white space parts from a closing bracket. A JSON5 reader would forgive far more
-/// than agents' clients do.
+/// Removes trailing commas. A JSON5 reader would accept far more than the clients of agents do.
 fn without_last_commas(json: &str) -> String {
     let (mut kept, mut in_string, mut escaped) = (String::with_capacity(json.len()), false, false);
     for (at, letter) in json.char_indices() {

@@ -1,4 +1,4 @@
-//! A text to look for in another: anywhere, at one end, or as the whole of it; with or without regard to case.
+//! A text to look for in another: anywhere, at one end, or as the whole of it; case-sensitive or not.
 
 use crate::{
     caseless::Caseless,
@@ -16,7 +16,7 @@ pub(crate) struct Needle {
 }
 
 impl Needle {
-    /// `field` names the text in the error. A needle for an end or the whole is trimmed: white space there says nothing.
+    /// `field` names the text in the error. At an end or as the whole, the needle is trimmed.
     pub(crate) fn new(value: &str, place: Place, ignore_case: bool, field: &'static str) -> Result<Self, Error> {
         let value = if place == Place::Anywhere { value.to_owned() } else { unix(value).trim().to_owned() };
         if value.is_empty() && place != Place::Whole {
@@ -26,7 +26,7 @@ impl Needle {
         Ok(Self { value, place, caseless })
     }
 
-    /// One for each value; there must be one.
+    /// One for each value, at least one.
     pub(crate) fn all(
         values: &[String],
         place: Place,
@@ -56,13 +56,13 @@ impl Needle {
         }
     }
 
-    /// For a reason.
+    /// The quoted text, shortened for a reason.
     pub(crate) fn shown(&self) -> String {
         format!("{:?}", excerpt(&self.value, SHORT_BYTES))
     }
 }
 
-/// Several needles for a reason.
+/// Several needles as a reason lists them.
 pub(crate) fn listed(needles: &[Needle]) -> String {
     const SHOWN: usize = 8;
     let mut text = needles.iter().take(SHOWN).map(Needle::shown).collect::<Vec<_>>().join(", ");
@@ -72,7 +72,7 @@ pub(crate) fn listed(needles: &[Needle]) -> String {
     text
 }
 
-/// Lines that end as on Unix.
+/// The text with Unix line ends.
 fn unix(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() }
 }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use scenario::check;
 use serde_json::Value;
 
 use crate::{
@@ -24,9 +25,10 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    pub(crate) fn new(min: Option<f64>, max: Option<f64>, path: Option<&str>) -> Result<Self, Error> {
-        range::check("min", min, max)?;
-        Ok(Self { min, max, path: path.map(|path| Lookup::new(path, "path")).transpose()? })
+    pub(crate) fn new(rule: &check::Number) -> Result<Self, Error> {
+        let check::Number { min, max, path } = rule;
+        range::check("min", *min, *max)?;
+        Ok(Self { min: *min, max: *max, path: path.as_deref().map(|path| Lookup::new(path, "path")).transpose()? })
     }
 }
 
@@ -61,7 +63,7 @@ fn at(path: &Lookup, text: &str) -> Result<f64, String> {
     }
 }
 
-/// `1,234.5` is one number; digits that are part of a word (`B12`) are none.
+/// `1,234.5` is one number; digits within a word (`B12`) are not a number.
 fn only(text: &str) -> Result<f64, String> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?").expect("the pattern is a constant")

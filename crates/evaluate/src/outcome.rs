@@ -1,4 +1,4 @@
-//! What an evaluator found, before it is put beside the check that asked for it.
+//! What an evaluator found, before it becomes a judgment of its check.
 
 use record::{FailureKind, Finding};
 
@@ -31,17 +31,17 @@ impl Outcome {
         Self { finding, score: None, reason: reason.into(), evidence: None, failure: None }
     }
 
-    /// The evaluator could not do its work, and that is not the agent's doing.
+    /// The evaluator could not judge, through no fault of the agent.
     pub(crate) fn error(failure: FailureKind, reason: impl Into<String>) -> Self {
         Self { finding: Finding::Error, score: None, reason: reason.into(), evidence: None, failure: Some(failure) }
     }
 
-    /// The evidence tells neither that it holds nor that it does not.
+    /// The evidence does not decide it.
     pub(crate) fn undecided(reason: impl Into<String>) -> Self {
         Self { finding: Finding::Inconclusive, ..Self::error(FailureKind::Undecided, reason) }
     }
 
-    /// Pass and fail exchanged; the score is still what was measured.
+    /// Swaps pass and fail. The score stays as measured.
     pub(crate) fn negated(self) -> Self {
         let finding = match self.finding {
             Finding::Pass => Finding::Fail,
@@ -61,7 +61,7 @@ impl Outcome {
         self
     }
 
-    /// A check about a conversation met a step that held none: the scenario does not fit together.
+    /// A check of a conversation stands in a step without turns: a mistake in the scenario.
     pub(crate) fn nothing_said() -> Self {
         Self::error(FailureKind::Misconfigured, "there are no turns to judge")
     }

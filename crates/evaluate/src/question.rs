@@ -1,7 +1,7 @@
-//! Asking the judge: one question about some material, one strictly read answer, a bounded number of tries.
+//! Asks a judge one question about some material, reads the answer strictly, and tries a bounded number of times.
 //!
 //! [`yes_or_no`] and [`number`] serve the evaluators here and the termination check of a conversation;
-//! `llm_judge` brings a [`Form`] of its own. What the agent said is only ever data in the prompt.
+//! `llm_judge` brings a [`Form`] of its own. The agent's words are only data in the prompt.
 
 mod error;
 mod form;
@@ -21,38 +21,38 @@ pub use self::{
 };
 use crate::judge_pool::JudgePool;
 
-/// What a judge says to a yes/no question.
+/// A judge's answer to a yes/no question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub yes: bool,
     /// 0 to 1: how probable it is that the answer is yes. A bare `yes` is 1, a bare `no` is 0.
     pub confidence: f64,
-    /// Empty where the judge gave none.
+    /// Empty if the judge gave none.
     pub reasoning: String,
 }
 
 impl Answer {
-    /// Yes, and at least this sure of it.
+    /// Yes, with at least this confidence.
     #[must_use]
     pub fn holds(&self, threshold: f64) -> bool {
         self.yes && self.confidence >= threshold
     }
 }
 
-/// How much of something a judge sees.
+/// A judge's answer to a question for a number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rating {
     /// 0 to 1.
     pub score: f64,
-    /// Empty where the judge gave none.
+    /// Empty if the judge gave none.
     pub reasoning: String,
 }
 
 /// Asks a question whose answer is yes or no.
 ///
 /// # Errors
-/// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`, or when it calls its own
-/// `yes` improbable.
+/// The model fails, or no try gives a JSON object of the requested form or a bare `yes` or `no`. A `yes` with a confidence
+/// below 0.5 contradicts itself and counts as a failed try.
 pub async fn yes_or_no(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Answer, Error> {
     ask(question, &YES_OR_NO, pool, |text| match read_yes_or_no(text)? {
         Answer { yes: true, confidence, .. } if confidence < 0.5 => Err(contradiction("yes", confidence)),
@@ -61,10 +61,10 @@ pub async fn yes_or_no(question: &Question<'_>, pool: &dyn JudgePool) -> Result<
     .await
 }
 
-/// The same for who compares with a threshold: an unsure `yes` is below it.
+/// Like [`yes_or_no`], for a caller with a threshold: an unsure `yes` is below the threshold, not a contradiction.
 ///
 /// # Errors
-/// When the model fails, or no try gives a JSON object of the form asked for or a bare `yes` or `no`.
+/// The model fails, or no try gives a JSON object of the requested form or a bare `yes` or `no`.
 pub async fn how_sure(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Answer, Error> {
     ask(question, &YES_OR_NO, pool, read_yes_or_no).await
 }
@@ -86,7 +86,7 @@ pub(crate) fn contradiction(judgment: &str, confidence: f64) -> String {
 /// Asks for a number from 0 to 1.
 ///
 /// # Errors
-/// When the model fails, or no try gives a JSON object of the form asked for or a bare number in the range.
+/// The model fails, or no try gives a JSON object of the requested form or a bare number in the range.
 pub async fn number(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Rating, Error> {
     ask(question, &NUMBER, pool, |text| match reply::bare_number(text) {
         Some(score) => Ok(Rating { score, reasoning: String::new() }),
@@ -105,7 +105,7 @@ pub(crate) struct Heard<T> {
     pub(crate) model: String,
 }
 
-/// [`ask_whom`], where it does not matter which model answers.
+/// Like [`ask_whom`], without the name of the model.
 pub(crate) async fn ask<T>(
     question: &Question<'_>,
     form: &Form,
@@ -115,8 +115,8 @@ pub(crate) async fn ask<T>(
     Ok(ask_whom(question, form, pool, read).await?.answer)
 }
 
-/// Asks until `read` understands the reply, at most [`TRIES`] times; a model that fails is not asked again,
-/// because retries by class of error are the model's own layer.
+/// Asks until `read` understands the reply, at most [`TRIES`] times. A failed call is not repeated here: the model has its
+/// own retry layer.
 pub(crate) async fn ask_whom<T>(
     question: &Question<'_>,
     form: &Form,
@@ -161,11 +161,11 @@ pub(crate) fn reasoning_of(fields: &Map<String, Value>) -> String {
     fields.get("reasoning").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// How `confidence` is explained wherever it is asked for: without it models give how sure they are of a no, too.
+/// The meaning of `confidence` in every form. Without it, models report how sure they are of a no.
 pub(crate) const CONFIDENCE: &str = "the probability, from 0 to 1, that the answer to the question is yes: near 1 for a clear yes, near 0 for a clear no";
 
 static YES_OR_NO: LazyLock<Form> = LazyLock::new(|| {
-    // The judgment stands first: small models that reason first run out of room before they decide.
+    // The judgment comes first: small models that reason first reach the token limit before they decide.
     let properties = json!({
         "judgment": { "type": "string", "enum": ["yes", "no"] },
         "confidence": { "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE },

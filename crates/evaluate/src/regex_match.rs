@@ -1,7 +1,7 @@
-//! `regex_match`: a pattern is found anywhere in the text, in linear time; its named groups satisfy checks of their own.
+//! `regex_match`: the text matches a pattern, in linear time, and the named groups satisfy their checks.
 
 use regex::Regex;
-use scenario::Check;
+use scenario::check;
 
 use crate::{
     error::Error,
@@ -17,20 +17,16 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct RegexMatch {
     regex: Regex,
-    /// As people write it.
+    /// The pattern in the form `/…/i`, for reasons.
     shown: String,
     /// By the name of the group.
     captures: Vec<(String, Nested)>,
 }
 
 impl RegexMatch {
-    pub(crate) fn new(
-        text: &str,
-        case_sensitive: bool,
-        captures: &[(String, Vec<Check>)],
-        compile: Compile,
-    ) -> Result<Self, Error> {
-        let regex = pattern(text, case_sensitive, PATTERN_BYTES)?;
+    pub(crate) fn new(rule: &check::RegexMatch, compile: Compile) -> Result<Self, Error> {
+        let check::RegexMatch { pattern: text, case_sensitive, captures } = rule;
+        let regex = pattern(text, *case_sensitive, PATTERN_BYTES)?;
         let captures = captures
             .iter()
             .map(|(name, checks)| {
@@ -40,7 +36,7 @@ impl RegexMatch {
                 Ok((name.clone(), Nested::new(checks, "captures", compile)?))
             })
             .collect::<Result<_, _>>()?;
-        let flag = if case_sensitive { "" } else { "i" };
+        let flag = if *case_sensitive { "" } else { "i" };
         let shown = format!("/{}/{flag}", excerpt(text, SHORT_BYTES));
         Ok(Self { regex, shown, captures })
     }

@@ -1,4 +1,4 @@
-//! `rubric`: judges go through a list of criteria; the median of their votes on each, weighed, must reach a threshold.
+//! `rubric`: judges mark a list of criteria; the weighted mean of the median marks must reach a threshold.
 
 mod ballot;
 
@@ -15,7 +15,7 @@ use crate::{
     subject::Subject,
 };
 
-/// Each is a sheet that a model fills in.
+/// Each ballot is one question to a model.
 const MOST_BALLOTS: u64 = 100;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Rubric {
     text: String,
     criteria: Vec<Criterion>,
     threshold: f64,
-    /// Whom to ask, once for each vote.
+    /// The model type of each vote.
     voters: Vec<Option<String>>,
     form: Form,
 }
@@ -59,7 +59,7 @@ impl Rubric {
         })
     }
 
-    /// Ballots that are lost (a judge that fails or cannot be understood) count for nobody; more than half must come.
+    /// A ballot is lost if its judge fails or cannot be understood. More than half of the ballots must arrive.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
         let (mut ballots, mut lost) = (Vec::with_capacity(self.voters.len()), None);
@@ -90,7 +90,7 @@ impl Rubric {
         for (index, criterion) in self.criteria.iter().enumerate() {
             let mut votes: Vec<Mark> = ballots.iter().map(|ballot| ballot.marks[index].0).collect();
             votes.sort_unstable();
-            // Wherever most votes agree this is their mark; else what lies between, and the lower of two.
+            // The median: the mark of a majority, and of an even split the lower one.
             let mark = votes[(votes.len() - 1) / 2];
             sum += criterion.weight * mark.worth();
             weights += criterion.weight;
@@ -115,7 +115,7 @@ impl Rubric {
         if !short.is_empty() {
             reason.push_str(&format!(": {}", excerpt(&short.join(", "), 8 * SHORT_BYTES)));
         }
-        // Sums of shares miss a threshold such as 0.7 by a hair.
+        // A sum of shares can miss a threshold such as 0.7 by a rounding error.
         Outcome::decided(score >= self.threshold - 1e-9, reason).with_score(score).with_evidence(evidence.trim_end())
     }
 }

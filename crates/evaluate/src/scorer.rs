@@ -1,8 +1,7 @@
-//! Measures of texts: how alike two are, what one answers, whether one follows from another, how toxic one is.
+//! Measures texts: how alike two are, which part answers a question, whether one follows another, how toxic one is.
 //!
-//! [`Scorer`] is what evaluators ask, by way of [`crate::JudgePool::scorer`]. [`ByJudge`] puts the questions to the judge;
-//! [`Chosen`] asks the models that the settings chose, and the judge for the rest. Which model gave a score is part of
-//! the score.
+//! Evaluators get a [`Scorer`] from [`crate::JudgePool::scorer`]. [`ByJudge`] asks the judge; [`Chosen`] asks the models
+//! that the settings choose, and the judge for the rest. A score names the model that gave it.
 
 mod chosen;
 mod judged;
@@ -18,34 +17,34 @@ pub use self::{
 };
 use crate::question::Error as JudgeError;
 
-/// The scores of [`Toxicity`], in their order; the labels of the Detoxify models.
+/// The scores of [`Toxicity`], in order. The names are the labels of the Detoxify models.
 pub const TOXICITY: [&str; 7] =
     ["toxicity", "severe_toxicity", "obscene", "identity_attack", "insult", "threat", "sexual_explicit"];
 
-/// The largest and, negated, the smallest [`Scorer::next_sentence`] of a probability: that of 0.999994.
+/// The bound of [`Scorer::next_sentence`] in both directions: the log-odds of a probability of 0.999994.
 pub const MOST_LOG_ODDS: f64 = 12.0;
 
-/// Something that measures texts. It is asked for one scope of one trial, which its calls are counted under.
+/// Measures texts for one scope of one trial. Its calls count under this scope.
 #[async_trait]
 pub trait Scorer: Send + Sync + fmt::Debug {
     /// How alike two texts are in meaning: 1 the same, about 0 nothing in common. Cosines go down to -1.
     async fn similarity(&self, a: &str, b: &str) -> Result<Score, Error>;
 
-    /// The part of the context that answers the question; empty where nothing in it does.
+    /// The part of the context that answers the question; empty if no part does.
     async fn answer(&self, question: &str, context: &str) -> Result<Answer, Error>;
 
     /// How well the reply follows the context, as log-odds: 0 is even, the usual range is -12 to 12
     /// (the first logit minus the second of BERT's next-sentence head).
     async fn next_sentence(&self, context: &str, reply: &str) -> Result<Score, Error>;
 
-    /// Each 0 to 1: how probable it is that a reader finds the text so.
+    /// Each from 0 to 1: the probability that a reader finds the text toxic in this way.
     async fn toxicity(&self, text: &str) -> Result<Toxicity, Error>;
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     pub value: f64,
-    /// Which model gave it, for people: `all-MiniLM-L6-v2`, `judge gpt-4o`.
+    /// The model that gave it, for people: `all-MiniLM-L6-v2`, `judge gpt-4o`.
     pub model: String,
 }
 
@@ -69,14 +68,14 @@ impl Toxicity {
     }
 }
 
-/// Why there is no score; never the agent's fault.
+/// Why there is no score. It is never the agent's fault.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
     Judge(#[from] JudgeError),
     #[error("ask for a score: {0}")]
     Failed(#[from] llm::Error),
-    /// The model answered, but not with what makes a score.
+    /// The model answered without a usable score.
     #[error("take a score from {model}: {reason}")]
     Malformed { model: String, reason: String },
 }

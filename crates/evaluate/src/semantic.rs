@@ -1,5 +1,7 @@
 //! `semantic_condition` and `semantic_similar`: a judge reads the text alone and says yes or no.
 
+use scenario::check;
+
 use crate::{
     error::Error,
     evaluator::{Behaviour, Found},
@@ -16,8 +18,8 @@ pub(crate) struct SemanticCondition {
 }
 
 impl SemanticCondition {
-    pub(crate) fn new(condition: &str) -> Result<Self, Error> {
-        let condition = condition.trim();
+    pub(crate) fn new(rule: &check::SemanticCondition) -> Result<Self, Error> {
+        let condition = rule.condition.trim();
         if condition.is_empty() {
             return Err(Error::Empty { field: "condition" });
         }
@@ -47,13 +49,14 @@ impl Behaviour for SemanticCondition {
 #[derive(Debug)]
 pub(crate) struct SemanticSimilar {
     question: String,
-    /// What is there word for word needs no judge.
+    /// In lowercase. A text that equals one of them needs no judge.
     literal: Vec<String>,
     threshold: Option<f64>,
 }
 
 impl SemanticSimilar {
-    pub(crate) fn new(expected: &[String], threshold: Option<f64>) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::SemanticSimilar) -> Result<Self, Error> {
+        let expected = rule.expected.as_slice();
         if expected.is_empty() || expected.iter().any(|text| text.trim().is_empty()) {
             return Err(Error::Empty { field: "expected" });
         }
@@ -75,7 +78,7 @@ impl SemanticSimilar {
                 question
             }
         };
-        Ok(Self { question, literal, threshold })
+        Ok(Self { question, literal, threshold: rule.threshold.map(|threshold| threshold.0) })
     }
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
@@ -103,7 +106,7 @@ impl Behaviour for SemanticSimilar {
     }
 }
 
-/// `by_threshold`: an unsure yes is below the threshold, and not a contradiction.
+/// `by_threshold`: an unsure yes is below the threshold, not a contradiction.
 async fn ask(
     question: &str,
     text: &str,

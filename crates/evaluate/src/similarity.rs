@@ -1,4 +1,6 @@
-//! `similarity`: how alike the text and what was expected are in meaning, as the scorer measures it.
+//! `similarity`: the scorer finds the text and an expected one alike in meaning.
+
+use scenario::check;
 
 use crate::{
     error::Error,
@@ -16,7 +18,8 @@ pub(crate) struct Similarity {
 }
 
 impl Similarity {
-    pub(crate) fn new(expected: &[String], threshold: f64) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::Similarity) -> Result<Self, Error> {
+        let (expected, threshold) = (&rule.expected, rule.threshold.0);
         if expected.is_empty() || expected.iter().any(|text| text.trim().is_empty()) {
             return Err(Error::Empty { field: "expected" });
         }
@@ -24,7 +27,7 @@ impl Similarity {
             let message = "it lies between -1 and 1".to_owned();
             return Err(Error::Invalid { field: "threshold", message });
         }
-        Ok(Self { expected: expected.to_vec(), threshold })
+        Ok(Self { expected: expected.clone(), threshold })
     }
 
     /// The most alike decides.

@@ -1,10 +1,11 @@
-//! `latency` and `spend`: how long the agent's replies took, and what they used.
+//! `latency` and `spend`: how long the agent's replies took, and what they cost.
 
 use record::{Call, FailureKind, Role, Turn, Usd, turn::Speaker};
+use scenario::check;
 
 use crate::{error::Error, evaluator::Immediate, outcome::Outcome, subject::Subject};
 
-/// Like `execution_time`, without a score: what must be equal between two runs of one plan has no times in it.
+/// Has no score, like `execution_time`: scores must be equal between two runs of one plan, and times are not.
 #[derive(Debug)]
 pub(crate) struct Latency {
     max_total_ms: Option<u64>,
@@ -12,7 +13,9 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    pub(crate) fn new(max_total_ms: Option<u64>, max_ttft_ms: Option<u64>) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::Latency) -> Result<Self, Error> {
+        let max_total_ms = rule.max_total_ms.map(|most| most.0);
+        let max_ttft_ms = rule.max_ttft_ms.map(|most| most.0);
         if max_total_ms.is_none() && max_ttft_ms.is_none() {
             return Err(Error::Empty { field: "max_total_ms" });
         }
@@ -61,7 +64,9 @@ pub(crate) struct Spend {
 }
 
 impl Spend {
-    pub(crate) fn new(max_usd: Option<f64>, max_tokens: Option<u64>) -> Result<Self, Error> {
+    pub(crate) fn new(rule: &check::Spend) -> Result<Self, Error> {
+        let max_usd = rule.max_usd.map(|most| most.0);
+        let max_tokens = rule.max_tokens.map(|most| most.0);
         if max_usd.is_none() && max_tokens.is_none() {
             return Err(Error::Empty { field: "max_usd" });
         }

@@ -1,4 +1,6 @@
-//! `string_contains`: the reply has a text in it, in any case unless the scenario says otherwise.
+//! `string_contains`: the reply contains a text, case-insensitive by default.
+
+use scenario::check;
 
 use crate::{
     caseless::Caseless,
@@ -17,9 +19,9 @@ pub(crate) struct StringContains {
 }
 
 impl StringContains {
-    pub(crate) fn new(value: &str, case_sensitive: bool) -> Result<Self, Error> {
-        let caseless = if case_sensitive { None } else { Some(Caseless::new(value, "value")?) };
-        Ok(Self { value: value.to_owned(), caseless })
+    pub(crate) fn new(rule: &check::StringContains) -> Result<Self, Error> {
+        let caseless = if rule.case_sensitive { None } else { Some(Caseless::new(&rule.value, "value")?) };
+        Ok(Self { value: rule.value.clone(), caseless })
     }
 }
 

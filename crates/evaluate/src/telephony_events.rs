@@ -1,13 +1,21 @@
-//! `telephony_events`: the keys that the agent pressed, where it put the call through to, and whether it hung up.
+//! `telephony_events`: the keys that the agent pressed, where it transferred the call, and whether it hung up.
+
+use scenario::check;
 
 use crate::{evaluator::Immediate, outcome::Outcome, subject::Subject};
 
-/// How the actions begin that are events of a telephone call.
+/// The first words of actions that are telephone events.
 const KINDS: [&str; 3] = ["dtmf", "transfer_call", "end_call"];
 
 #[derive(Debug)]
 pub(crate) struct TelephonyEvents {
-    pub(crate) expected: Vec<String>,
+    expected: Vec<String>,
+}
+
+impl TelephonyEvents {
+    pub(crate) fn new(rule: &check::TelephonyEvents) -> Self {
+        Self { expected: rule.expected.clone() }
+    }
 }
 
 impl Immediate for TelephonyEvents {

@@ -1,4 +1,4 @@
-//! `tool_calls`: the tools that the agent called are those that it should have called, with the right arguments.
+//! `tool_calls`: the agent called the expected tools with the expected arguments.
 
 mod call;
 mod comparison;
@@ -20,9 +20,9 @@ use crate::{
     subject::Subject,
 };
 
-/// More calls than this are no conversation any more, and nobody compares them.
+/// With more calls than this the check is undecided: comparing takes rows times columns.
 const MOST_CALLS: usize = 1_000;
-/// How many calls may be shown to a judge.
+/// How many calls a judge sees at most.
 const MOST_JUDGED: usize = 32;
 const NAMES_SHOWN: usize = 8;
 
@@ -35,7 +35,7 @@ pub(crate) struct ToolCalls {
 
 impl ToolCalls {
     pub(crate) fn new(rule: &ToolCallsRule, compile: Compile) -> Result<Self, Error> {
-        // No calls at all is a thing to ask for; the other orders would hold whatever the agent does.
+        // With these orders an empty list means "no calls". With any other it would always hold.
         if rule.calls.is_empty()
             && !matches!(rule.order, CallOrder::Exact | CallOrder::ExactAnyOrder | CallOrder::Subset)
         {
@@ -82,7 +82,7 @@ impl ToolCalls {
         self.conclude(&pairs, made)
     }
 
-    /// Which calls may answer an expected one.
+    /// The calls that can answer an expected one.
     fn candidates(&self, row: usize, expected: &Expected, made: &[&ToolCall]) -> Result<Vec<usize>, Outcome> {
         let same = |column: &usize| made[*column].name == expected.name;
         if self.order == CallOrder::Exact {
@@ -92,7 +92,7 @@ impl ToolCalls {
         match self.pick {
             CallPick::Any => {}
             CallPick::Last => all = all.split_off(all.len().saturating_sub(1)),
-            // What must not be called at all need not be called once.
+            // A forbidden call need not be made once.
             CallPick::Single if all.len() != 1 && !matches!(self.order, CallOrder::Forbidden | CallOrder::Subset) => {
                 return Err(Outcome::fail(format!(
                     "expected exactly one call of {}, the agent made {}{}",
@@ -158,7 +158,7 @@ fn names(made: &[&ToolCall]) -> String {
     format!("; it called {}{more}", shown.join(", "))
 }
 
-/// One call a line, for the evidence.
+/// One line per call, for the evidence.
 fn listed(made: &[&ToolCall]) -> String {
     let mut text = String::new();
     for call in made.iter().take(2 * NAMES_SHOWN) {

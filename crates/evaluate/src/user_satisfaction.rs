@@ -1,9 +1,9 @@
-//! `user_satisfaction`: how content the user is, by their words or by a judge's reading of them.
+//! `user_satisfaction`: how satisfied the user is, by keywords or according to a judge.
 
 mod keywords;
 
 use record::Turn;
-use scenario::check::SatisfactionMethod;
+use scenario::check::{self, SatisfactionMethod};
 
 use self::keywords::Keywords;
 use crate::{
@@ -39,18 +39,15 @@ const SATISFACTION: &str = "How satisfied is the user at the end of the conversa
     satisfied nor dissatisfied, 1 for entirely satisfied, and numbers between for what lies between.";
 
 impl UserSatisfaction {
-    /// `words` are the (positive, negative) lists of the scenario; `None`: the usual ones.
-    pub(crate) fn new(
-        threshold: f64,
-        method: SatisfactionMethod,
-        words: (Option<&[String]>, Option<&[String]>),
-    ) -> Result<Self, Error> {
-        let method = match method {
-            SatisfactionMethod::KeywordAnalysis => Method::Keywords(Keywords::new(words.0, words.1)?),
+    pub(crate) fn new(rule: &check::UserSatisfaction) -> Result<Self, Error> {
+        let method = match rule.method {
+            SatisfactionMethod::KeywordAnalysis => {
+                Method::Keywords(Keywords::new(rule.positive.as_deref(), rule.negative.as_deref())?)
+            }
             SatisfactionMethod::SentimentAnalysis => Method::Judge(SENTIMENT),
             SatisfactionMethod::LlmJudge => Method::Judge(SATISFACTION),
         };
-        Ok(Self { threshold, method })
+        Ok(Self { threshold: rule.satisfaction_threshold, method })
     }
 
     fn count(&self, keywords: &Keywords, turns: &[Turn]) -> Outcome {

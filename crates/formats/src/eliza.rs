@@ -2,8 +2,6 @@
 
 mod conversation;
 mod document;
-mod evaluation;
-mod expected;
 mod files;
 mod ours;
 mod said;

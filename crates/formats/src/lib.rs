@@ -5,7 +5,6 @@
 
 mod all;
 pub mod battery;
-mod bounded;
 pub mod eliza;
 pub mod encoding;
 pub mod line;

@@ -5,7 +5,7 @@ mod pattern;
 mod tools;
 
 use scenario::{
-    Action, Check, Environment, Format, History, Message, OnFailure, Rule, Scenario, Source, Step, Strategy,
+    Action, Check, Environment, Format, History, Message, OnFailure, Rule, Scenario, Source, Step, Strategy, check,
     format::{Script, stem},
     message::Speaker,
 };
@@ -146,7 +146,7 @@ impl<'a> Turn<'a> {
         let calls = self.part.items_of("tool_calls");
         checks.extend(tools::check(&calls, self.partial, self.part.key_spot("tool_calls").line, findings));
         let line = self.part.key_spot("telephony_events").line;
-        checks.push(Check::new(Rule::TelephonyEvents { expected: self.events.clone() }, line));
+        checks.push(Check::new(Rule::TelephonyEvents(check::TelephonyEvents { expected: self.events.clone() }), line));
         checks
     }
 }

@@ -14,7 +14,7 @@ use yaml::{
     schema,
 };
 
-use crate::bounded::{Repeats, Words};
+use yaml::bounded::{Repeats, Words};
 
 /// The JSON Schema of a matrix file.
 #[must_use]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use yaml::{Diagnostic, Document, Findings, Part, schema};
 
-use crate::bounded::{ReplyTokens, Temperature, Words};
+use yaml::bounded::{ReplyTokens, Temperature, Words};
 
 /// Who the simulated user is.
 #[derive(Debug, Deserialize, JsonSchema)]

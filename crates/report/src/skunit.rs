@@ -174,15 +174,15 @@ fn verdict(page: &mut String, judgment: &Judgment, check: Option<&Check>) {
 /// The kinds as the logs of skUnit call them.
 fn kind(check: &Check) -> &str {
     match &check.rule {
-        Rule::SemanticCondition { .. } => "Condition",
-        Rule::SemanticSimilar { .. } => "Similar",
-        Rule::Contains { any: false, .. } => "ContainsAll",
-        Rule::Contains { any: true, .. } => "ContainsAny",
-        Rule::Equals { values, .. } if values.len() > 1 => "IsAnyOf",
-        Rule::Equals { .. } => "Equals",
-        Rule::Empty if check.negated => "NotEmpty",
-        Rule::Empty => "Empty",
-        Rule::JsonCheck { .. } => "JsonCheck",
+        Rule::SemanticCondition(_) => "Condition",
+        Rule::SemanticSimilar(_) => "Similar",
+        Rule::Contains(check::Contains { any: false, .. }) => "ContainsAll",
+        Rule::Contains(check::Contains { any: true, .. }) => "ContainsAny",
+        Rule::Equals(check::Equals { values, .. }) if values.len() > 1 => "IsAnyOf",
+        Rule::Equals(_) => "Equals",
+        Rule::Empty(_) if check.negated => "NotEmpty",
+        Rule::Empty(_) => "Empty",
+        Rule::JsonCheck(_) => "JsonCheck",
         Rule::ToolCalls(check::ToolCallsRule { .. }) => "FunctionCall",
         other => other.kind(),
     }

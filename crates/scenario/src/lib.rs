@@ -18,6 +18,7 @@ pub mod plan;
 pub mod question;
 mod reading;
 mod scenario;
+pub mod trial_path;
 
 pub use asks::Asks;
 pub use battery::Battery;

@@ -3,6 +3,7 @@
 //! [`open`] parses a file into a [`Document`]. A reader walks its [`Part`]s, decodes them into types and collects
 //! [`Findings`]; each finding becomes a [`Diagnostic`] with path, line and help. Settings and scenarios use the same door.
 
+pub mod bounded;
 mod decode;
 pub mod diagnostic;
 mod document;

@@ -4,14 +4,14 @@ use scenario::battery::Thresholds;
 
 use crate::scorer::TOXICITY;
 
-/// What is measured, as batteries measure it.
+/// The measures of batteries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
     Similarity,
     NextSentence,
-    /// The place of the kind in [`TOXICITY`].
+    /// An index into [`TOXICITY`].
     Toxicity(usize),
-    /// How alike the part of a reply that answers a question is to the right answer.
+    /// How alike the right answer and the answering part of a reply are.
     Answer,
 }
 
@@ -47,7 +47,7 @@ impl Measure {
         }
     }
 
-    /// Of a battery's thresholds, the one that decides it, with its key.
+    /// The threshold of a battery that applies to the measure, with its key.
     #[must_use]
     pub fn threshold(self, thresholds: &Thresholds) -> (&'static str, f64) {
         match self {
@@ -57,7 +57,7 @@ impl Measure {
         }
     }
 
-    /// Whether scores pass at and below the threshold, not at and above it.
+    /// `true`: scores at or below the threshold pass; otherwise scores at or above it.
     #[must_use]
     pub fn is_harm(self) -> bool {
         matches!(self, Self::Toxicity(_))

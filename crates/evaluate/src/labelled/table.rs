@@ -11,16 +11,16 @@ use yaml::{Document, Findings, MAX_NODES, Spot, suggest};
 use super::measure::Measure;
 
 const COLUMNS: [&str; 5] = ["measure", "label", "text1", "text2", "text3"];
-/// So many of them, from the first, every table has.
+/// The first columns, which every table needs.
 const NEEDED: usize = 3;
 
-/// Is read behind the table: quotes that are never closed swallow it.
+/// A marker appended to the table. Unclosed quotes swallow it, which reveals them.
 const END: &str = "\0end of the table";
 
-/// The table as the list that it could have been written as, with the lines of its rows.
+/// Converts the table to the equivalent list, with the lines of its rows.
 ///
 /// # Errors
-/// The header is faulty, or no row can be told from the next.
+/// The header is faulty, or unclosed quotes hide where rows end.
 pub(super) fn open(text: &str, path: &str, findings: &mut Findings) -> Result<Document, Diagnostic> {
     let mut records = records(text);
     match records.last() {
@@ -52,14 +52,14 @@ pub(super) fn open(text: &str, path: &str, findings: &mut Findings) -> Result<Do
     Ok(Document::of_text(path, json!({ "samples": rows }), &lines))
 }
 
-/// The records with their lines, empty lines left out.
+/// The records with their line numbers, without empty lines.
 fn records(text: &str) -> Vec<(u32, StringRecord)> {
     let end = format!("\n{END}\n");
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes().chain(end.as_bytes()));
     let (mut line, mut counted) = (1, 0);
     let records = reader.records().map_while(Result::ok).map(|record| {
-        // The reader's own position is before the empty lines in front of a record.
+        // The position from the reader lies before any empty lines in front of the record.
         let from = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
         let start = text[from..].find(|character| !matches!(character, '\r' | '\n')).map_or(text.len(), |at| from + at);
         line += text[counted..start].bytes().filter(|byte| *byte == b'\n').count() as u32;
@@ -89,7 +89,7 @@ fn check_header(header: &StringRecord, path: &str) -> Result<(), Diagnostic> {
 fn row(header: &StringRecord, record: &StringRecord) -> Value {
     let cell = |name: &str| header.iter().position(|column| column == name).and_then(|place| record.get(place));
     let mut texts: Vec<&str> = COLUMNS[2..].iter().filter_map(|name| cell(name)).collect();
-    // Measures that take fewer texts leave the other columns empty; a text that is wanted may be empty itself.
+    // Measures with fewer texts leave the last columns empty. A text that the measure takes can be empty too.
     let wanted = cell("measure").and_then(Measure::parse).map_or(0, |measure| measure.texts().len());
     while texts.len() > wanted && texts.last().is_some_and(|text| text.is_empty()) {
         texts.pop();

@@ -1,4 +1,4 @@
-//! The sheet that a judge fills in: what it is asked for, and how it is read.
+//! The form that a judge fills in, and how gabfest reads it.
 
 use scenario::check::{Expected, JudgeRule};
 use serde_json::{Map, Value, json};
@@ -8,13 +8,13 @@ use crate::{
     question::{self, CONFIDENCE, Form, number_of, reasoning_of},
 };
 
-/// A reply that fits the form and says what the check needs.
+/// A reply that fits the form and holds what the check needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sheet {
-    /// Empty where the check's own schema has none.
+    /// Empty if the schema of the check has no such field.
     pub(super) judgment: String,
     pub(super) confidence: Option<f64>,
-    /// As many as were listed, or none where the check's own schema does not ask for them.
+    /// One for each listed capability; none if the schema of the check does not ask for them.
     pub(super) capabilities: Vec<Capability>,
     pub(super) reasoning: String,
     pub(super) raw: String,
@@ -26,7 +26,7 @@ pub(super) struct Capability {
     pub(super) reasoning: String,
 }
 
-/// The author's words, and the checklist in order.
+/// The author's question, then the checklist in order.
 pub(super) fn question(rule: &JudgeRule) -> String {
     let mut text = rule.prompt.trim().to_owned();
     if !rule.capabilities.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn question(rule: &JudgeRule) -> String {
     text
 }
 
-/// The check's own schema where it has one; else the judgment first, so that it is not cut off.
+/// The schema of the check if it has one. Otherwise the judgment comes first, so that a token limit cannot cut it off.
 pub(super) fn form(rule: &JudgeRule) -> Result<Form, Error> {
     let count = rule.capabilities.len();
     let mut meaning = match &rule.expected {
@@ -84,7 +84,7 @@ pub(super) fn form(rule: &JudgeRule) -> Result<Form, Error> {
 }
 
 impl Sheet {
-    /// What `expected` needs must be there and in range; what it does not need may be absent where the schema allows.
+    /// Requires what `expected` needs, in range. Other fields may be absent if the schema allows.
     pub(super) fn read(fields: Map<String, Value>, expected: &Expected, capabilities: usize) -> Result<Self, String> {
         let judgment = match fields.get("judgment") {
             Some(Value::String(text)) => text.trim().to_owned(),
@@ -115,14 +115,14 @@ impl Sheet {
         let (yes, no) = (self.says("yes"), self.says("no"));
         match (expected, self.confidence) {
             (Expected::Yes | Expected::No, _) if !yes && !no => Err("`judgment` is neither yes nor no".to_owned()),
-            // A sure "no" is easily written as a high confidence, and the word decides; a "yes" that is improbable is none.
+            // Models write a sure "no" with a high confidence, so the word decides. An improbable "yes" contradicts itself.
             (Expected::Yes | Expected::No, Some(confidence)) if yes && confidence < 0.5 => {
                 Err(self.contradicts(confidence))
             }
             (Expected::Says(_), _) if self.judgment.is_empty() => Err("there is no `judgment`".to_owned()),
             (Expected::Yes | Expected::No | Expected::Says(_), _) => Ok(()),
             (_, None) => Err("there is no `confidence`".to_owned()),
-            // A sure "no" is easily written as a high confidence; taken at its word it would pass `0.8+`.
+            // Models write a sure "no" with a high confidence, which would pass `0.8+`.
             (_, Some(confidence)) if (yes && confidence < 0.5) || (no && confidence > 0.5) => {
                 Err(self.contradicts(confidence))
             }

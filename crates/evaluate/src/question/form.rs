@@ -1,4 +1,4 @@
-//! The form in which a judge must answer: a JSON Schema, compiled once, and what its fields mean.
+//! The form of a judge's answer: a JSON Schema, compiled once, and the meaning of its fields.
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -20,13 +20,13 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Of any JSON Schema; it may not refer to other documents, and its patterns are the linear-time kind.
+    /// A form with any JSON Schema that refers to no other document. Its patterns run in linear time.
     pub(crate) fn new(schema: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
         let validator = validator(&schema)?;
         Ok(Self { schema, meaning, max_tokens, validator })
     }
 
-    /// Of an object with exactly these properties, in this order, all required.
+    /// A form of an object with exactly these properties, in this order, all required.
     pub(crate) fn of_properties(properties: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
         let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
         let required = json!(required);
@@ -36,13 +36,13 @@ impl Form {
         Self::new(schema, meaning, max_tokens)
     }
 
-    /// The reply's one JSON object, if it satisfies the schema; else what is wrong with it.
+    /// The JSON object of the reply if it satisfies the schema; otherwise what is wrong with it.
     pub(crate) fn read(&self, text: &str) -> Result<Map<String, Value>, String> {
         let value = reply::json(text)?;
         if let Err(error) = self.validator.validate(&value) {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() { "the reply" } else { &place };
-            // Masked: the value is the model's and may be anything.
+            // Masked, because the model's value can be anything.
             let fault = error.masked().to_string();
             return Err(format!("{place} does not fit the schema: {}", excerpt(&fault, SHORT_BYTES)));
         }

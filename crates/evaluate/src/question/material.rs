@@ -1,4 +1,4 @@
-//! What a question is about: turns and replies as one line of JSON, of bounded size.
+//! The subject of a question: turns and replies as one line of JSON, bounded in size.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use serde_json::{Map, Value, json};
 
 use crate::{excerpt::boundary, subject::Subject};
 
-/// All texts together, in bytes, before JSON escapes them: a hostile reply must not fill a judge's window.
+/// The limit of all texts together, in bytes before JSON escapes. A hostile reply must not fill a judge's window.
 const TOTAL_BYTES: usize = 256 << 10;
-/// One text.
+/// The limit of one text, in bytes.
 const TEXT_BYTES: usize = 32 << 10;
 
-/// The data of a prompt; read from the record, so anything may stand in it.
+/// The data of a prompt. It comes from the record, so it can contain anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
     json: String,
 }
 
 impl Material {
-    /// The turns of the subject, or its reply where it has none.
+    /// The turns of the subject, or its reply if it has no turns.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
         if subject.turns.is_empty() {
@@ -32,7 +32,7 @@ impl Material {
         Self::of_turns(subject.turns)
     }
 
-    /// Texts under names that gabfest gives them.
+    /// Texts under names of gabfest.
     #[must_use]
     pub fn of_texts(texts: &[(&str, &str)]) -> Self {
         let texts: Map<String, Value> =
@@ -56,7 +56,7 @@ impl Material {
     }
 }
 
-/// Turns are numbered from 1 within the material, so that a question may name one.
+/// Turns are numbered from 1 within the material, so that a question can name one.
 fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
     let text = |text: &str| Value::from(shortened(text, limit));
     let mut fields = Map::new();
@@ -91,7 +91,7 @@ fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
     Value::Object(fields)
 }
 
-/// The first three quarters and the last quarter of what is allowed, with a note of what lay between.
+/// Keeps the first three quarters and the last quarter of the limit, with a note of what is left out.
 fn shortened(text: &str, limit_bytes: usize) -> Cow<'_, str> {
     if text.len() <= limit_bytes {
         return Cow::Borrowed(text);

@@ -1,5 +1,4 @@
-//! A question and the words that a judge reads. The material stands as data between two marker lines that no agent can
-//! forge.
+//! A question, and the prompt that a judge reads. The material is data between two marker lines that no agent can forge.
 
 use llm::Message;
 use record::Scope;
@@ -46,8 +45,8 @@ pub(super) fn messages(question: &Question<'_>, form: &Form, seed: u64, again: b
     vec![Message::system(ROLE), Message::user(text)]
 }
 
-/// 16 hex digits that do not occur in the material, so no text in it can close the markers;
-/// of the call's seed, so that an agent cannot know them and equal runs ask equal questions.
+/// 16 hex digits that do not occur in the material, so that no text in it can close the markers. They come from the seed
+/// of the call: an agent cannot know them, and equal runs ask equal questions.
 fn nonce(material: &Material, seed: u64) -> String {
     (0_u64..)
         .map(|salt| {

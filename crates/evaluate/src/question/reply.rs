@@ -1,8 +1,8 @@
-//! Reading what a judge said: the whole reply counts, nothing is picked out of prose, nothing is corrected.
+//! Reads a judge's reply strictly: the whole reply counts; nothing is extracted from prose or corrected.
 
 use serde_json::Value;
 
-/// The whole reply as one JSON value; a code fence round it is allowed.
+/// The whole reply as one JSON value. A code fence around it is allowed.
 pub(super) fn json(text: &str) -> Result<Value, String> {
     let text = unfenced(text.trim());
     if text.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn bare_word(text: &str) -> Option<bool> {
 /// Exactly a decimal number from 0 to 1, perhaps with a full stop.
 pub(super) fn bare_number(text: &str) -> Option<f64> {
     let digits = bare(text);
-    // What Rust reads besides (`inf`, `1e-1`, `+1`) is not what was asked for.
+    // Rust also parses `inf`, `1e-1` and `+1`, which the form does not allow.
     if !digits.starts_with(|first: char| first.is_ascii_digit())
         || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     {

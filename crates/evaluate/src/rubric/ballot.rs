@@ -1,11 +1,11 @@
-//! The sheet that one judge of a rubric fills in: a mark for each criterion.
+//! The ballot of one judge of a rubric: a mark for each criterion.
 
 use scenario::check::Criterion;
 use serde_json::{Map, Value, json};
 
 use crate::{error::Error, question::Form};
 
-/// In the order of their worth.
+/// In ascending order of worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
     NotMet,
@@ -42,7 +42,7 @@ impl Mark {
     }
 }
 
-/// One mark and its reasoning for each criterion, in their order.
+/// A mark and its reasoning for each criterion, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ballot {
     pub(super) marks: Vec<(Mark, String)>,

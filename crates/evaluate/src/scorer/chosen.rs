@@ -1,4 +1,4 @@
-//! Scores by the models that the settings choose; the judge scores the rest.
+//! Scores from the models that the settings choose for each measure. The judge measures the rest.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use record::{Role, Scope};
 use super::{Answer, ByJudge, Error, MOST_LOG_ODDS, Score, Scorer, TOXICITY, Toxicity};
 use crate::{excerpt::boundary, judge_pool::JudgePool};
 
-/// Of one text, in bytes: a token may be a byte, and the usual window of an embedding model is 8,192 tokens. Models
-/// with smaller windows cut for themselves.
+/// The limit of one text, in bytes. A token can be one byte, and embedding models usually have a window of 8,192 tokens.
+/// Models with smaller windows truncate on their own.
 const TEXT_BYTES: usize = 8_000;
 
 /// The models that the settings chose; `None`: the judge.
@@ -62,7 +62,7 @@ fn cut(text: &str) -> String {
 impl Scorer for Chosen<'_> {
     async fn similarity(&self, a: &str, b: &str) -> Result<Score, Error> {
         let Some(model) = &self.models.similarity else { return self.judge().similarity(a, b).await };
-        // Servers refuse texts without words, which are alike to each other and to nothing else.
+        // Servers refuse blank texts. Two blank texts are alike; a blank one is like no other text.
         if a.trim().is_empty() || b.trim().is_empty() {
             let alike = a.trim() == b.trim();
             return Ok(Score { value: if alike { 1.0 } else { 0.0 }, model: model.endpoint().to_owned() });
@@ -108,17 +108,17 @@ fn malformed(model: String, reason: String) -> Error {
     Error::Malformed { model, reason }
 }
 
-/// 0 where a vector has no direction.
+/// 0 if a vector has no direction.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
     let lengths = (dot(a, a) * dot(b, b)).sqrt();
     if lengths > 0.0 { (dot(a, b) / lengths).clamp(-1.0, 1.0) } else { 0.0 }
 }
 
-/// From labels of Detoxify by their names, else from the categories of OpenAI's moderation, each label being the
-/// highest of the categories that mean it.
+/// Reads Detoxify labels by name. Otherwise maps the categories of OpenAI's moderation: each label is the highest of its
+/// categories.
 fn toxicity(labels: &[(String, f64)]) -> Option<[f64; TOXICITY.len()]> {
-    /// In the order of [`TOXICITY`]; the first means anything that is found.
+    /// In the order of [`TOXICITY`]; the first covers every finding.
     const CATEGORIES: [&[&str]; TOXICITY.len()] = [
         &[
             "harassment",

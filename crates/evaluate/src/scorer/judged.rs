@@ -1,4 +1,4 @@
-//! Scores by a language model that is asked for them in words: the usual scorer, which needs no model of its own.
+//! Scores from the judge, asked in words. This is the default: it needs no model of its own.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::{
     question::{self, Form, Material, Question, number_of},
 };
 
-/// The judge as a scorer. Small models put no fine shades into such numbers: thresholds are to be tried out.
+/// The judge as a scorer. Small models give coarse numbers, so try out a threshold before you rely on it.
 #[derive(Debug)]
 pub struct ByJudge<'a> {
     pool: &'a dyn JudgePool,
@@ -33,7 +33,7 @@ impl<'a> ByJudge<'a> {
         form: &Form,
         read: impl Fn(&Map<String, Value>) -> Result<T, String> + Send + Sync,
     ) -> Result<(T, String), Error> {
-        // Scores are measured, not varied.
+        // A measurement must not vary, hence temperature 0.
         let question = Question { text, material, model_type: None, temperature: Some(0.0), scope: self.scope };
         let heard = question::ask_whom(&question, form, self.pool, |reply| read(&form.read(reply)?)).await?;
         Ok((heard.answer, format!("judge {}", heard.model)))
@@ -57,7 +57,7 @@ impl Scorer for ByJudge<'_> {
         let (text, model) = self
             .ask(text, &material, &ANSWER, |fields| match fields.get("part").and_then(Value::as_str) {
                 Some(part) if part.trim().is_empty() => Ok(String::new()),
-                // Else a judge could make up the answer that was hoped for.
+                // Otherwise a judge could invent the expected answer.
                 Some(part) => words_of(context, part).ok_or_else(|| "`part` is no part of the text".to_owned()),
                 None => Err("`part` is not text".to_owned()),
             })
@@ -91,7 +91,7 @@ impl Scorer for ByJudge<'_> {
     }
 }
 
-/// The part as it stands in the text, which a judge may have written with other spaces or letters.
+/// The part as the text has it. A judge may have written it with other white space or case.
 fn words_of(text: &str, part: &str) -> Option<String> {
     let part: Vec<String> = part.split_whitespace().map(bare).collect();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! One expected call beside one that was made: name, arguments, result.
+//! Compares one expected call with one that the agent made: name, arguments, result.
 
 use record::turn::ToolCall;
 use scenario::check::{ArgumentRule, ExpectedCall};
@@ -61,7 +61,7 @@ impl Expected {
         format!("{:?}", excerpt(&self.name, SHORT_BYTES))
     }
 
-    /// The names are equal already. What can be told without a judge is told first.
+    /// The names are already equal. Judges are asked last.
     pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, pool: &dyn JudgePool) -> Comparison {
         let mut judged = Vec::new();
         if let Some(fields) = &self.arguments {
@@ -70,7 +70,7 @@ impl Expected {
         match (&self.result, &made.result) {
             (None | Some(Rule::Optional), _) => {}
             (Some(_), None) => return Err(Outcome::fail("its result is not known")),
-            // A result that reads like a number may have been meant as text.
+            // The author may mean a text that reads like a number.
             (Some(Rule::Equals(Value::String(expected))), Some(result)) if expected == result => {}
             (Some(Rule::Checks(checks)), Some(result)) => {
                 judged.push((Place::Result.shown(""), result.clone(), checks));
@@ -98,7 +98,7 @@ impl Fields {
         Ok(Self { listed: listed.iter().map(rule).collect::<Result<_, Error>>()?, partial })
     }
 
-    /// `path` is where the object stands; what a judge must see is added to `judged`.
+    /// `path` leads to the object. Values with checks are added to `judged`.
     fn compare<'a>(
         &'a self,
         place: Place,
@@ -150,7 +150,7 @@ impl Rule {
     }
 }
 
-/// Which side of a call a value stands on.
+/// The side of a call that a value belongs to.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Arguments,
@@ -188,7 +188,7 @@ fn equal(what: &str, value: &Value, expected: &Value) -> Comparison {
     Err(Outcome::fail(format!("{what} is {value}, expected {expected}")))
 }
 
-/// 1 and 1.0 are one number.
+/// JSON equality, with 1 equal to 1.0.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),

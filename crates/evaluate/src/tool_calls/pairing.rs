@@ -1,4 +1,4 @@
-//! Which call made answers which expected one: rows are expected calls, columns those made.
+//! Pairs expected calls (rows) with calls that the agent made (columns).
 
 use super::comparison::{Comparison, is_fail};
 use crate::outcome::Outcome;
@@ -7,18 +7,18 @@ use crate::outcome::Outcome;
 pub(super) struct Pairs {
     rows: usize,
     columns: usize,
-    /// By (row, column), row after row; `None`: they were not compared, for their names differ.
+    /// In row-major order; `None`: not compared, because the names differ.
     compared: Vec<Option<Comparison>>,
 }
 
 #[derive(Debug)]
 pub(super) enum Fit {
     Holds,
-    /// No call made answers this row.
+    /// No call answers this row.
     Missing(usize),
     /// This column should not be there.
     Unexpected(usize),
-    /// What a judge did not say would decide.
+    /// The result depends on a judge that gave no answer.
     Undecided(Outcome),
 }
 
@@ -31,7 +31,7 @@ impl Pairs {
         self.compared[row * self.columns + column] = Some(comparison);
     }
 
-    /// Why the calls of this row's tool do not answer it; `None` where there are none, or one would have.
+    /// Why the calls of this row's tool do not answer it; `None`: there are none, or one of them fits.
     pub(super) fn reasons(&self, row: usize) -> Option<String> {
         let mut of_the_row = (0..self.columns).filter_map(|column| self.at(row, column));
         let last = of_the_row.next_back()?;
@@ -42,7 +42,7 @@ impl Pairs {
         self.decided(|pairs| (0..self.rows).find(|row| !pairs(*row, *row)).map(Fit::Missing))
     }
 
-    /// The earliest call that fits is the best choice for every row: it leaves most for those after it.
+    /// Greedy: the earliest call that fits leaves the most calls for the rows after it.
     pub(super) fn in_order(&self) -> Fit {
         self.decided(|pairs| {
             let mut next = 0;
@@ -73,7 +73,7 @@ impl Pairs {
         }
     }
 
-    /// `look` finds what is wrong, given which pairs fit. What fails even if every undecided pair fits has failed.
+    /// `look` finds a fault, given which pairs fit. If it finds one even when every undecided pair fits, the check fails.
     fn decided(&self, look: impl Fn(&dyn Fn(usize, usize) -> bool) -> Option<Fit>) -> Fit {
         let surely = |row: usize, column: usize| matches!(self.at(row, column), Some(Ok(())));
         let perhaps = |row: usize, column: usize| match self.at(row, column) {
@@ -98,8 +98,8 @@ impl Pairs {
     }
 }
 
-/// The first of `left` that has no partner in a largest matching; augmenting paths, found breadth first so that no
-/// number of calls can exhaust the stack.
+/// The first of `left` without a partner in a largest matching. Augmenting paths are searched breadth first: recursion
+/// would let a large number of calls exhaust the stack.
 fn unmatched(left: usize, right: usize, fits: &dyn Fn(usize, usize) -> bool) -> Option<usize> {
     let mut partner_of: Vec<Option<usize>> = vec![None; right];
     (0..left).find(|start| {
@@ -116,7 +116,7 @@ fn unmatched(left: usize, right: usize, fits: &dyn Fn(usize, usize) -> bool) -> 
                 match partner_of[other] {
                     Some(partner) => partners.push((partner, Some(other))),
                     None => {
-                        // Back along the path: everyone moves on to the partner that was found for them.
+                        // Back along the path, each takes the partner that the search found for it.
                         let mut place = Some(other);
                         while let Some(spot) = place {
                             let from = reached_from[spot].expect("every place of the path was reached");

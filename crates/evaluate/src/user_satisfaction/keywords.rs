@@ -1,4 +1,4 @@
-//! Counting the words by which users show that they are content, or are not.
+//! Counts the words that show whether users are satisfied.
 
 use record::{Turn, turn::Speaker};
 use regex::Regex;
@@ -31,7 +31,7 @@ const POSITIVE: [&str; 20] = [
     "solved",
 ];
 
-/// Phrases that turn a positive word round stand here, so that they are counted once and as what they mean.
+/// Includes phrases that negate a positive word, so that they count once, as negative.
 const NEGATIVE: [&str; 28] = [
     "frustrated",
     "frustrating",
@@ -65,7 +65,7 @@ const NEGATIVE: [&str; 28] = [
 
 #[derive(Debug)]
 pub(super) struct Keywords {
-    /// Group 1: a negative word, group 2: a positive one. `None` where both lists are empty.
+    /// Group 1: a negative word, group 2: a positive one. `None`: both lists are empty.
     regex: Option<Regex>,
 }
 
@@ -87,12 +87,12 @@ impl Keywords {
         for words in [negative, positive] {
             groups.push(if words.is_empty() { r"([^\s\S])".to_owned() } else { format!("({})", words.join("|")) });
         }
-        // Half boundaries, because a keyword may begin or end with a sign such as `:)`.
+        // Half boundaries, because a keyword can begin or end with a sign, such as `:)`.
         let text = format!(r"\b{{start-half}}(?:{})\b{{end-half}}", groups.join("|"));
         Ok(Self { regex: Some(pattern(&text, false, PATTERN_BYTES)?) })
     }
 
-    /// Only what the user said counts: an agent's apology is not the user's anger.
+    /// Counts only the user's words: an agent's apology is not the user's anger.
     pub(super) fn count(&self, turns: &[Turn]) -> Counts {
         let mut counts = Counts::default();
         let said = turns.iter().filter(|turn| turn.speaker != Speaker::Program).map(|turn| turn.user.as_str());
@@ -110,7 +110,7 @@ impl Keywords {
 }
 
 impl Counts {
-    /// The positive share; one half where no word was found.
+    /// The positive share; one half if there are no such words.
     pub(super) fn score(self) -> f64 {
         let all = self.positive + self.negative;
         if all == 0 { 0.5 } else { f64::from(self.positive) / f64::from(all) }

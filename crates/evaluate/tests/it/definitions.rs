@@ -3,7 +3,10 @@
 use evaluate::compile;
 use scenario::{
     Check,
-    check::{ArgumentRule, CallOrder, CallPick, Criterion, ExpectedCall, LengthUnit, RubricRule, Rule, ToolCallsRule},
+    check::{
+        self, ArgumentRule, CallOrder, CallPick, Criterion, ExpectedCall, LengthUnit, RubricRule, Rule, ToolCallsRule,
+        bounded::{Amount, Cosine, Dollars, Millis},
+    },
 };
 use serde_json::json;
 
@@ -20,34 +23,54 @@ fn rubric(weights: &[f64], threshold: f64, votes: u32) -> Rule {
 #[test]
 fn bad_definitions_are_refused() {
     let text = |text: &str| text.to_owned();
-    let latency = || vec![Check::new(Rule::Latency { max_total_ms: Some(1), max_ttft_ms: None }, 1)];
+    let latency =
+        || vec![Check::new(Rule::Latency(check::Latency { max_total_ms: Some(Millis(1)), max_ttft_ms: None }), 1)];
     let rows = [
-        (Rule::Contains { values: vec![], any: true, ignore_case: false }, "empty `values`"),
-        (Rule::Contains { values: vec![text("")], any: false, ignore_case: false }, "empty `values`"),
-        (Rule::StartsWith { values: vec![text(" ")], ignore_case: false }, "empty `values`"),
-        (Rule::Equals { values: vec!["x".repeat(40_000)], ignore_case: true }, "too long"),
-        (Rule::RegexMatch { pattern: text("("), case_sensitive: false, captures: vec![] }, "compile the pattern"),
+        (Rule::Contains(check::Contains { values: vec![], any: true, ignore_case: false }), "empty `values`"),
+        (Rule::Contains(check::Contains { values: vec![text("")], any: false, ignore_case: false }), "empty `values`"),
+        (Rule::StartsWith(check::StartsWith { values: vec![text(" ")], ignore_case: false }), "empty `values`"),
+        (Rule::Equals(check::Equals { values: vec!["x".repeat(40_000)], ignore_case: true }), "too long"),
         (
-            Rule::RegexMatch { pattern: text("a"), case_sensitive: false, captures: vec![(text("b"), latency())] },
+            Rule::RegexMatch(check::RegexMatch { pattern: text("("), case_sensitive: false, captures: vec![] }),
+            "compile the pattern",
+        ),
+        (
+            Rule::RegexMatch(check::RegexMatch {
+                pattern: text("a"),
+                case_sensitive: false,
+                captures: vec![(text("b"), latency())],
+            }),
             "group `b`",
         ),
-        (Rule::JsonCheck { fields: vec![] }, "empty `fields`"),
-        (Rule::JsonCheck { fields: vec![(text("a"), vec![])] }, "empty `fields`"),
-        (Rule::JsonCheck { fields: vec![(text("a"), latency())] }, "`latency` in `fields`: it is not about a text"),
-        (Rule::JsonPath { path: text("$[?"), checks: vec![] }, "no JSON path"),
-        (Rule::JsonSchema { schema: json!({ "type": 3 }) }, "`json_schema`"),
-        (Rule::JsonSchema { schema: json!({ "$ref": "https://example.invalid/x.json" }) }, "`json_schema`"),
-        (Rule::JsonSchema { schema: json!({ "pattern": "(?=a)" }) }, "`json_schema`"),
-        (Rule::Number { min: None, max: None, path: None }, "empty `min`"),
-        (Rule::Number { min: Some(2.0), max: Some(1.0), path: None }, "2 is more than the most allowed, 1"),
-        (Rule::Number { min: Some(f64::NAN), max: None, path: None }, "not a number"),
-        (Rule::Length { unit: LengthUnit::Words, min: Some(2), max: Some(1) }, "more than the most"),
-        (Rule::Language { code: text("klingon") }, "language `klingon`"),
-        (Rule::Latency { max_total_ms: None, max_ttft_ms: None }, "empty"),
-        (Rule::Spend { max_usd: Some(-1.0), max_tokens: None }, "not an amount of money"),
-        (Rule::SemanticCondition { condition: text(" ") }, "empty `condition`"),
-        (Rule::SemanticSimilar { expected: vec![], threshold: None }, "empty `expected`"),
-        (Rule::Similarity { expected: vec![text("a")], threshold: 2.0 }, "between -1 and 1"),
+        (Rule::JsonCheck(check::JsonCheck { fields: vec![] }), "empty `fields`"),
+        (Rule::JsonCheck(check::JsonCheck { fields: vec![(text("a"), vec![])] }), "empty `fields`"),
+        (
+            Rule::JsonCheck(check::JsonCheck { fields: vec![(text("a"), latency())] }),
+            "`latency` in `fields`: it is not about a text",
+        ),
+        (Rule::JsonPath(check::JsonPath { path: text("$[?"), checks: vec![] }), "no JSON path"),
+        (Rule::JsonSchema(check::JsonSchema { schema: json!({ "type": 3 }) }), "`json_schema`"),
+        (
+            Rule::JsonSchema(check::JsonSchema { schema: json!({ "$ref": "https://example.invalid/x.json" }) }),
+            "`json_schema`",
+        ),
+        (Rule::JsonSchema(check::JsonSchema { schema: json!({ "pattern": "(?=a)" }) }), "`json_schema`"),
+        (Rule::Number(check::Number { min: None, max: None, path: None }), "empty `min`"),
+        (
+            Rule::Number(check::Number { min: Some(2.0), max: Some(1.0), path: None }),
+            "2 is more than the most allowed, 1",
+        ),
+        (Rule::Number(check::Number { min: Some(f64::NAN), max: None, path: None }), "not a number"),
+        (
+            Rule::Length(check::Length { unit: LengthUnit::Words, min: Some(Amount(2)), max: Some(Amount(1)) }),
+            "more than the most",
+        ),
+        (Rule::Language(check::Language { code: text("klingon") }), "language `klingon`"),
+        (Rule::Latency(check::Latency { max_total_ms: None, max_ttft_ms: None }), "empty"),
+        (Rule::Spend(check::Spend { max_usd: Some(Dollars(-1.0)), max_tokens: None }), "not an amount of money"),
+        (Rule::SemanticCondition(check::SemanticCondition { condition: text(" ") }), "empty `condition`"),
+        (Rule::SemanticSimilar(check::SemanticSimilar { expected: vec![], threshold: None }), "empty `expected`"),
+        (Rule::Similarity(check::Similarity { expected: vec![text("a")], threshold: Cosine(2.0) }), "between -1 and 1"),
         (rubric(&[], 0.5, 1), "empty `criteria`"),
         (rubric(&[0.0], 0.5, 1), "not all of them are 0"),
         (rubric(&[1.0], 1.5, 1), "between 0 and 1"),

@@ -2,7 +2,10 @@
 
 use evaluate::{Error, subject::CommandOutput};
 use record::{FailureKind, Finding, turn::Speaker, turn::ToolCall};
-use scenario::check::{Expected, Rule, SatisfactionMethod};
+use scenario::check::{
+    self, Expected, Rule, SatisfactionMethod,
+    bounded::{Count, ExitCode, Millis, Share},
+};
 use tokio::time::{Duration, Instant};
 
 use crate::fakes::{Folder, Judges, Scene, asks, check, compiled, contains, matches, turn};
@@ -17,7 +20,8 @@ async fn a_judgment_says_what_was_checked() {
 
 #[tokio::test]
 async fn texts() {
-    let cased = |value: &str| Rule::StringContains { value: value.to_owned(), case_sensitive: true };
+    let cased =
+        |value: &str| Rule::StringContains(check::StringContains { value: value.to_owned(), case_sensitive: true });
     let rows = [
         ("", contains("a"), false),
         ("", contains(""), true),
@@ -59,13 +63,19 @@ fn what_does_not_compile() {
         (schema(serde_json::json!({ "$ref": "https://example.com/s.json" })), "json_schema"),
         (schema(serde_json::json!({ "$ref": "file:///etc/passwd" })), "json_schema"),
         (schema(serde_json::json!({ "pattern": "(?<!a)b" })), "json_schema"),
-        (Rule::ConversationFlow { required_patterns: vec![], flow_quality_threshold: 0.7 }, "required_patterns"),
         (
-            Rule::ContextRetention {
+            Rule::ConversationFlow(check::ConversationFlow {
+                required_patterns: vec![],
+                flow_quality_threshold: Share(0.7),
+            }),
+            "required_patterns",
+        ),
+        (
+            Rule::ContextRetention(check::ContextRetention {
                 test_memory_of: vec![" ".to_owned()],
-                retention_turns: 3,
-                memory_accuracy_threshold: 0.8,
-            },
+                retention_turns: Count(3),
+                memory_accuracy_threshold: Share(0.8),
+            }),
             "test_memory_of",
         ),
     ];
@@ -104,8 +114,10 @@ async fn a_huge_reply_stays_fast() {
 
 #[tokio::test]
 async fn files() {
-    let exists = |path: &str| Rule::FileExists { path: path.to_owned() };
-    let holds = |path: &str, value: &str| Rule::FileContains { path: path.to_owned(), value: value.to_owned() };
+    let exists = |path: &str| Rule::FileExists(check::FileExists { path: path.to_owned() });
+    let holds = |path: &str, value: &str| {
+        Rule::FileContains(check::FileContains { path: path.to_owned(), value: value.to_owned() })
+    };
     let escapes = (Finding::Error, Some(FailureKind::Misconfigured));
     let rows = [
         (exists("a.txt"), (Finding::Pass, None)),
@@ -145,7 +157,10 @@ async fn commands() {
     for (command, expected_code, expected, evidence) in rows {
         let folder = Folder { command: command.clone(), ..Folder::default() };
         let scene = Scene { folder, ..Scene::replied("done") };
-        let rule = Rule::CommandExitCodeIs { command: "make test".to_owned(), expected_code };
+        let rule = Rule::CommandExitCodeIs(check::CommandExitCodeIs {
+            command: "make test".to_owned(),
+            expected_code: ExitCode(expected_code),
+        });
         let judgment = scene.judge(rule, &Judges::default()).await;
         assert_eq!((judgment.finding, judgment.failure), expected, "{command:?}");
         assert_eq!(judgment.evidence.as_deref(), evidence, "{command:?}");
@@ -175,11 +190,11 @@ async fn actions() {
         ("IGNORE", false),
     ];
     for (action, passes) in rows {
-        let rule = Rule::TrajectoryContainsAction { action: action.to_owned() };
+        let rule = Rule::TrajectoryContainsAction(check::TrajectoryContainsAction { action: action.to_owned() });
         let expected = if passes { Finding::Pass } else { Finding::Fail };
         assert_eq!(scene.finding(rule).await, expected, "{action}");
     }
-    let rule = Rule::TrajectoryContainsAction { action: "SEND".to_owned() };
+    let rule = Rule::TrajectoryContainsAction(check::TrajectoryContainsAction { action: "SEND".to_owned() });
     let judgment = scene.judge(rule.clone(), &Judges::default()).await;
     assert!(judgment.reason.contains("LIST_GITHUB_ISSUES, reply"), "{}", judgment.reason);
     let judgment = Scene::replied("hello").judge(rule, &Judges::default()).await;
@@ -188,10 +203,12 @@ async fn actions() {
 
 #[tokio::test]
 async fn times() {
-    let rule = |max, min, target| Rule::ExecutionTime {
-        max_duration_ms: max,
-        min_duration_ms: min,
-        target_duration_ms: target,
+    let rule = |max, min: Option<u64>, target: Option<u64>| {
+        Rule::ExecutionTime(check::ExecutionTime {
+            max_duration_ms: Millis(max),
+            min_duration_ms: min.map(Millis),
+            target_duration_ms: target.map(Millis),
+        })
     };
     let rows = [
         (1_000, rule(1_000, Some(1_000), None), Finding::Pass, "took 1000 ms"),
@@ -213,18 +230,18 @@ async fn lengths_at_the_bounds() {
     let rows = [(2, Finding::Fail), (3, Finding::Pass), (7, Finding::Pass), (8, Finding::Fail)];
     for (count, finding) in rows {
         let scene = Scene::talked((0..count).map(|_| turn("a", "b")).collect());
-        let bounds = Rule::ConversationLength {
-            min_turns: Some(3),
-            max_turns: Some(7),
+        let bounds = Rule::ConversationLength(check::ConversationLength {
+            min_turns: Some(Count(3)),
+            max_turns: Some(Count(7)),
             optimal_turns: None,
             target_range: None,
-        };
-        let range = Rule::ConversationLength {
+        });
+        let range = Rule::ConversationLength(check::ConversationLength {
             min_turns: None,
             max_turns: None,
-            optimal_turns: Some(5),
-            target_range: Some((3, 7)),
-        };
+            optimal_turns: Some(Count(5)),
+            target_range: Some((Count(3), Count(7))),
+        });
         assert_eq!(scene.finding(bounds).await, finding, "{count} turns");
         assert_eq!(scene.finding(range).await, finding, "{count} turns");
     }
@@ -251,11 +268,13 @@ async fn words_of_the_user() {
     ];
     for (turns, positive, negative, score) in rows {
         let said = turns[0].user.clone();
-        let rule = |method| Rule::UserSatisfaction {
-            satisfaction_threshold: 0.5,
-            positive: positive.clone(),
-            negative: negative.clone(),
-            method,
+        let rule = |method| {
+            Rule::UserSatisfaction(check::UserSatisfaction {
+                satisfaction_threshold: 0.5,
+                positive: positive.clone(),
+                negative: negative.clone(),
+                method,
+            })
         };
         let scene = Scene::talked(turns);
         let judgment = scene.judge(rule(SatisfactionMethod::KeywordAnalysis), &Judges::default()).await;
@@ -264,12 +283,12 @@ async fn words_of_the_user() {
     }
     let mut program = turn("perfect", "0");
     program.speaker = Speaker::Program;
-    let rule = Rule::UserSatisfaction {
+    let rule = Rule::UserSatisfaction(check::UserSatisfaction {
         satisfaction_threshold: 0.6,
         positive: None,
         negative: None,
         method: SatisfactionMethod::KeywordAnalysis,
-    };
+    });
     let judgment = Scene::talked(vec![program]).judge(rule.clone(), &Judges::default()).await;
     assert_eq!(judgment.score, Some(0.5));
     let nothing = Scene::talked(Vec::new()).judge(rule, &Judges::default()).await;

@@ -3,7 +3,10 @@
 
 use evaluate::question::{Material, Question, yes_or_no};
 use record::{FailureKind, Finding, Judgment, Turn};
-use scenario::check::{FlowPattern, Rule, SatisfactionMethod};
+use scenario::check::{
+    self, FlowPattern, Rule, SatisfactionMethod,
+    bounded::{Count, Millis, Share},
+};
 
 use crate::fakes::{Judges, SCOPE, Scene, contains, matches, score, turn, unreachable, yes_no};
 
@@ -29,11 +32,13 @@ fn some_turns(count: usize) -> Vec<Turn> {
 
 #[tokio::test]
 async fn conversation_length() {
-    let rule = |min, max, optimal, range| Rule::ConversationLength {
-        min_turns: min,
-        max_turns: max,
-        optimal_turns: optimal,
-        target_range: range,
+    let rule = |min: Option<u32>, max: Option<u32>, optimal: Option<u32>, range: Option<(u32, u32)>| {
+        Rule::ConversationLength(check::ConversationLength {
+            min_turns: min.map(Count),
+            max_turns: max.map(Count),
+            optimal_turns: optimal.map(Count),
+            target_range: range.map(|(low, high)| (Count(low), Count(high))),
+        })
     };
     type Row = (Option<usize>, Rule, (Finding, Option<FailureKind>), &'static [&'static str]);
     let rows: [Row; LENGTHS] = [
@@ -95,12 +100,12 @@ async fn user_satisfaction_by_keywords() {
         ),
     ];
     for (turns, threshold, positive, negative, score, finding) in rows {
-        let rule = Rule::UserSatisfaction {
+        let rule = Rule::UserSatisfaction(check::UserSatisfaction {
             satisfaction_threshold: threshold,
             positive,
             negative,
             method: SatisfactionMethod::KeywordAnalysis,
-        };
+        });
         let judgment = Scene::talked(turns).judge(rule, &Judges::default()).await;
         assert_eq!((judgment.score, judgment.finding), (Some(score), finding), "{}", judgment.reason);
     }
@@ -117,7 +122,12 @@ async fn user_satisfaction_by_a_judge() {
         (Err(unreachable()), LlmJudge, 0.7, JUDGE_DOWN, "connection refused"),
     ];
     for (reply, method, threshold, expected, part) in rows {
-        let rule = Rule::UserSatisfaction { satisfaction_threshold: threshold, positive: None, negative: None, method };
+        let rule = Rule::UserSatisfaction(check::UserSatisfaction {
+            satisfaction_threshold: threshold,
+            positive: None,
+            negative: None,
+            method,
+        });
         let judgment = Scene::talked(some_turns(2)).judge(rule, &Judges::answering([reply])).await;
         assert_eq!((judgment.finding, judgment.failure), expected);
         assert_reason(&judgment, &[part]);
@@ -136,10 +146,10 @@ async fn conversation_flow() {
     ];
     for (replies, threshold, expected) in rows {
         let patterns = [FlowPattern::QuestionThenAnswer, FlowPattern::ProblemThenSolution];
-        let rule = Rule::ConversationFlow {
+        let rule = Rule::ConversationFlow(check::ConversationFlow {
             required_patterns: patterns[..replies.len()].to_vec(),
-            flow_quality_threshold: threshold,
-        };
+            flow_quality_threshold: Share(threshold),
+        });
         let judgment = Scene::talked(some_turns(3)).judge(rule, &Judges::answering(replies)).await;
         assert_eq!((judgment.finding, judgment.failure), expected, "{}", judgment.reason);
     }
@@ -149,11 +159,11 @@ async fn conversation_flow() {
 async fn context_retention_of_what_was_never_mentioned() {
     let rows: [(&[&str], Finding, f64); RETENTIONS] = [(&["order 1234", "Lisbon"], Finding::Fail, 0.0)];
     for (items, finding, score) in rows {
-        let rule = Rule::ContextRetention {
+        let rule = Rule::ContextRetention(check::ContextRetention {
             test_memory_of: items.iter().map(|item| (*item).to_owned()).collect(),
-            retention_turns: 3,
-            memory_accuracy_threshold: 0.8,
-        };
+            retention_turns: Count(3),
+            memory_accuracy_threshold: Share(0.8),
+        });
         let judgment = Scene::talked(some_turns(4)).judge(rule, &Judges::default()).await;
         assert_eq!((judgment.finding, judgment.score), (finding, Some(score)));
         assert_reason(&judgment, &["0.0%"]);
@@ -163,13 +173,15 @@ async fn context_retention_of_what_was_never_mentioned() {
 
 #[tokio::test]
 async fn single_exchanges() {
-    let file = || Rule::FileExists { path: "output.txt".to_owned() };
-    let time = |max, min, target| Rule::ExecutionTime {
-        max_duration_ms: max,
-        min_duration_ms: min,
-        target_duration_ms: target,
+    let file = || Rule::FileExists(check::FileExists { path: "output.txt".to_owned() });
+    let time = |max, min: Option<u64>, target: Option<u64>| {
+        Rule::ExecutionTime(check::ExecutionTime {
+            max_duration_ms: Millis(max),
+            min_duration_ms: min.map(Millis),
+            target_duration_ms: target.map(Millis),
+        })
     };
-    let cased = Rule::StringContains { value: "HELP".to_owned(), case_sensitive: true };
+    let cased = Rule::StringContains(check::StringContains { value: "HELP".to_owned(), case_sensitive: true });
     type Row = (Rule, &'static str, Option<u64>, (Finding, Option<FailureKind>), &'static str);
     let rows: [Row; ENHANCED] = [
         (contains("help"), "output.txt", Some(500), (Finding::Pass, None), ""),

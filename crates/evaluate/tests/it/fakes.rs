@@ -14,7 +14,7 @@ use evaluate::{
 use record::{Finding, Judgment, Scope, Turn, turn::Speaker};
 use scenario::{
     Check,
-    check::{Expected, JudgeRule, Rule},
+    check::{self, Expected, JudgeRule, Rule},
 };
 
 pub(crate) const SCOPE: Scope = Scope::Turn { step: 1, turn: 1 };
@@ -185,11 +185,11 @@ pub(crate) fn turn(user: &str, agent: &str) -> Turn {
 }
 
 pub(crate) fn contains(value: &str) -> Rule {
-    Rule::StringContains { value: value.to_owned(), case_sensitive: false }
+    Rule::StringContains(check::StringContains { value: value.to_owned(), case_sensitive: false })
 }
 
 pub(crate) fn matches(pattern: &str) -> Rule {
-    Rule::RegexMatch { pattern: pattern.to_owned(), case_sensitive: false, captures: Vec::new() }
+    Rule::RegexMatch(check::RegexMatch { pattern: pattern.to_owned(), case_sensitive: false, captures: Vec::new() })
 }
 
 pub(crate) fn asks(prompt: &str, expected: Expected) -> JudgeRule {

@@ -2,7 +2,10 @@
 
 use evaluate::question::{Material, Question, TRIES, number, yes_or_no};
 use record::{FailureKind, Finding, Turn};
-use scenario::check::{Expected, FlowPattern, JudgeRule, Rule, SatisfactionMethod};
+use scenario::check::{
+    self, Expected, FlowPattern, JudgeRule, Rule, SatisfactionMethod,
+    bounded::{Count, Share},
+};
 use serde_json::{Value, json};
 
 use crate::fakes::{Judges, SCOPE, Scene, asks, seed_of_call, turn, unreachable, yes_no};
@@ -141,21 +144,21 @@ async fn a_model_that_fails_is_an_error_of_ours() {
     ];
     let rules = [
         Rule::LlmJudge(asks("Is it?", Expected::Yes)),
-        Rule::ConversationFlow {
+        Rule::ConversationFlow(check::ConversationFlow {
             required_patterns: vec![FlowPattern::ClarificationCycle],
-            flow_quality_threshold: 0.0,
-        },
-        Rule::UserSatisfaction {
+            flow_quality_threshold: Share(0.0),
+        }),
+        Rule::UserSatisfaction(check::UserSatisfaction {
             satisfaction_threshold: 0.0,
             positive: None,
             negative: None,
             method: SatisfactionMethod::SentimentAnalysis,
-        },
-        Rule::ContextRetention {
+        }),
+        Rule::ContextRetention(check::ContextRetention {
             test_memory_of: vec!["blue".to_owned()],
-            retention_turns: 1,
-            memory_accuracy_threshold: 0.0,
-        },
+            retention_turns: Count(1),
+            memory_accuracy_threshold: Share(0.0),
+        }),
     ];
     for (error, expected) in rows {
         for rule in &rules {
@@ -325,7 +328,10 @@ async fn flow_patterns() {
         FlowPattern::EscalationPattern,
     ];
     let judges = Judges::saying(["yes", "no", "yes", "no", "yes"]);
-    let rule = Rule::ConversationFlow { required_patterns: patterns, flow_quality_threshold: 0.6 };
+    let rule = Rule::ConversationFlow(check::ConversationFlow {
+        required_patterns: patterns,
+        flow_quality_threshold: Share(0.6),
+    });
     let judgment = Scene::talked(vec![turn("a", "b")]).judge(rule, &judges).await;
     assert_eq!((judgment.finding, judgment.score), (Finding::Pass, Some(0.6)));
     let mut questions: Vec<String> =
@@ -360,11 +366,11 @@ async fn retention_asks_about_the_turns_after_the_first_mention() {
     ];
     for (items, retention_turns, replies, score) in rows {
         let judges = Judges::saying(replies.iter().copied());
-        let rule = Rule::ContextRetention {
+        let rule = Rule::ContextRetention(check::ContextRetention {
             test_memory_of: items.iter().map(|item| (*item).to_owned()).collect(),
-            retention_turns,
-            memory_accuracy_threshold: 0.6,
-        };
+            retention_turns: Count(retention_turns),
+            memory_accuracy_threshold: Share(0.6),
+        });
         let judgment = Scene::talked(turns.clone()).judge(rule, &judges).await;
         assert_eq!(judgment.score, Some(score), "{items:?}: {:?}", judgment.evidence);
         assert_eq!(judgment.finding, if score >= 0.6 { Finding::Pass } else { Finding::Fail });

@@ -5,7 +5,7 @@ use record::{
     Finding, Turn,
     turn::{Said, ToolCall},
 };
-use scenario::check::Rule;
+use scenario::check::{self, Rule};
 
 use crate::fakes::{Judges, Scene, check, contains, matches, turn, yes_no};
 
@@ -30,13 +30,15 @@ fn scene() -> Scene {
 
 #[tokio::test]
 async fn what_is_looked_for_is_found_in_any_message() {
-    let all = |values: &[&str]| Rule::Contains {
-        values: values.iter().map(|value| (*value).to_owned()).collect(),
-        any: false,
-        ignore_case: true,
+    let all = |values: &[&str]| {
+        Rule::Contains(check::Contains {
+            values: values.iter().map(|value| (*value).to_owned()).collect(),
+            any: false,
+            ignore_case: true,
+        })
     };
-    let equals = |text: &str| Rule::Equals { values: vec![text.to_owned()], ignore_case: false };
-    let starts = |text: &str| Rule::StartsWith { values: vec![text.to_owned()], ignore_case: false };
+    let equals = |text: &str| Rule::Equals(check::Equals { values: vec![text.to_owned()], ignore_case: false });
+    let starts = |text: &str| Rule::StartsWith(check::StartsWith { values: vec![text.to_owned()], ignore_case: false });
     let rows = [
         (contains("secret"), Finding::Pass),
         (contains("Monday"), Finding::Pass),
@@ -68,7 +70,7 @@ async fn judges_see_every_message_and_call_in_order() {
     assert!(places.is_sorted(), "{material}");
     assert_eq!(material.matches("on Monday").count(), 1, "{material}");
     let judges = Judges::saying([yes_no("yes", 0.9)]);
-    let condition = Rule::SemanticCondition { condition: "keeps a secret".to_owned() };
+    let condition = Rule::SemanticCondition(check::SemanticCondition { condition: "keeps a secret".to_owned() });
     scene().judge(condition, &judges).await;
     assert!(judges.requests()[0].messages[1].content.contains("Your secret is safe"));
 }

@@ -64,7 +64,7 @@ impl Script {
 
     /// Whether some turn can only pass by what a judge says.
     pub(super) fn cannot_do_without_a_judge(&self) -> bool {
-        self.scenario().checks().any(|check| matches!(check.rule, Rule::SemanticCondition { .. }))
+        self.scenario().checks().any(|check| matches!(check.rule, Rule::SemanticCondition(_)))
     }
 
     fn file(&self) -> &ScenarioFile {

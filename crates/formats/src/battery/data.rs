@@ -6,13 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounded::bounded;
 use scenario::battery::{Answer, DataSet, Kind};
 use yaml::{Findings, Part};
 
-bounded! {
+yaml::bounded! {
     /// The id of a data set.
-    SetId: u32, "integer", 1.0 to Some(9_999.0);
+    pub(crate) SetId: u32, "integer", 1.0 to Some(9_999.0);
 }
 
 /// A piece of information and the questions about it, each in several wordings.

@@ -5,24 +5,24 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{data::SetDocument, requirements::RequirementDocument, tester::TesterDocument};
-use crate::bounded::{Repeats, Words, bounded};
 use scenario::battery::{Augmentation, Compat, Replacement, Shown, Thresholds};
+use yaml::bounded::{Repeats, Words};
 
-bounded! {
+yaml::bounded! {
     /// The number of exchanges of a conversation.
-    Length: u32, "integer", 1.0 to Some(1_000.0);
+    pub(crate) Length: u32, "integer", 1.0 to Some(1_000.0);
     /// Messages that somebody remembers.
-    Messages: u32, "integer", 1.0 to Some(1_000.0);
+    pub(crate) Messages: u32, "integer", 1.0 to Some(1_000.0);
     /// A share of a whole.
-    Part: f64, "number", 0.0 to Some(1.0);
+    pub(crate) Part: f64, "number", 0.0 to Some(1.0);
     /// A cosine.
-    Cosine: f64, "number", -1.0 to Some(1.0);
+    pub(crate) Cosine: f64, "number", -1.0 to Some(1.0);
     /// How much something counts.
-    Weight: f64, "number", 0.0 to Some(1_000_000.0);
+    pub(crate) Weight: f64, "number", 0.0 to Some(1_000_000.0);
     /// The time for one turn, in milliseconds.
-    TurnMillis: u64, "integer", 1.0 to Some(86_400_000.0);
+    pub(crate) TurnMillis: u64, "integer", 1.0 to Some(86_400_000.0);
     /// Copies of a sentence.
-    Copies: u32, "integer", 0.0 to Some(20.0);
+    pub(crate) Copies: u32, "integer", 0.0 to Some(20.0);
 }
 
 /// A quality battery: which requirements a chatter is examined for, and how.

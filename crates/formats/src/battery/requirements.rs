@@ -4,18 +4,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounded::bounded;
 use scenario::{
     Battery,
     battery::{Injection, Requirement, planning},
 };
 use yaml::{Findings, Part, suggest};
 
-bounded! {
+yaml::bounded! {
     /// A probability.
-    Probability: f64, "number", 0.0 to Some(1.0);
+    pub(crate) Probability: f64, "number", 0.0 to Some(1.0);
     /// A number of things, at least one.
-    Many: u32, "integer", 1.0 to Some(1_000.0);
+    pub(crate) Many: u32, "integer", 1.0 to Some(1_000.0);
 }
 
 /// The most data sets of one conversation, and the longest wait for a question, unless written.

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::bounded::{ReplyTokens, Temperature, Words, bounded};
 use scenario::{
     battery::Tester,
     conversation::{KnowledgeLevel, Simulator},
 };
+use yaml::bounded::{ReplyTokens, Temperature, Words};
 use yaml::{Findings, Part};
 
 /// Exactly one of these.
@@ -58,9 +58,9 @@ pub(crate) struct ModelDocument {
     topic: Option<Topic>,
 }
 
-bounded! {
+yaml::bounded! {
     /// How strong a feeling is.
-    Knob: f64, "number", 0.0 to Some(100.0);
+    pub(crate) Knob: f64, "number", 0.0 to Some(100.0);
 }
 
 /// A feeling.

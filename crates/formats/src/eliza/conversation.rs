@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::evaluation::{self, EvaluationDocument};
-use crate::bounded::{ReplyTokens, Share, Temperature, TotalMillis, TurnMillis, Turns};
+use scenario::check::{self, Evaluation};
 use scenario::{
     Conversation,
     conversation::{Condition, DebugOptions, KnowledgeLevel, Simulator, Stop, StopJudge},
 };
+use yaml::bounded::{ReplyTokens, Share, Temperature, TotalMillis, TurnMillis, Turns};
 use yaml::{Findings, Part};
 
 /// A conversation between a simulated user and the agent.
@@ -35,11 +35,11 @@ pub(crate) struct ConversationDocument {
     _termination_conditions: Vec<Value>,
     /// Judged after each reply of the agent.
     #[serde(default, rename = "turn_evaluations")]
-    #[schemars(with = "Vec<EvaluationDocument>")]
+    #[schemars(with = "Vec<Evaluation>")]
     _turn_evaluations: Vec<Value>,
     /// Judged when the conversation is over.
     #[serde(default, rename = "final_evaluations")]
-    #[schemars(with = "Vec<EvaluationDocument>")]
+    #[schemars(with = "Vec<Evaluation>")]
     _final_evaluations: Vec<Value>,
     /// What is kept for whoever wrote the scenario.
     #[serde(default)]
@@ -129,8 +129,8 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Conversat
     let written = part.decode::<ConversationDocument>(findings);
     let stops = part.items_of("termination_conditions");
     let stops = stops.iter().filter_map(|stop| read_stop(stop, findings)).collect();
-    let turn_checks = evaluation::read_all(&part.items_of("turn_evaluations"), findings);
-    let final_checks = evaluation::read_all(&part.items_of("final_evaluations"), findings);
+    let turn_checks = check::read_all(&part.items_of("turn_evaluations"), findings);
+    let final_checks = check::read_all(&part.items_of("final_evaluations"), findings);
     let written = written?;
     Some(Conversation {
         opening_line: String::new(),

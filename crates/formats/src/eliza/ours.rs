@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::said::{self, MessageDocument};
-use crate::bounded::{Repeats, Share, Weight, Words};
 use scenario::{History, Message, OnFailure, Seeding};
+use yaml::bounded::{Repeats, Share, Weight, Words};
 use yaml::{Findings, Part};
 
 /// What only gabfest knows of a scenario.

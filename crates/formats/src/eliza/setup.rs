@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::bounded::{Millis, Share, Status, Words};
 use scenario::{
     Plugin,
     mock::{Mock, MockError, When, expression::Expression},
     question::REQUEST,
 };
+use yaml::bounded::{Millis, Share, Status, Words};
 use yaml::{Findings, Part};
 
 /// A plugin in full.

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{
     conversation::{self, ConversationDocument},
-    evaluation::{self, EvaluationDocument},
     said::{self, MessageDocument},
 };
-use crate::bounded::Millis;
+use scenario::check::{self, Evaluation};
 use scenario::{Action, Message, Step, message::Speaker};
+use yaml::bounded::Millis;
 use yaml::{Findings, Part};
 
 /// How long an agent may take for the answer to a single input, in milliseconds.
@@ -34,7 +34,7 @@ pub(crate) struct StepDocument {
     expected: Option<String>,
     /// Judged when the step is over.
     #[serde(default, rename = "evaluations")]
-    #[schemars(with = "Vec<EvaluationDocument>")]
+    #[schemars(with = "Vec<Evaluation>")]
     _evaluations: Vec<Value>,
     /// A conversation with a simulated user.
     #[serde(rename = "conversation")]
@@ -68,7 +68,7 @@ pub(super) fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Step>
 
 fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
     let written = part.decode::<StepDocument>(findings);
-    let checks = evaluation::read_all(&part.items_of("evaluations"), findings);
+    let checks = check::read_all(&part.items_of("evaluations"), findings);
     let conversation = part.get("conversation").map(|part| conversation::read(&part, findings));
     let written = written?;
     warn_of_unused(part, findings);

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounded::{Repeats, Share, TurnMillis, Words};
 use scenario::{History, OnFailure};
+use yaml::bounded::{Repeats, Share, TurnMillis, Words};
 use yaml::{Findings, Part};
 
 /// A conversation, and what the agent should answer.

@@ -1,6 +1,6 @@
 //! What a text may be: anything (`*`), something of which a statement is true (`<…>`), or something like these words.
 
-use scenario::{Check, Rule};
+use scenario::{Check, Rule, check};
 
 const ANYTHING: &str = "*";
 
@@ -13,14 +13,14 @@ pub(super) fn check(texts: &[String], line: u32) -> Option<Check> {
     let mut rules = Vec::new();
     // Words first: what is there word for word needs no judge.
     if !words.is_empty() {
-        rules.push(Rule::SemanticSimilar { expected: words, threshold: None });
+        rules.push(Rule::SemanticSimilar(check::SemanticSimilar { expected: words, threshold: None }));
     }
     rules.extend(texts.iter().filter_map(|text| statement(text)).map(condition));
     let mut checks: Vec<Check> = rules.into_iter().map(|rule| Check::new(rule, line)).collect();
     match checks.len() {
-        0 => Some(Check::new(Rule::Empty, line)),
+        0 => Some(Check::new(Rule::Empty(check::Empty {}), line)),
         1 => checks.pop(),
-        _ => Some(Check::new(Rule::AnyOf { checks }, line)),
+        _ => Some(Check::new(Rule::AnyOf(check::AnyOf { checks }), line)),
     }
 }
 
@@ -40,7 +40,7 @@ fn statement(text: &str) -> Option<&str> {
 }
 
 fn condition(statement: &str) -> Rule {
-    Rule::SemanticCondition { condition: statement.to_owned() }
+    Rule::SemanticCondition(check::SemanticCondition { condition: statement.to_owned() })
 }
 
 #[cfg(test)]
@@ -54,19 +54,21 @@ mod tests {
 
     #[test]
     fn a_text_is_anything_a_statement_or_words() {
-        let similar = |words: &[&str]| Rule::SemanticSimilar {
-            expected: words.iter().map(|word| (*word).to_owned()).collect(),
-            threshold: None,
+        let similar = |words: &[&str]| {
+            Rule::SemanticSimilar(check::SemanticSimilar {
+                expected: words.iter().map(|word| (*word).to_owned()).collect(),
+                threshold: None,
+            })
         };
         assert_eq!(rule(&["*"]), None);
         assert_eq!(rule(&["Hello", " * "]), None);
-        assert_eq!(rule(&[]), Some(Rule::Empty));
+        assert_eq!(rule(&[]), Some(Rule::Empty(check::Empty {})));
         assert_eq!(rule(&["Hello"]), Some(similar(&["Hello"])));
         assert_eq!(rule(&["Hello", "Hi"]), Some(similar(&["Hello", "Hi"])));
         assert_eq!(rule(&[" <greets> "]), Some(condition("greets")));
         assert_eq!(rule(&["<>"]), Some(similar(&["<>"])));
         let both = vec![Check::new(similar(&["Hello"]), 1), Check::new(condition("greets"), 1)];
-        assert_eq!(rule(&["Hello", "<greets>"]), Some(Rule::AnyOf { checks: both }));
+        assert_eq!(rule(&["Hello", "<greets>"]), Some(Rule::AnyOf(check::AnyOf { checks: both })));
         assert_eq!(literal(&["*".to_owned(), "<greets>".to_owned(), "Hi".to_owned()]).as_deref(), Some("Hi"));
     }
 }

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::pattern;
-use crate::bounded::Words;
 use scenario::{
     Check, Rule,
     check::{ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
 };
+use yaml::bounded::Words;
 use yaml::{Findings, Part};
 
 /// A call of a tool as it should be.

@@ -3,8 +3,9 @@
 //! A file of ten thousand questions is a hundred documents, and each question is a case of its own: the text of the
 //! answer is kept once, and the plan stays about as large as the file.
 
+use scenario::check::bounded::Count;
 use scenario::{
-    Action, Check, Environment, History, Message, OnFailure, Plugin, Rule, Scenario, Source, Step, Strategy,
+    Action, Check, Environment, History, Message, OnFailure, Plugin, Rule, Scenario, Source, Step, Strategy, check,
     format::Script,
     message::Speaker,
     plan::Axis,
@@ -134,10 +135,10 @@ pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
         return fault("the question is empty".to_owned());
     }
     let text = asked.answer.as_ref().map(|answer| match answer.trim() {
-        "" => Rule::Empty,
-        _ => Rule::Equals { values: vec![answer.clone()], ignore_case: false },
+        "" => Rule::Empty(check::Empty {}),
+        _ => Rule::Equals(check::Equals { values: vec![answer.clone()], ignore_case: false }),
     });
-    let id = asked.id.map(|id| Rule::AnswerId { id });
+    let id = asked.id.map(|id| Rule::AnswerId(check::AnswerId { id: Count(id) }));
     let step = Step {
         name: None,
         action: Action::Say {

@@ -1,6 +1,6 @@
 //! `### CHECK <type>`: what the types are called, and the rules that they stand for.
 
-use scenario::{Check, Rule};
+use scenario::{Check, Rule, check};
 use yaml::suggest;
 
 /// A type of assertion, under whichever of its names.
@@ -66,16 +66,20 @@ impl Kind {
             more => Err(format!("`{}` takes one text, found {}", self.name(), more.len())),
         };
         let rule = match self {
-            Self::Condition => Rule::SemanticCondition { condition: one()? },
-            Self::Similar => Rule::SemanticSimilar { expected: vec![one()?], threshold: None },
-            Self::Equals => Rule::Equals { values: vec![one()?], ignore_case: false },
-            Self::IsAnyOf => Rule::Equals { values: self.list(values)?, ignore_case: false },
-            Self::ContainsAll => Rule::Contains { values: self.list(values)?, any: false, ignore_case: false },
-            Self::ContainsAny => Rule::Contains { values: self.list(values)?, any: true, ignore_case: false },
+            Self::Condition => Rule::SemanticCondition(check::SemanticCondition { condition: one()? }),
+            Self::Similar => Rule::SemanticSimilar(check::SemanticSimilar { expected: vec![one()?], threshold: None }),
+            Self::Equals => Rule::Equals(check::Equals { values: vec![one()?], ignore_case: false }),
+            Self::IsAnyOf => Rule::Equals(check::Equals { values: self.list(values)?, ignore_case: false }),
+            Self::ContainsAll => {
+                Rule::Contains(check::Contains { values: self.list(values)?, any: false, ignore_case: false })
+            }
+            Self::ContainsAny => {
+                Rule::Contains(check::Contains { values: self.list(values)?, any: true, ignore_case: false })
+            }
             Self::Empty | Self::NotEmpty if values.iter().any(|value| !value.trim().is_empty()) => {
                 return Err(format!("`{}` takes no text", self.name()));
             }
-            Self::Empty | Self::NotEmpty => Rule::Empty,
+            Self::Empty | Self::NotEmpty => Rule::Empty(check::Empty {}),
             Self::JsonCheck | Self::FunctionCall => {
                 return Err(format!("`{}` cannot stand within another check", self.name()));
             }

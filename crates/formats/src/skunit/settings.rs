@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::bounded::{Millis, Repeats, Share, Weight};
 use scenario::{History, OnFailure};
+use yaml::bounded::{Millis, Repeats, Share, Weight};
 use yaml::{Diagnostic, Findings, Part, Places};
 
 /// A document: one scenario's text and its settings. Matrices and `--set` change them by these names.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{assertion::Kind, json::Json, page::Item, page::Page, values::Values};
 use scenario::{
     Check, Rule,
-    check::{ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
+    check::{self, ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
 };
 use yaml::{Findings, Part, Spot, suggest};
 
@@ -91,7 +91,7 @@ fn fields(part: &Part<'_>, json: &Json, findings: &mut Findings) -> Option<Rule>
         findings.error(at, "the object names no property, so nothing would be checked");
         return None;
     }
-    Some(Rule::JsonCheck { fields })
+    Some(Rule::JsonCheck(check::JsonCheck { fields }))
 }
 
 /// What one value must be: a literal, `["Check", "text", …]`, or an object of such.

@@ -2,7 +2,7 @@
 
 use scenario::{
     Action, Conversation, Rule, Scenario, Strategy,
-    check::{Expected, SatisfactionMethod},
+    check::{self, Expected, SatisfactionMethod},
     conversation::{Condition, KnowledgeLevel},
     message::Speaker,
 };
@@ -66,7 +66,7 @@ fn every_section_of_the_good_file_arrives() {
     assert_eq!(kinds, ["conversation_length", "conversation_flow", "user_satisfaction", "context_retention"]);
     assert!(matches!(
         conversation.final_checks[2].rule,
-        Rule::UserSatisfaction { method: SatisfactionMethod::KeywordAnalysis, .. }
+        Rule::UserSatisfaction(check::UserSatisfaction { method: SatisfactionMethod::KeywordAnalysis, .. })
     ));
     assert!(
         matches!(&scenario.steps[1].checks[3].rule, Rule::LlmJudge(judge) if judge.expected == Expected::AtLeast(0.8))

@@ -1,7 +1,7 @@
 //! Expected conversations as they are read: the real ones, and each fault at its line.
 
 use formats::read;
-use scenario::{Action, History, OnFailure, Rule, Scenario, format::Script};
+use scenario::{Action, History, OnFailure, Rule, Scenario, check, format::Script};
 
 fn read_text(text: &str) -> (Option<Script>, Vec<String>) {
     let (documents, mut findings) = formats::line::FORMAT.open(text, "x.conversation.yaml");
@@ -120,6 +120,6 @@ fn the_real_conversations_are_read() {
         .collect();
     assert_eq!(found, [("basic_chat", 2), ("cold_transfer", 1), ("ivr_multi_step", 2), ("readme_weather", 2)]);
     let silent = &reading.scenarios[2].script.scenario.steps[0].checks;
-    assert_eq!(silent[0].rule, Rule::Empty);
-    assert_eq!(silent[2].rule, Rule::TelephonyEvents { expected: vec!["dtmf 0".to_owned()] });
+    assert_eq!(silent[0].rule, Rule::Empty(check::Empty {}));
+    assert_eq!(silent[2].rule, Rule::TelephonyEvents(check::TelephonyEvents { expected: vec!["dtmf 0".to_owned()] }));
 }

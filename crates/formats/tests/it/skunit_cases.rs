@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use formats::read;
 use scenario::{
-    Check, Rule,
+    Check, Rule, check,
     message::{Part, Speaker},
 };
 use serde_json::Value;
@@ -213,17 +213,17 @@ fn contents(parts: &[Part], expected: &[Value], name: &str) {
 
 fn kind(check: &Check) -> &'static str {
     match &check.rule {
-        Rule::SemanticCondition { .. } => "SemanticCondition",
-        Rule::SemanticSimilar { .. } => "SemanticSimilar",
-        Rule::Contains { any: false, .. } => "ContainsAll",
+        Rule::SemanticCondition(_) => "SemanticCondition",
+        Rule::SemanticSimilar(_) => "SemanticSimilar",
+        Rule::Contains(check::Contains { any: false, .. }) => "ContainsAll",
         other => other.kind(),
     }
 }
 
 fn text(check: &Check) -> &str {
     match &check.rule {
-        Rule::SemanticCondition { condition } => condition,
-        Rule::SemanticSimilar { expected, .. } => &expected[0],
+        Rule::SemanticCondition(check::SemanticCondition { condition }) => condition,
+        Rule::SemanticSimilar(check::SemanticSimilar { expected, .. }) => &expected[0],
         _ => "",
     }
 }

@@ -1,6 +1,10 @@
-//! A list of criteria that judges go through, one by one.
+//! `rubric`: judges mark the agent's work by a list of criteria.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yaml::bounded::{Share, Votes, Weight, Words};
+
+use super::{kind::Kind, place::Place, question::Question};
 
 /// Each criterion is met, partly met or not met; the weighted mean of 1, 0.5 and 0 must reach the threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +20,47 @@ pub struct RubricRule {
     pub panel: Vec<String>,
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    pub name: String,
+    /// What must be true of the agent's work; empty: the name says it.
+    pub text: String,
+    pub weight: f64,
+}
+
+/// Judges mark the agent's work by a list of criteria: met, partly met (half) or not met.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Rubric")]
+pub struct Written {
+    /// Each is marked by itself.
+    #[schemars(length(min = 1))]
+    criteria: Vec<WrittenCriterion>,
+    /// The weighted mean that is required, 0 to 1.
+    #[serde(default = "seven_tenths")]
+    threshold: Share,
+    /// The kind of model that judges; `panel` names several.
+    model_type: Option<String>,
+    /// How often each judge is asked. Of an even number of votes that differ the lower one in the middle counts.
+    #[serde(default = "once")]
+    votes: Votes,
+    /// The kinds of models that judge beside one another.
+    #[serde(default)]
+    panel: Vec<Words>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Criterion")]
+struct WrittenCriterion {
+    /// A short name, for reports.
+    name: Words,
+    /// What must be true; the name says it unless written.
+    #[serde(default)]
+    text: String,
+    /// How much it counts beside the others.
+    #[serde(default = "one")]
+    weight: Weight,
+}
+
 impl RubricRule {
     /// How many sheets are filled in.
     #[must_use]
@@ -24,10 +69,56 @@ impl RubricRule {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Criterion {
-    pub name: String,
-    /// What must be true of the agent's work; empty: the name says it.
-    pub text: String,
-    pub weight: f64,
+impl Kind for RubricRule {
+    type Written = Written;
+
+    fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_not_empty(written.criteria.len(), "criteria");
+        if !written.criteria.is_empty() && written.criteria.iter().all(|criterion| criterion.weight.0 == 0.0) {
+            place.error("criteria", "every criterion weighs 0, so there is nothing to judge");
+            place.help("leave `weight` out where all criteria count alike");
+        }
+        if written.model_type.is_some() && !written.panel.is_empty() {
+            let spot = place.part.key_spot("model_type");
+            place.findings.warning(spot, "`model_type` has no effect: it stands beside `panel`");
+        }
+        let criteria = written.criteria.into_iter().map(|criterion| Criterion {
+            name: criterion.name.0,
+            text: criterion.text,
+            weight: criterion.weight.0,
+        });
+        let rule = Self {
+            criteria: criteria.collect(),
+            threshold: written.threshold.0,
+            model_type: written.model_type,
+            votes: written.votes.0,
+            panel: written.panel.into_iter().map(|judge| judge.0).collect(),
+        };
+        let ballots = rule.ballots();
+        if ballots > 100 {
+            place.error("panel", format!("{ballots} votes are asked for, at most 100 are taken"));
+            place.help("`votes` counts for each judge of the `panel`");
+        }
+        Some(rule)
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        let votes = u64::from(self.votes);
+        if self.panel.is_empty() {
+            return vec![Question::judge_of_type(self.model_type.as_deref(), votes)];
+        }
+        self.panel.iter().map(|judge| Question::judge_of_type(Some(judge), votes)).collect()
+    }
+}
+
+fn seven_tenths() -> Share {
+    Share(0.7)
+}
+
+fn once() -> Votes {
+    Votes(1)
+}
+
+fn one() -> Weight {
+    Weight(1.0)
 }

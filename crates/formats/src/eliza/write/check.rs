@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{checks, plain, put, put_list, put_map};
 use scenario::{
     Check, Rule,
-    check::{ArgumentRule, Expected, ExpectedCall, ToolCallsRule},
+    check::{self, ArgumentRule, Expected, ExpectedCall, ToolCallsRule},
 };
 
 pub(super) fn write(check: &Check) -> Value {
@@ -21,19 +21,19 @@ pub(super) fn write(check: &Check) -> Value {
 
 fn fields(rule: &Rule, map: &mut Map<String, Value>) {
     match rule {
-        Rule::RegexMatch { pattern, case_sensitive, captures } => {
+        Rule::RegexMatch(check::RegexMatch { pattern, case_sensitive, captures }) => {
             map.insert("pattern".to_owned(), json!(pattern));
             put(map, "case_sensitive", case_sensitive.then(|| json!(true)));
             put_map(map, "captures", named(captures));
         }
-        Rule::JsonCheck { fields } => {
+        Rule::JsonCheck(check::JsonCheck { fields }) => {
             map.insert("fields".to_owned(), Value::Object(named(fields)));
         }
-        Rule::JsonPath { path, checks } => {
+        Rule::JsonPath(check::JsonPath { path, checks }) => {
             map.insert("path".to_owned(), json!(path));
             put_list(map, "checks", super::checks(checks));
         }
-        Rule::AnyOf { checks } => {
+        Rule::AnyOf(check::AnyOf { checks }) => {
             map.insert("checks".to_owned(), Value::Array(super::checks(checks)));
         }
         Rule::Call(rule) => {
@@ -48,7 +48,7 @@ fn fields(rule: &Rule, map: &mut Map<String, Value>) {
             flat(&plain(rule), map);
             map.insert("expected".to_owned(), json!(expected(&rule.expected)));
         }
-        Rule::UserSatisfaction { satisfaction_threshold, positive, negative, method } => {
+        Rule::UserSatisfaction(check::UserSatisfaction { satisfaction_threshold, positive, negative, method }) => {
             map.insert("satisfaction_threshold".to_owned(), json!(satisfaction_threshold));
             let mut indicators = Map::new();
             put(&mut indicators, "positive", positive.as_ref().map(|words| json!(words)));

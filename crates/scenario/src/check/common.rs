@@ -1,32 +1,46 @@
-//! What may be written on every evaluation, whatever its kind: `negate`, `weight` and `required`.
+//! What every kind takes: `type`, `negate`, `weight` and `required`.
 
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
+use yaml::{Findings, Part, bounded::Weight, suggest};
 
-use crate::bounded::Weight;
-use scenario::Check;
-use yaml::{Findings, Part};
+use super::Check;
 
-/// Read apart from the fields of a kind, so that no kind can lack them.
-pub(super) const KEYS: [&str; 3] = ["negate", "weight", "required"];
+/// The keys that are read here, apart from the fields of a kind, so that no kind can lack them.
+pub(super) const KEYS: [&str; 4] = ["type", "negate", "weight", "required"];
 
-/// Puts them on a check.
+/// The kind that the part names.
+pub(super) fn kind<'a>(part: &'a Part<'_>, known: &[&'static str], findings: &mut Findings) -> Option<&'a str> {
+    let known_kinds = || format!("known: {}", known.join(", "));
+    match part.get("type").map(|written| written.value()) {
+        Some(Value::String(kind)) if known.contains(&kind.as_str()) => return Some(kind),
+        Some(Value::String(unknown)) => {
+            findings.error(part.spot_of("type"), format!("unknown evaluation `{unknown}`"));
+            findings.help(suggest::known_names(unknown, known.iter().copied()));
+        }
+        // A key without a value was found with the whole document.
+        Some(Value::Null) => {}
+        Some(_) => {
+            findings.error(part.spot_of("type"), "expected the kind of the evaluation");
+            findings.help(known_kinds());
+        }
+        None if part.value().is_object() => {
+            findings.error(part.spot(), "missing key `type`");
+            let written = part.entries().into_iter().map(|(key, _)| key);
+            findings.help(suggest::misspelt("type", written).unwrap_or_else(known_kinds));
+        }
+        None => findings.error(part.spot(), "expected an evaluation: a mapping with a `type`"),
+    }
+    None
+}
+
+/// Puts `negate`, `weight` and `required` on a check.
 pub(super) fn read(check: Check, part: &Part<'_>, findings: &mut Findings) -> Check {
     Check {
         negated: switch("negate", false, part, findings),
         required: switch("required", true, part, findings),
         weight: weight(part, findings),
         ..check
-    }
-}
-
-/// A check within another one holds or does not: it has no say of its own in the verdict.
-pub(super) fn warn_within(part: &Part<'_>, findings: &mut Findings) {
-    for key in ["weight", "required"] {
-        if part.get(key).is_some() {
-            findings.warning(part.key_spot(key), format!("`{key}` has no effect on a check within another one"));
-            findings.help("write it on the outer evaluation");
-        }
     }
 }
 

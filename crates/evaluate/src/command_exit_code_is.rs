@@ -1,6 +1,7 @@
-//! `command_exit_code_is`: a command run in the trial's root ends with a given code.
+//! `command_exit_code_is`: a command in the trial's root ends with an exit code.
 
 use record::FailureKind;
+use scenario::check;
 
 use crate::{
     evaluator::{Behaviour, Found},
@@ -11,13 +12,17 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(crate) struct CommandExitCode {
-    pub(crate) command: String,
-    pub(crate) expected_code: i32,
+pub(crate) struct CommandExitCodeIs {
+    command: String,
+    expected_code: i32,
 }
 
-impl CommandExitCode {
-    /// The evidence is what the command printed.
+impl CommandExitCodeIs {
+    pub(crate) fn new(rule: &check::CommandExitCodeIs) -> Self {
+        Self { command: rule.command.clone(), expected_code: rule.expected_code.0 }
+    }
+
+    /// The evidence is the output of the command.
     async fn run(&self, subject: &Subject<'_>) -> Outcome {
         let shown = excerpt(&self.command, SHORT_BYTES);
         match subject.workspace.command(&self.command).await {
@@ -42,7 +47,7 @@ impl CommandExitCode {
     }
 }
 
-impl Behaviour for CommandExitCode {
+impl Behaviour for CommandExitCodeIs {
     fn find<'a>(&'a self, subject: &'a Subject<'a>, _: &'a dyn JudgePool) -> Found<'a> {
         Found::asking(self.run(subject))
     }

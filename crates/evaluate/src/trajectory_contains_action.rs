@@ -1,6 +1,7 @@
 //! `trajectory_contains_action`: the agent called a tool or reported an action of this name.
 
 use record::Turn;
+use scenario::check;
 
 use crate::{
     evaluator::Immediate,
@@ -9,16 +10,22 @@ use crate::{
     subject::Subject,
 };
 
-/// How many of the other names a reason lists.
+/// How many other names a reason lists.
 const NAMES_SHOWN: usize = 8;
 
 #[derive(Debug)]
-pub(crate) struct Trajectory {
-    pub(crate) action: String,
+pub(crate) struct TrajectoryContainsAction {
+    action: String,
 }
 
-impl Immediate for Trajectory {
-    /// Looks at every turn of the scope. A call counts whether or not it succeeded.
+impl TrajectoryContainsAction {
+    pub(crate) fn new(rule: &check::TrajectoryContainsAction) -> Self {
+        Self { action: rule.action.clone() }
+    }
+}
+
+impl Immediate for TrajectoryContainsAction {
+    /// Looks at every turn of the scope. A call counts even if it failed.
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         let shown = excerpt(&self.action, SHORT_BYTES);
         let names = || subject.turns.iter().flat_map(names_of);

@@ -5,11 +5,19 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
+/// Makes numbers with limits. A type refuses other numbers when it is decoded, and its JSON Schema has the limits.
+#[macro_export]
 macro_rules! bounded {
-    ($($(#[$doc:meta])* $name:ident: $number:ty, $kind:literal, $low:literal to $high:expr;)+) => { $(
+    ($($(#[$doc:meta])* $vis:vis $name:ident: $number:ty, $kind:literal, $low:literal to $high:expr;)+) => { $(
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq)]
-        pub(crate) struct $name(pub(crate) $number);
+        #[derive(Clone, Copy, PartialEq, ::serde::Serialize)]
+        $vis struct $name($vis $number);
+
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(&self.0, formatter)
+            }
+        }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -35,48 +43,47 @@ macro_rules! bounded {
     )+ };
 }
 
-pub(crate) use bounded;
-
 bounded! {
     /// A part of a whole.
-    Share: f64, "number", 0.0 to Some(1.0);
+    pub Share: f64, "number", 0.0 to Some(1.0);
     /// How freely a model writes.
-    Temperature: f64, "number", 0.0 to Some(2.0);
+    pub Temperature: f64, "number", 0.0 to Some(2.0);
     /// The length of one line of the simulated user, in tokens.
-    ReplyTokens: u32, "integer", 50.0 to Some(500.0);
+    pub ReplyTokens: u32, "integer", 50.0 to Some(500.0);
     /// The length of a conversation, in turns.
-    Turns: u32, "integer", 2.0 to Some(20.0);
+    pub Turns: u32, "integer", 2.0 to Some(20.0);
     /// The time for one turn, in milliseconds.
-    TurnMillis: u64, "integer", 1000.0 to None;
+    pub TurnMillis: u64, "integer", 1000.0 to None;
     /// The time for a conversation, in milliseconds.
-    TotalMillis: u64, "integer", 10_000.0 to None;
+    pub TotalMillis: u64, "integer", 10_000.0 to None;
     /// A span of time, in milliseconds.
-    Millis: u64, "integer", 0.0 to None;
+    pub Millis: u64, "integer", 0.0 to None;
     /// A number of things, perhaps none.
-    Amount: u64, "integer", 0.0 to None;
+    pub Amount: u64, "integer", 0.0 to None;
     /// US dollars.
-    Dollars: f64, "number", 0.0 to None;
+    pub Dollars: f64, "number", 0.0 to None;
     /// How alike two texts are.
-    Cosine: f64, "number", -1.0 to Some(1.0);
+    pub Cosine: f64, "number", -1.0 to Some(1.0);
     /// How often a judge is asked.
-    Votes: u32, "integer", 1.0 to Some(100.0);
+    pub Votes: u32, "integer", 1.0 to Some(100.0);
     /// A number of things, at least one.
-    Count: u32, "integer", 1.0 to Some(4_294_967_295.0);
+    pub Count: u32, "integer", 1.0 to Some(4_294_967_295.0);
     /// How often a case is repeated.
-    Repeats: u32, "integer", 1.0 to Some(1_000_000.0);
+    pub Repeats: u32, "integer", 1.0 to Some(1_000_000.0);
     /// What a program returns to its caller.
-    ExitCode: i32, "integer", -2_147_483_648.0 to Some(2_147_483_647.0);
+    pub ExitCode: i32, "integer", -2_147_483_648.0 to Some(2_147_483_647.0);
     /// An HTTP status.
-    Status: u16, "integer", 100.0 to Some(599.0);
+    pub Status: u16, "integer", 100.0 to Some(599.0);
     /// How much a scenario counts.
-    Weight: f64, "number", 0.0 to Some(1_000_000.0);
+    pub Weight: f64, "number", 0.0 to Some(1_000_000.0);
 }
 
 /// The largest whole number that JSON's numbers hold exactly.
 const LARGEST: f64 = 9_007_199_254_740_991.0;
 
 /// Takes `3.0` for the whole number 3, as JavaScript does.
-pub(crate) fn within<'de, D: Deserializer<'de>>(
+#[doc(hidden)]
+pub fn within<'de, D: Deserializer<'de>>(
     deserializer: D,
     whole: bool,
     low: f64,
@@ -94,7 +101,8 @@ pub(crate) fn within<'de, D: Deserializer<'de>>(
     }))
 }
 
-pub(crate) fn schema(kind: &str, low: f64, high: Option<f64>) -> Schema {
+#[doc(hidden)]
+pub fn schema(kind: &str, low: f64, high: Option<f64>) -> Schema {
     match high {
         Some(high) => json_schema!({ "type": kind, "minimum": low, "maximum": high }),
         None => json_schema!({ "type": kind, "minimum": low }),
@@ -103,7 +111,7 @@ pub(crate) fn schema(kind: &str, low: f64, high: Option<f64>) -> Schema {
 
 /// Text of at least one character that is not blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words(pub(crate) String);
+pub struct Words(pub String);
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -127,4 +135,28 @@ impl JsonSchema for Words {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "minLength": 1 })
     }
+}
+
+/// Decodes [`Words`] as plain text.
+///
+/// # Errors
+/// The text is blank.
+pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Words::deserialize(deserializer).map(|words| words.0)
+}
+
+/// Decodes optional [`Words`] as plain text.
+///
+/// # Errors
+/// The text is blank.
+pub fn some_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<Words>::deserialize(deserializer)?.map(|words| words.0))
+}
+
+/// Decodes a list of [`Words`] as plain texts.
+///
+/// # Errors
+/// A text is blank.
+pub fn all_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(Vec::<Words>::deserialize(deserializer)?.into_iter().map(|words| words.0).collect())
 }

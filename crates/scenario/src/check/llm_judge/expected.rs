@@ -1,6 +1,22 @@
-//! What an `llm_judge` should find: `yes`, `no`, `0.8+`, `0.3-`, `0.4-0.6`, or any other word.
+//! What a judge should find: `yes`, `no`, `0.8+`, `0.3-`, `0.4-0.6`, or any other word.
 
-use scenario::check::Expected;
+use serde::{Deserialize, Serialize};
+
+/// What the judge should find.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expected {
+    Yes,
+    No,
+    /// `0.8+`: confidence at least this.
+    AtLeast(f64),
+    /// `0.3-`: confidence at most this.
+    AtMost(f64),
+    /// `0.4-0.6`: confidence within, both ends included.
+    Between(f64, f64),
+    /// Any other word: the judgment must contain it.
+    Says(String),
+}
 
 /// Reads the grammar.
 ///

@@ -1,0 +1,45 @@
+//! `conversation_flow`: the conversation shows the patterns that conversations of its kind should show.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::Share;
+
+use super::{kind::Kind, place::Place, question::Question};
+
+/// The conversation went the ways that are named.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationFlow {
+    /// The ways.
+    #[schemars(length(min = 1))]
+    pub required_patterns: Vec<FlowPattern>,
+    /// The share of them that must be seen.
+    #[serde(default = "seven_tenths")]
+    pub flow_quality_threshold: Share,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowPattern {
+    QuestionThenAnswer,
+    ProblemThenSolution,
+    ClarificationCycle,
+    EmpathyThenSolution,
+    EscalationPattern,
+}
+
+impl Kind for ConversationFlow {
+    type Written = Self;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_not_empty(written.required_patterns.len(), "required_patterns");
+        Some(written)
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        vec![Question::judge(self.required_patterns.len() as u64)]
+    }
+}
+
+fn seven_tenths() -> Share {
+    Share(0.7)
+}

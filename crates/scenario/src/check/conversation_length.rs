@@ -1,0 +1,35 @@
+//! `conversation_length`: how many turns the conversation had.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::Count;
+
+use super::{kind::Kind, place::Place};
+
+/// The conversation had neither too many nor too few turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationLength {
+    /// The fewest turns.
+    pub min_turns: Option<Count>,
+    /// The most turns.
+    pub max_turns: Option<Count>,
+    /// The number that is rated best.
+    pub optimal_turns: Option<Count>,
+    /// The fewest and the most turns.
+    pub target_range: Option<(Count, Count)>,
+}
+
+impl Kind for ConversationLength {
+    type Written = Self;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        let turns = |count: Option<Count>| count.map(|count| u64::from(count.0));
+        place.check_order(turns(written.min_turns), turns(written.max_turns), "min_turns");
+        if let Some((Count(low), Count(high))) = written.target_range
+            && low >= high
+        {
+            place.error("target_range", format!("the range [{low}, {high}] must rise"));
+        }
+        Some(written)
+    }
+}

@@ -1,0 +1,27 @@
+//! `ends_with`: how the text ends.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{kind::Kind, place::Place};
+
+/// The text ends with one of the values; white space behind it aside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EndsWith {
+    /// One of them is enough.
+    #[schemars(length(min = 1))]
+    pub values: Vec<String>,
+    /// Whether capitals do not count.
+    #[serde(default)]
+    pub ignore_case: bool,
+}
+
+impl Kind for EndsWith {
+    type Written = Self;
+    const IS_ABOUT_TEXT: bool = true;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_values(&written.values, "values");
+        Some(written)
+    }
+}

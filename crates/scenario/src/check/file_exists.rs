@@ -1,0 +1,22 @@
+//! `file_exists`: a file of the trial exists.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{kind::Kind, place::Place};
+
+/// A file exists when the step is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileExists {
+    /// Beneath the trial's root.
+    pub path: String,
+}
+
+impl Kind for FileExists {
+    type Written = Self;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_path(&written.path);
+        Some(written)
+    }
+}

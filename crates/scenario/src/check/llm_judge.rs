@@ -1,0 +1,72 @@
+//! `llm_judge`: a judge answers a question about the agent's work, and the answer is the expected one.
+
+mod expected;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use yaml::bounded::Temperature;
+
+pub use self::expected::Expected;
+use super::{kind::Kind, place::Place, question::Question};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgeRule {
+    pub prompt: String,
+    pub expected: Expected,
+    pub model_type: Option<String>,
+    pub temperature: Option<f64>,
+    /// A JSON Schema that the judge's reply must satisfy.
+    pub json_schema: Option<Value>,
+    /// What the reply must show, each judged by itself; empty: none asked for.
+    pub capabilities: Vec<String>,
+}
+
+/// A language model judges the reply.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "LlmJudge")]
+pub struct Written {
+    /// The question.
+    prompt: String,
+    /// What the judge should find: `yes`, `no`, `0.8+`, `0.3-`, `0.4-0.6`, or a word of the judgment.
+    expected: String,
+    /// The kind of model that judges.
+    model_type: Option<String>,
+    /// How freely it writes, 0 to 2.
+    temperature: Option<Temperature>,
+    /// A JSON Schema that the judge's reply must satisfy.
+    json_schema: Option<Map<String, Value>>,
+    /// What the reply must show.
+    #[schemars(length(min = 1))]
+    capabilities: Option<Vec<String>>,
+}
+
+impl Kind for JudgeRule {
+    type Written = Written;
+
+    fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
+        if written.capabilities.as_ref().is_some_and(Vec::is_empty) {
+            place.error("capabilities", "`capabilities` is empty: name at least one, or leave it out");
+        }
+        let expected = match expected::parse(&written.expected) {
+            Ok(expected) => expected,
+            Err(fault) => {
+                place.error("expected", fault);
+                place.help("`yes`, `no`, `0.8+` (at least), `0.3-` (at most), `0.4-0.6`, or a word of the judgment");
+                return None;
+            }
+        };
+        Some(Self {
+            prompt: written.prompt,
+            expected,
+            model_type: written.model_type,
+            temperature: written.temperature.map(|temperature| temperature.0),
+            json_schema: written.json_schema.map(Value::Object),
+            capabilities: written.capabilities.unwrap_or_default(),
+        })
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        vec![Question::judge_of_type(self.model_type.as_deref(), 1)]
+    }
+}

@@ -1,0 +1,29 @@
+//! `semantic_condition`: a judge finds that the text meets a condition.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::{Words, words};
+
+use super::{kind::Kind, place::Place, question::Question};
+
+/// A judge finds that the text meets a condition. It sees the text alone, without what led to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SemanticCondition {
+    /// The condition, in a sentence.
+    #[serde(deserialize_with = "words")]
+    #[schemars(with = "Words")]
+    pub condition: String,
+}
+
+impl Kind for SemanticCondition {
+    type Written = Self;
+    const IS_ABOUT_TEXT: bool = true;
+
+    fn read(written: Self, _: &mut Place<'_, '_>) -> Option<Self> {
+        Some(written)
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        vec![Question::judge(1)]
+    }
+}

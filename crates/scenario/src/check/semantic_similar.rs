@@ -1,0 +1,31 @@
+//! `semantic_similar`: a judge finds that the text means the same as an expected one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::Share;
+
+use super::{kind::Kind, place::Place, question::Question};
+
+/// A judge finds that the text means the same as one of those expected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SemanticSimilar {
+    /// One of them is enough.
+    #[schemars(length(min = 1))]
+    pub expected: Vec<String>,
+    /// How sure the judge must be, 0 to 1; its yes or no decides unless written.
+    pub threshold: Option<Share>,
+}
+
+impl Kind for SemanticSimilar {
+    type Written = Self;
+    const IS_ABOUT_TEXT: bool = true;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_values(&written.expected, "expected");
+        Some(written)
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        vec![Question::judge(1)]
+    }
+}

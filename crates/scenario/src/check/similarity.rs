@@ -1,0 +1,40 @@
+//! `similarity`: how alike in meaning the text and an expected one are, as a number.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::Cosine;
+
+use super::{
+    kind::Kind,
+    place::Place,
+    question::{Measure, Question},
+};
+
+/// A model of sentences measures how much the text is like one of those expected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Similarity {
+    /// The most alike decides.
+    #[schemars(length(min = 1))]
+    pub expected: Vec<String>,
+    /// The least likeness: 1 is the same meaning, about 0 nothing in common.
+    #[serde(default = "seven_tenths")]
+    pub threshold: Cosine,
+}
+
+impl Kind for Similarity {
+    type Written = Self;
+    const IS_ABOUT_TEXT: bool = true;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_values(&written.expected, "expected");
+        Some(written)
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        vec![Question::measure(Measure::Similarity, self.expected.len() as u64)]
+    }
+}
+
+fn seven_tenths() -> Cosine {
+    Cosine(0.7)
+}

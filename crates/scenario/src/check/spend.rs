@@ -1,0 +1,25 @@
+//! `spend`: how many tokens and how much money the agent's replies took.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::{Amount, Dollars};
+
+use super::{kind::Kind, place::Place};
+
+/// The agent's replies together used no more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spend {
+    /// In US dollars, by the prices of the settings.
+    pub max_usd: Option<Dollars>,
+    /// Input and output together.
+    pub max_tokens: Option<Amount>,
+}
+
+impl Kind for Spend {
+    type Written = Self;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_one_of(&["max_usd", "max_tokens"]);
+        Some(written)
+    }
+}

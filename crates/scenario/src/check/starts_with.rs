@@ -1,0 +1,27 @@
+//! `starts_with`: how the text begins.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{kind::Kind, place::Place};
+
+/// The text begins with one of the values; white space before it aside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StartsWith {
+    /// One of them is enough.
+    #[schemars(length(min = 1))]
+    pub values: Vec<String>,
+    /// Whether capitals do not count.
+    #[serde(default)]
+    pub ignore_case: bool,
+}
+
+impl Kind for StartsWith {
+    type Written = Self;
+    const IS_ABOUT_TEXT: bool = true;
+
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        place.check_values(&written.values, "values");
+        Some(written)
+    }
+}

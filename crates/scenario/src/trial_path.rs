@@ -1,0 +1,27 @@
+//! Paths of files in a trial: all of them stay beneath its own root.
+
+/// A path beneath the root, without `.` and `..`: an absolute one is taken from the root.
+///
+/// # Errors
+/// The path leaves the root, or names nothing; a fragment that fits behind the path.
+pub fn beneath_root(written: &str) -> Result<String, &'static str> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in written.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.pop().is_none() {
+                    return Err("leaves the root of the trial's files");
+                }
+            }
+            name if name.contains('\0') => return Err("holds a character that no path may have"),
+            // A drive letter would make the path absolute on Windows.
+            name if parts.is_empty() && name.ends_with(':') => return Err("names a drive"),
+            name => parts.push(name),
+        }
+    }
+    if parts.is_empty() {
+        return Err("names no file");
+    }
+    Ok(parts.join("/"))
+}
