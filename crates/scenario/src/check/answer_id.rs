@@ -6,7 +6,7 @@ use yaml::bounded::Count;
 
 use super::{kind::Kind, place::Place};
 
-/// The agent, one that looks its answers up, gave the answer with an id.
+/// An agent that looks up its answers gave the answer with this id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerId {
     /// The id.

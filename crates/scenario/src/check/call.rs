@@ -14,7 +14,7 @@ use super::{
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRule {
-    /// The name under which the settings may have a model of its own for the function (`models`).
+    /// The model type to ask, if `models` in the settings has it; otherwise the usual judge answers.
     pub plugin: String,
     pub function: String,
     /// In the order of the file; each name once.
@@ -23,19 +23,19 @@ pub struct CallRule {
     pub checks: Vec<Check>,
 }
 
-/// A function that is asked about the conversation has a result that satisfies the evaluations.
+/// A model acts as a function of the conversation, and its result satisfies the evaluations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "CallFunction")]
 pub struct Written {
-    /// The name under which the settings may have a model of its own for it (`models`).
+    /// The model type to ask, if `models` in the settings has it; otherwise the usual judge answers.
     plugin: String,
     /// The function's name.
     function: String,
-    /// Handed over in this order.
+    /// The arguments, in this order.
     #[serde(default, rename = "arguments")]
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     _arguments: Map<String, Value>,
-    /// What its result, as text, must satisfy.
+    /// The evaluations of the result as text.
     #[serde(rename = "checks")]
     #[schemars(with = "Vec<Nested>", length(min = 1))]
     _checks: Vec<Value>,

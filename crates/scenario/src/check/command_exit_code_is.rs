@@ -9,11 +9,11 @@ use super::{kind::Kind, place::Place};
 /// A command ends with this exit code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandExitCodeIs {
-    /// Run in the trial's environment; off unless the operator of the worker allows it.
+    /// The command, run in the trial's environment. It runs only if the operator of the worker allows it.
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
     pub command: String,
-    /// 0 unless written.
+    /// The exit code.
     #[serde(default = "success")]
     pub expected_code: ExitCode,
 }

@@ -50,11 +50,12 @@ pub(super) fn describe(schema: &mut Schema) {
     for properties in choices.iter_mut().filter_map(|choice| choice.get_mut("properties")?.as_object_mut()) {
         let mut weight = Weight::json_schema(&mut schemars::SchemaGenerator::default()).to_value();
         weight["default"] = 1.0.into();
-        weight["description"] = "How much it counts beside the other evaluations in the trial's weighted score.".into();
+        weight["description"] = "The weight in the trial's weighted score.".into();
         let switch = |default: bool, description: &str| serde_json::json!({ "type": "boolean", "default": default, "description": description });
-        properties.insert("negate".to_owned(), switch(false, "Whether pass and fail are exchanged."));
+        properties.insert("negate".to_owned(), switch(false, "Whether to swap pass and fail."));
         properties.insert("weight".to_owned(), weight);
-        let description = "Otherwise it informs: it is judged and shown, and has no part in the verdict.";
+        let description =
+            "`false`: the evaluation only informs. gabfest judges and shows it, but it does not affect the verdict.";
         properties.insert("required".to_owned(), switch(true, description));
     }
 }
@@ -67,7 +68,7 @@ fn switch(key: &str, usual: bool, part: &Part<'_>, findings: &mut Findings) -> b
         Some(Value::Null) => usual,
         Some(other) => {
             findings.error(part.spot_of(key), format!("expected true or false for `{key}`, found {other}"));
-            findings.help(format!("`{key}` is {usual} unless written"));
+            findings.help(format!("`{key}` is {usual} by default"));
             usual
         }
     }
@@ -81,7 +82,7 @@ fn weight(part: &Part<'_>, findings: &mut Findings) -> f64 {
             Err(error) => {
                 let error: serde_json::Error = error;
                 findings.error(part.spot_of("weight"), error.to_string());
-                findings.help("`weight` says how much the evaluation counts: 1 unless written");
+                findings.help("`weight` is the weight of the evaluation: 1 by default");
                 1.0
             }
         },

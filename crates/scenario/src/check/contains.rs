@@ -1,4 +1,4 @@
-//! `contains`: all of the values stand in the text, or any of them.
+//! `contains`: the text contains all of the values, or any of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct Contains {
     /// Whether one of the values is enough.
     #[serde(default)]
     pub any: bool,
-    /// Whether capitals do not count.
+    /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
 }

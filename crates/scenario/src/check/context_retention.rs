@@ -12,13 +12,13 @@ const MOST_TURNS: u32 = 20;
 /// The agent remembered what was said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextRetention {
-    /// What is said once and must be remembered.
+    /// What the conversation mentions once and the agent must remember.
     #[schemars(length(min = 1))]
     pub test_memory_of: Vec<String>,
-    /// For how many turns.
+    /// The number of turns after the first mention.
     #[serde(default = "three")]
     pub retention_turns: Count,
-    /// The share that must be remembered.
+    /// The minimum share remembered.
     #[serde(default = "eight_tenths")]
     pub memory_accuracy_threshold: Share,
 }

@@ -1,4 +1,4 @@
-//! `conversation_flow`: the conversation shows the patterns that conversations of its kind should show.
+//! `conversation_flow`: the conversation shows the required patterns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use yaml::bounded::Share;
 
 use super::{kind::Kind, place::Place, question::Question};
 
-/// The conversation went the ways that are named.
+/// The conversation shows the required patterns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationFlow {
-    /// The ways.
+    /// The patterns.
     #[schemars(length(min = 1))]
     pub required_patterns: Vec<FlowPattern>,
-    /// The share of them that must be seen.
+    /// The minimum share of patterns seen.
     #[serde(default = "seven_tenths")]
     pub flow_quality_threshold: Share,
 }

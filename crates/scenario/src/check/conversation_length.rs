@@ -9,13 +9,13 @@ use super::{kind::Kind, place::Place};
 /// The conversation had neither too many nor too few turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationLength {
-    /// The fewest turns.
+    /// The minimum number of turns.
     pub min_turns: Option<Count>,
-    /// The most turns.
+    /// The maximum number of turns.
     pub max_turns: Option<Count>,
-    /// The number that is rated best.
+    /// The best number of turns, for the reason only.
     pub optimal_turns: Option<Count>,
-    /// The fewest and the most turns.
+    /// The minimum and the maximum number of turns.
     pub target_range: Option<(Count, Count)>,
 }
 

@@ -26,7 +26,7 @@ impl<T: JsonSchema> JsonSchema for Described<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
         let mut fields = Map::new();
-        fields.insert(KEY.to_owned(), json!({ "type": "string", "description": "Words for people." }));
+        fields.insert(KEY.to_owned(), json!({ "type": "string", "description": "A description for people." }));
         let object = schema.ensure_object();
         match object.get_mut("properties").and_then(Value::as_object_mut) {
             Some(properties) => {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// There is no text, or nothing but white space.
+/// The text is empty or only white space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Empty {}
 

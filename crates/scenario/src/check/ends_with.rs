@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// The text ends with one of the values; white space behind it aside.
+/// The text ends with one of the values. Trailing white space does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EndsWith {
     /// One of them is enough.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
-    /// Whether capitals do not count.
+    /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
 }

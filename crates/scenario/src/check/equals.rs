@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// The text is one of the values; white space around it and the kind of line ends aside.
+/// The text equals one of the values. White space around it and the kind of line ends do not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Equals {
     /// One of them is enough.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
-    /// Whether capitals do not count.
+    /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
 }

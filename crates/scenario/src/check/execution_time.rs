@@ -6,15 +6,15 @@ use yaml::bounded::Millis;
 
 use super::{kind::Kind, place::Place};
 
-/// The step took neither too long nor too short a time. Of a conversation only the agent's own time counts: its replies
-/// and its tools, and neither the simulated user, judges, waits for permits nor repeated tries.
+/// The step took neither too long nor too short a time. In a conversation only the agent's own time counts: its replies
+/// and its tools, but not the simulated user, judges, rate-limit waits or retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutionTime {
-    /// The longest time, in milliseconds.
+    /// The maximum, in milliseconds.
     pub max_duration_ms: Millis,
-    /// The shortest time, in milliseconds.
+    /// The minimum, in milliseconds.
     pub min_duration_ms: Option<Millis>,
-    /// The time that is rated best, in milliseconds.
+    /// The target of the rating in the reason, in milliseconds.
     pub target_duration_ms: Option<Millis>,
 }
 

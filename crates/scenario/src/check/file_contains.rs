@@ -1,14 +1,14 @@
-//! `file_contains`: a file of the trial has a text in it.
+//! `file_contains`: a file contains a text at the end of the step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// A file contains a text when the step is over.
+/// A file contains a text at the end of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContains {
-    /// Beneath the trial's root.
+    /// The path beneath the trial's root.
     pub path: String,
     /// The text to look for.
     pub value: String,

@@ -1,14 +1,14 @@
-//! `file_exists`: a file of the trial exists.
+//! `file_exists`: a file exists at the end of the step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// A file exists when the step is over.
+/// A file exists at the end of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileExists {
-    /// Beneath the trial's root.
+    /// The path beneath the trial's root.
     pub path: String,
 }
 

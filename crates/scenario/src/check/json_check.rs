@@ -17,11 +17,11 @@ pub struct JsonCheck {
     pub fields: Vec<(String, Vec<Check>)>,
 }
 
-/// The text is a JSON object, perhaps in a fence or between words, and the values in it are as they should be.
+/// The text is a JSON object, alone, in a code fence or between words, and its values satisfy their evaluations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "JsonCheck")]
 pub struct Written {
-    /// A key, `address.city`, `items[0].id` or a path that begins with `$`, to the evaluations of the value as text.
+    /// For a key, `address.city`, `items[0].id` or a path that begins with `$`, the evaluations of the value as text.
     #[serde(rename = "fields")]
     #[schemars(with = "std::collections::BTreeMap<String, Vec<Nested>>")]
     _fields: Map<String, Value>,

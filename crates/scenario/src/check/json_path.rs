@@ -19,13 +19,13 @@ pub struct JsonPath {
     pub checks: Vec<Check>,
 }
 
-/// A path selects something in the text's JSON, and every value that it selects satisfies the evaluations.
+/// A path selects at least one value in the JSON of the text, and every selected value satisfies the evaluations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "JsonPath")]
 pub struct Written {
-    /// `$.items[*].id` (RFC 9535), or without `$` from the root.
+    /// `$.items[*].id` (RFC 9535). A path without `$` starts at the root.
     path: Words,
-    /// What each value, as text, must satisfy; none: it is enough that there is one.
+    /// The evaluations of each value as text. Without evaluations, any value is enough.
     #[serde(default, rename = "checks")]
     #[schemars(with = "Vec<Nested>")]
     _checks: Vec<Value>,

@@ -10,11 +10,11 @@ pub struct JsonSchema {
     pub schema: Value,
 }
 
-/// The text is JSON, perhaps in a fence or between words, that fits a JSON Schema.
+/// The text is JSON, alone, in a code fence or between words, that fits a JSON Schema.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "JsonSchemaDocument")]
 pub struct Written {
-    /// The JSON Schema; it may not refer to other documents.
+    /// The JSON Schema. It cannot refer to other documents.
     schema: Map<String, Value>,
 }
 

@@ -6,7 +6,7 @@ use yaml::bounded::Millis;
 
 use super::{kind::Kind, place::Place};
 
-/// No reply of the agent took longer; waits for permits are not counted.
+/// No reply of the agent took longer. Rate-limit waits do not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// To the end of the reply, in milliseconds.

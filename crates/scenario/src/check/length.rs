@@ -6,15 +6,15 @@ use yaml::bounded::Amount;
 
 use super::{kind::Kind, place::Place};
 
-/// The text has neither too few nor too many words, characters, sentences or lines.
+/// The number of words, characters, sentences or lines of the text lies in a range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Length {
-    /// What is counted.
+    /// What to count.
     #[serde(default = "words")]
     pub unit: LengthUnit,
-    /// The fewest.
+    /// The minimum.
     pub min: Option<Amount>,
-    /// The most.
+    /// The maximum.
     pub max: Option<Amount>,
 }
 
@@ -24,7 +24,7 @@ pub struct Length {
 pub enum LengthUnit {
     /// Words by the Unicode rules (UAX 29): `can't` is one, punctuation is none.
     Words,
-    /// What a reader takes for one character: an `é` of two code points is one.
+    /// Characters as readers see them: an `é` of two code points is one.
     Characters,
     /// Sentences by the Unicode rules.
     Sentences,

@@ -26,17 +26,17 @@ pub struct JudgeRule {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "LlmJudge")]
 pub struct Written {
-    /// The question.
+    /// The question to the judge.
     prompt: String,
-    /// What the judge should find: `yes`, `no`, `0.8+`, `0.3-`, `0.4-0.6`, or a word of the judgment.
+    /// The expected answer: `yes`, `no`, `0.8+`, `0.3-`, `0.4-0.6`, or a word of the judgment.
     expected: String,
-    /// The kind of model that judges.
+    /// The model type of the judge.
     model_type: Option<String>,
-    /// How freely it writes, 0 to 2.
+    /// The temperature of the judge, 0 to 2.
     temperature: Option<Temperature>,
     /// A JSON Schema that the judge's reply must satisfy.
     json_schema: Option<Map<String, Value>>,
-    /// What the reply must show.
+    /// What the reply should show. Each is judged on its own and does not affect the finding.
     #[schemars(length(min = 1))]
     capabilities: Option<Vec<String>>,
 }

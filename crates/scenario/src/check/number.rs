@@ -6,14 +6,14 @@ use yaml::bounded::{Words, some_words};
 
 use super::{kind::Kind, place::Place};
 
-/// The text's only number, or the one at a JSON path, lies in a range.
+/// The only number of the text, or the one at a JSON path, lies in a range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Number {
-    /// The least.
+    /// The minimum.
     pub min: Option<f64>,
-    /// The most.
+    /// The maximum.
     pub max: Option<f64>,
-    /// Where the number stands if the text is JSON: `price`, `items[0].price` or `$..price`.
+    /// The path of the number, if the text is JSON: `price`, `items[0].price` or `$..price`.
     #[serde(default, deserialize_with = "some_words")]
     #[schemars(with = "Option<Words>")]
     pub path: Option<String>,

@@ -82,11 +82,10 @@ impl<'p, 'd> Place<'p, 'd> {
         for part in parts {
             let Some(check) = (self.read)(part, self.findings) else { continue };
             if !check.rule.is_about_text() {
-                let message =
-                    format!("`{}` is not about a text, so it cannot stand within another one", check.rule.kind());
+                let message = format!("`{}` does not judge a text alone, so it cannot be nested", check.rule.kind());
                 self.findings.error(part.spot_of("type"), message);
                 self.findings
-                    .help("within another one stand `equals`, `contains`, `regex_match`, `number` and the like");
+                    .help("nest evaluations of a text: `equals`, `contains`, `regex_match`, `number` and others");
             }
             self.warn_of_verdict_keys(part);
             checks.push(check);
@@ -98,7 +97,7 @@ impl<'p, 'd> Place<'p, 'd> {
     fn warn_of_verdict_keys(&mut self, part: &Part<'_>) {
         for key in ["weight", "required"] {
             if part.get(key).is_some() {
-                let message = format!("`{key}` has no effect on a check within another one");
+                let message = format!("`{key}` has no effect on a nested evaluation");
                 self.findings.warning(part.key_spot(key), message);
                 self.findings.help("write it on the outer evaluation");
             }

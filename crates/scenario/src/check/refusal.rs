@@ -1,26 +1,26 @@
-//! `refusal`: the agent declined to do what it was asked for.
+//! `refusal`: the agent declined the request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place, question::Question};
 
-/// The agent declined to do what it was asked for.
+/// The agent declined the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// How that is found out.
+    /// How to detect a refusal.
     #[serde(default)]
     pub method: RefusalMethod,
 }
 
-/// How it is found out whether the agent refused.
+/// How to detect a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalMethod {
     /// A judge reads the reply.
     #[default]
     LlmJudge,
-    /// Phrases with which English-speaking models refuse.
+    /// Phrases with which models refuse in English.
     Phrases,
 }
 

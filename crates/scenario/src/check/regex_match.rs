@@ -28,12 +28,12 @@ pub struct RegexMatch {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "RegexMatch")]
 pub struct Written {
-    /// Looked for anywhere in the text.
+    /// The pattern, searched anywhere in the text.
     pattern: String,
-    /// Whether capitals count.
+    /// Whether the search is case-sensitive.
     #[serde(default)]
     case_sensitive: bool,
-    /// What the named groups, `(?<name>…)`, of the first match must satisfy: name to evaluations.
+    /// For each named group, `(?<name>…)`, the evaluations of its value in the first match.
     #[serde(default, rename = "captures")]
     #[schemars(with = "std::collections::BTreeMap<String, Vec<Nested>>")]
     _captures: Map<String, Value>,
@@ -63,7 +63,7 @@ fn check_pattern(pattern: &str, captures: &[(String, Vec<Check>)], place: &mut P
             for (name, _) in captures.iter().filter(|(name, _)| !groups.contains(&name.as_str())) {
                 let spot = place.part.get("captures").map_or(place.part.spot(), |captures| captures.key_spot(name));
                 place.findings.error(spot, format!("the pattern has no group `{name}`"));
-                place.findings.help(format!("a group is named so: `(?<{name}>…)`"));
+                place.findings.help(format!("name a group like this: `(?<{name}>…)`"));
             }
             return;
         }

@@ -12,11 +12,11 @@ pub struct RubricRule {
     pub criteria: Vec<Criterion>,
     /// 0 to 1: the weighted mean that is required.
     pub threshold: f64,
-    /// The judge where there is no panel; `None`: the usual one.
+    /// The judge if there is no panel; `None`: the usual one.
     pub model_type: Option<String>,
-    /// How often each judge is asked, at least 1.
+    /// How often each judge votes, at least 1.
     pub votes: u32,
-    /// Model types that judge beside one another; empty: `model_type` alone.
+    /// The model types of several judges; empty: `model_type` alone.
     pub panel: Vec<String>,
 }
 
@@ -32,18 +32,18 @@ pub struct Criterion {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Rubric")]
 pub struct Written {
-    /// Each is marked by itself.
+    /// Each gets its own mark.
     #[schemars(length(min = 1))]
     criteria: Vec<WrittenCriterion>,
-    /// The weighted mean that is required, 0 to 1.
+    /// The minimum weighted mean, 0 to 1.
     #[serde(default = "seven_tenths")]
     threshold: Share,
-    /// The kind of model that judges; `panel` names several.
+    /// The model type of the judge; `panel` names several.
     model_type: Option<String>,
-    /// How often each judge is asked. Of an even number of votes that differ the lower one in the middle counts.
+    /// How often each judge votes. If an even number of votes splits, the lower of the two middle marks counts.
     #[serde(default = "once")]
     votes: Votes,
-    /// The kinds of models that judge beside one another.
+    /// The model types of several judges.
     #[serde(default)]
     panel: Vec<Words>,
 }
@@ -53,16 +53,16 @@ pub struct Written {
 struct WrittenCriterion {
     /// A short name, for reports.
     name: Words,
-    /// What must be true; the name says it unless written.
+    /// What must be true. By default, the name says it.
     #[serde(default)]
     text: String,
-    /// How much it counts beside the others.
+    /// The weight of the criterion.
     #[serde(default = "one")]
     weight: Weight,
 }
 
 impl RubricRule {
-    /// How many sheets are filled in.
+    /// The number of ballots: votes times judges.
     #[must_use]
     pub fn ballots(&self) -> u64 {
         u64::from(self.votes).saturating_mul(self.panel.len().max(1) as u64)
@@ -80,7 +80,7 @@ impl Kind for RubricRule {
         }
         if written.model_type.is_some() && !written.panel.is_empty() {
             let spot = place.part.key_spot("model_type");
-            place.findings.warning(spot, "`model_type` has no effect: it stands beside `panel`");
+            place.findings.warning(spot, "`model_type` has no effect: `panel` names the judges");
         }
         let criteria = written.criteria.into_iter().map(|criterion| Criterion {
             name: criterion.name.0,

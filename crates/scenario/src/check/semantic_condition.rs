@@ -6,10 +6,10 @@ use yaml::bounded::{Words, words};
 
 use super::{kind::Kind, place::Place, question::Question};
 
-/// A judge finds that the text meets a condition. It sees the text alone, without what led to it.
+/// A judge finds that the text meets a condition. The judge sees only the text, not the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SemanticCondition {
-    /// The condition, in a sentence.
+    /// The condition, as a sentence.
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
     pub condition: String,

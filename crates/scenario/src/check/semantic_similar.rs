@@ -6,13 +6,13 @@ use yaml::bounded::Share;
 
 use super::{kind::Kind, place::Place, question::Question};
 
-/// A judge finds that the text means the same as one of those expected.
+/// A judge finds that the text means the same as one of the expected texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SemanticSimilar {
     /// One of them is enough.
     #[schemars(length(min = 1))]
     pub expected: Vec<String>,
-    /// How sure the judge must be, 0 to 1; its yes or no decides unless written.
+    /// The minimum confidence of the judge, 0 to 1. Without it, the judge's yes or no decides.
     pub threshold: Option<Share>,
 }
 

@@ -10,13 +10,13 @@ use super::{
     question::{Measure, Question},
 };
 
-/// A model of sentences measures how much the text is like one of those expected.
+/// A sentence model measures how similar the text and an expected text are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Similarity {
-    /// The most alike decides.
+    /// The most similar one decides.
     #[schemars(length(min = 1))]
     pub expected: Vec<String>,
-    /// The least likeness: 1 is the same meaning, about 0 nothing in common.
+    /// The minimum similarity: 1 is the same meaning, about 0 is unrelated.
     #[serde(default = "seven_tenths")]
     pub threshold: Cosine,
 }

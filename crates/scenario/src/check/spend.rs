@@ -6,12 +6,12 @@ use yaml::bounded::{Amount, Dollars};
 
 use super::{kind::Kind, place::Place};
 
-/// The agent's replies together used no more.
+/// All replies of the agent together cost no more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spend {
     /// In US dollars, by the prices of the settings.
     pub max_usd: Option<Dollars>,
-    /// Input and output together.
+    /// Input and output tokens together.
     pub max_tokens: Option<Amount>,
 }
 

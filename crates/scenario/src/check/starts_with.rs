@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// The text begins with one of the values; white space before it aside.
+/// The text begins with one of the values. Leading white space does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartsWith {
     /// One of them is enough.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
-    /// Whether capitals do not count.
+    /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
 }

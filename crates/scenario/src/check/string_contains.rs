@@ -10,7 +10,7 @@ use super::{kind::Kind, place::Place};
 pub struct StringContains {
     /// The text to look for.
     pub value: String,
-    /// Whether capitals count.
+    /// Whether the search is case-sensitive.
     #[serde(default)]
     pub case_sensitive: bool,
 }

@@ -6,10 +6,10 @@ use yaml::bounded::{Words, all_words};
 
 use super::{kind::Kind, place::Place};
 
-/// The agent did exactly these things on the telephone, in this order.
+/// The agent caused exactly these telephone events, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TelephonyEvents {
-    /// `dtmf KEY`, `transfer_call NUMBER` and `end_call`; an empty list: nothing of the kind.
+    /// `dtmf KEY`, `transfer_call NUMBER` and `end_call`. An empty list means no events.
     #[serde(deserialize_with = "all_words")]
     #[schemars(with = "Vec<Words>")]
     pub expected: Vec<String>,

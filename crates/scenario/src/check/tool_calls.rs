@@ -1,4 +1,4 @@
-//! `tool_calls`: the agent called the tools that it should have called.
+//! `tool_calls`: the agent called the expected tools with the expected arguments.
 
 mod call;
 
@@ -17,7 +17,7 @@ pub struct ToolCallsRule {
     pub pick: CallPick,
 }
 
-/// How the listed calls and those that the agent made must agree. Each call made answers at most one listed.
+/// How the agent's calls must match the listed ones. Each call matches one listed call at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOrder {
@@ -25,18 +25,18 @@ pub enum CallOrder {
     Exact,
     /// Exactly the listed calls, in any order.
     ExactAnyOrder,
-    /// All listed calls, in this order; others may stand between.
+    /// All listed calls, in this order. Other calls are allowed.
     InOrder,
-    /// All listed calls, in any order; others may be made too.
+    /// All listed calls, in any order. Other calls are allowed.
     #[default]
     AnyOrder,
-    /// No call but the listed ones; not all of them need be made.
+    /// Only listed calls. Not all of them are required.
     Subset,
     /// None of the listed calls.
     Forbidden,
 }
 
-/// Which of several calls of one tool may answer a listed call.
+/// Which calls of a tool can match a listed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallPick {
@@ -48,17 +48,17 @@ pub enum CallPick {
     Single,
 }
 
-/// The agent called the tools that it should have called.
+/// The agent called the expected tools.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ToolCalls")]
 pub struct Written {
-    /// How the calls made and those listed must agree.
+    /// How the agent's calls must match the listed ones.
     #[serde(default)]
     order: CallOrder,
-    /// Which of several calls of one tool may answer a listed one.
+    /// Which calls of a tool can match a listed call.
     #[serde(default)]
     pick: CallPick,
-    /// The calls. An empty list is for the exact orders: no tools at all.
+    /// The expected calls. With an exact order or `subset`, an empty list means no calls at all.
     #[serde(rename = "calls")]
     #[schemars(with = "Vec<WrittenCall>")]
     _calls: Vec<Value>,

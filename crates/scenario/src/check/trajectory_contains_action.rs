@@ -6,10 +6,10 @@ use yaml::bounded::{Words, words};
 
 use super::{kind::Kind, place::Place};
 
-/// The agent took an action.
+/// The agent called a tool or reported an action of this name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrajectoryContainsAction {
-    /// The action's name; capitals and underscores do not count.
+    /// The name of the action. Case, underscores, hyphens and spaces do not count.
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
     pub action: String,

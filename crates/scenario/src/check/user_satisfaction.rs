@@ -24,25 +24,25 @@ pub enum SatisfactionMethod {
     LlmJudge,
 }
 
-/// The simulated user was content.
+/// The user was satisfied.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "UserSatisfaction")]
 pub struct Written {
-    /// The least score.
+    /// The minimum score.
     #[serde(default = "seven_tenths")]
     satisfaction_threshold: Share,
     /// The words that `keyword_analysis` counts.
     indicators: Option<Indicators>,
-    /// How it is measured.
+    /// How to measure satisfaction.
     #[serde(default)]
     measurement_method: SatisfactionMethod,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct Indicators {
-    /// Words of a content user.
+    /// Words of a satisfied user.
     positive: Option<Vec<String>>,
-    /// Words of a discontented user.
+    /// Words of a dissatisfied user.
     negative: Option<Vec<String>>,
 }
 

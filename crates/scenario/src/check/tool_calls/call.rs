@@ -11,80 +11,80 @@ use crate::check::{
     question::{self, Question},
 };
 
-/// A call as it should be.
+/// An expected call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedCall {
-    /// Compared letter by letter.
+    /// Compared exactly.
     pub name: String,
-    /// `None`: not looked at.
+    /// `None`: arguments do not matter.
     pub arguments: Option<Vec<(String, ArgumentRule)>>,
-    /// Whether the call may have arguments besides those listed.
+    /// Whether other arguments are allowed.
     pub partial: bool,
-    /// What the tool must have answered; `None`: not looked at, there need be no answer.
+    /// What the tool must have answered; `None`: the result does not matter.
     pub result: Option<ArgumentRule>,
 }
 
-/// What one argument, or a result, must be.
+/// What an argument or a result must be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentRule {
-    /// This JSON value; 1 and 1.0 are one number, and a result that is no JSON is compared as text.
+    /// This JSON value. 1 equals 1.0, and a result that is not JSON is compared as text.
     Equals(Value),
     /// The value as text (a JSON string without its quotes, any other value as JSON) satisfies all of these.
     Checks(Vec<Check>),
-    /// It is there.
+    /// It is present.
     Anything,
-    /// It need not even be there.
+    /// It can be absent.
     Optional,
-    /// An object with these keys, and with others only where it is said to be partial.
+    /// An object with these keys. `partial` allows other keys.
     Fields { fields: Vec<(String, ArgumentRule)>, partial: bool },
 }
 
-/// A call as it should be.
+/// An expected call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ExpectedCall")]
 pub(super) struct WrittenCall {
-    /// The tool's name, letter by letter.
+    /// The exact name of the tool.
     name: Words,
-    /// Arguments and the JSON values that they must have. Without these and `argument_checks` they are not looked at.
+    /// The exact JSON values of arguments. Without `arguments`, `argument_checks` and `argument_rules`, arguments do not matter.
     arguments: Option<Map<String, Value>>,
-    /// Arguments and what their values, as text, must satisfy; an empty list: the argument is there.
+    /// For each argument, the evaluations of its value as text. An empty list only requires the argument.
     #[serde(rename = "argument_checks")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, Vec<Nested>>>")]
     _argument_checks: Option<Map<String, Value>>,
-    /// Arguments of which more is to be said.
+    /// For each argument, a rule.
     #[serde(rename = "argument_rules")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, WrittenRule>>")]
     _argument_rules: Option<Map<String, Value>>,
-    /// Whether there may be other arguments besides those listed.
+    /// Whether other arguments are allowed.
     #[serde(default)]
     partial: bool,
-    /// The JSON value, or the text, that the tool must have answered.
+    /// The exact result of the tool: a JSON value or a text.
     result: Option<Value>,
-    /// What the tool's answer must satisfy; an empty list: there is one.
+    /// The evaluations of the tool's result. An empty list only requires a result.
     #[serde(rename = "result_checks")]
     #[schemars(with = "Option<Vec<Nested>>")]
     _result_checks: Option<Vec<Value>>,
-    /// The tool's answer, where more is to be said of it.
+    /// A rule for the tool's result.
     #[serde(rename = "result_rule")]
     #[schemars(with = "Option<WrittenRule>")]
     _result_rule: Option<Value>,
 }
 
-/// What an argument or an answer must be: exactly one of these.
+/// What an argument or a result must be: exactly one of these keys.
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "ArgumentRule")]
 #[expect(dead_code, reason = "its schema is used; it is read by hand, so that faults keep their places")]
 struct WrittenRule {
     /// This JSON value.
     equals: Option<Value>,
-    /// As text, it satisfies these; an empty list: it is there.
+    /// The evaluations of the value as text. An empty list only requires the value.
     checks: Option<Vec<Nested>>,
-    /// It is an object with these keys, and each value is as said here.
+    /// The value is an object with exactly these keys, and each of its values satisfies its rule.
     fields: Option<std::collections::BTreeMap<String, WrittenRule>>,
-    /// The same, and there may be other keys.
+    /// Like `fields`, with other keys allowed.
     fields_among_others: Option<std::collections::BTreeMap<String, WrittenRule>>,
-    /// `true`: it need not even be there.
+    /// `true`: the value can be absent.
     optional: Option<bool>,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn read(part: &Part<'_>, place: &mut Place<'_, '_>) -> Option<Expecte
     let mut arguments: Vec<(String, ArgumentRule)> = equal.collect();
     for (name, checked) in part.get("argument_checks").iter().flat_map(Part::entries) {
         if arguments.iter().any(|(known, _)| known == name) {
-            place.findings.error(checked.spot(), format!("`{name}` stands in `arguments` too"));
+            place.findings.error(checked.spot(), format!("`{name}` is in `arguments` too"));
             place.findings.help("an argument has one value or a list of evaluations");
         }
         let rule = if checked.items().is_empty() {
@@ -128,20 +128,18 @@ pub(super) fn read(part: &Part<'_>, place: &mut Place<'_, '_>) -> Option<Expecte
     }
     for (name, written) in part.get("argument_rules").iter().flat_map(Part::entries) {
         if arguments.iter().any(|(known, _)| known == name) {
-            place.findings.error(written.spot(), format!("`{name}` stands in `arguments` or `argument_checks` too"));
+            place.findings.error(written.spot(), format!("`{name}` is in `arguments` or `argument_checks` too"));
         }
         arguments.push((name.to_owned(), rule(&written, place)?));
     }
     let result = match (written.result, part.get("result_checks")) {
         (None, None) if has("result_rule") => Some(rule(&part.get("result_rule")?, place)?),
         _ if has("result_rule") => {
-            place
-                .findings
-                .error(part.key_spot("result_rule"), "`result_rule` stands beside another word on the result");
+            place.findings.error(part.key_spot("result_rule"), "`result_rule` excludes `result` and `result_checks`");
             None
         }
         (Some(_), Some(checks)) => {
-            place.findings.error(checks.spot(), "`result_checks` stands beside `result`");
+            place.findings.error(checks.spot(), "`result_checks` excludes `result`");
             place.findings.help("a result has one value or a list of evaluations");
             None
         }
