@@ -37,6 +37,7 @@ mod llm_judge;
 mod loose_json;
 mod needle;
 mod nested;
+mod no_repeated_reply;
 mod number;
 mod outcome;
 mod pattern;

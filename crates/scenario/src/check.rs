@@ -27,6 +27,7 @@ mod language;
 mod latency;
 mod length;
 mod llm_judge;
+mod no_repeated_reply;
 mod number;
 mod place;
 mod question;
@@ -71,6 +72,7 @@ pub use self::{
     latency::Latency,
     length::{Length, LengthUnit},
     llm_judge::{Expected, JudgeRule},
+    no_repeated_reply::NoRepeatedReply,
     number::Number,
     place::Place,
     question::{Asked, Measure, Question},

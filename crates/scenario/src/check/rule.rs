@@ -9,9 +9,9 @@ use yaml::{Findings, Part};
 use super::{
     AnswerId, AnyOf, CallRule, Check, CommandExitCodeIs, Contains, ContextRetention, ConversationFlow,
     ConversationLength, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, JsonCheck, JsonPath,
-    JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, Number, Refusal, RegexMatch, RubricRule,
-    SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains, TelephonyEvents, ToolCallsRule,
-    TrajectoryContainsAction, UserSatisfaction, common, described::Described, kind::Kind, place::Place,
+    JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, NoRepeatedReply, Number, Refusal, RegexMatch,
+    RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains, TelephonyEvents,
+    ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, common, described::Described, kind::Kind, place::Place,
     question::Question,
 };
 
@@ -110,6 +110,7 @@ kinds! {
     "spend" => Spend(Spend),
     "conversation_length" => ConversationLength(ConversationLength),
     "conversation_flow" => ConversationFlow(ConversationFlow),
+    "no_repeated_reply" => NoRepeatedReply(NoRepeatedReply),
     "user_satisfaction" => UserSatisfaction(UserSatisfaction),
     "context_retention" => ContextRetention(ContextRetention),
     "file_exists" => FileExists(FileExists),

@@ -1,8 +1,13 @@
-//! Rows of the evaluations that limit time, tokens and money, and of those that look at files and commands.
+//! Rows of the evaluations that limit time, tokens, money and repetition, and of those that look at files and commands.
 
 use record::Finding::{Error, Fail, Pass};
 
 use super::{Row, Seen, row, seen};
+
+const POLITE: Seen = Seen::Talk(&[("Thanks", "You're welcome!"), ("Bye", "You're welcome!")]);
+
+const LOOP: Seen =
+    Seen::Talk(&[("It is offline", "Please restart the router now."), ("I did", "Please restart the router, now!")]);
 
 pub(super) const ROWS: &[Row] = &[
     seen("type: execution_time\nmax_duration_ms: 1000", Seen::Took(None, 700), Pass, "took 700 ms"),
@@ -17,6 +22,10 @@ pub(super) const ROWS: &[Row] = &[
     seen("type: spend\nmax_usd: 0.01", Seen::Used(80, Some(2_000_000)), Pass, "$0.0020"),
     seen("type: spend\nmax_usd: 0.001", Seen::Used(80, Some(2_000_000)), Fail, "cost $0.0020, at most $0.0010"),
     seen("type: spend\nmax_usd: 0.001", Seen::Used(80, None), Error, "has no price"),
+    seen("type: no_repeated_reply", LOOP, Fail, "reply 2 repeats reply 1"),
+    seen("type: no_repeated_reply", POLITE, Pass, "none of 2 replies recurs"),
+    row("type: no_repeated_reply", "Please restart the router now.", Error, "no conversation"),
+    seen("type: no_repeated_reply\nmin_words: 8", LOOP, Pass, "none of 2 replies recurs"),
     row("type: file_exists\npath: notes.txt", "Done.", Pass, ""),
     row("type: file_exists\npath: missing.txt", "Done.", Fail, ""),
     row("type: file_contains\npath: notes.txt\nvalue: Refund", "Done.", Pass, ""),
