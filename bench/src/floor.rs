@@ -1,6 +1,6 @@
-//! A bare loop over the HTTP client: what a turn costs when nothing is planned, judged, kept or reported.
+//! A bare loop over the HTTP client: the cost of a turn without plan, judgment, store and report.
 //!
-//! `floor URL CALLS CONCURRENCY` posts the same small chat completion and reads the answer whole.
+//! `floor URL CALLS CONCURRENCY` posts the same small chat completion and reads the whole answer.
 
 use std::sync::{
     Arc,

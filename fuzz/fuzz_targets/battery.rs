@@ -1,4 +1,4 @@
-//! Batteries of any bytes.
+//! Reads arbitrary bytes as batteries.
 
 #![no_main]
 

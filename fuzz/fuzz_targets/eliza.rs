@@ -1,4 +1,4 @@
-//! ElizaOS scenarios of any bytes.
+//! Reads arbitrary bytes as ElizaOS scenarios.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Expected conversations of any bytes.
+//! Reads arbitrary bytes as expected conversations.
 
 #![no_main]
 

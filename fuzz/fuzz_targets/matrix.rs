@@ -1,4 +1,4 @@
-//! Matrices of any bytes.
+//! Reads arbitrary bytes as matrices.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Files of personas of any bytes.
+//! Reads arbitrary bytes as persona files.
 
 #![no_main]
 

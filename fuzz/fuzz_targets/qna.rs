@@ -1,4 +1,4 @@
-//! Knowledge bases and batch tables of any bytes; a base that is read without errors survives being written.
+//! Reads arbitrary bytes as knowledge bases and batch tables. A base without errors must survive a round trip.
 
 #![no_main]
 

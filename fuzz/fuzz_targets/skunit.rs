@@ -1,4 +1,4 @@
-//! skUnit pages of any bytes.
+//! Reads arbitrary bytes as skUnit pages.
 
 #![no_main]
 

@@ -1,9 +1,9 @@
-//! What the fuzz targets share: bytes become a text and are opened and read as a file would be.
+//! Shared by the fuzz targets: reads bytes like a file.
 
 use scenario::{Diagnostic, Format};
 use formats::encoding;
 
-/// The text of a file's bytes, by the way that every file takes; `None` where they are no text.
+/// Decodes bytes like the content of a file; `None` if they are not text.
 pub fn text(bytes: &[u8], path: &str) -> Option<String> {
     encoding::decode(bytes.to_vec(), path).ok().map(|(text, _)| text)
 }
@@ -15,7 +15,7 @@ pub fn read(format: &dyn Format, bytes: &[u8], path: &str) {
     for document in &documents {
         let (script, findings) = format.read(document);
         assert!(script.is_some() || findings.iter().any(Diagnostic::is_error));
-        // What a plan does with it before anything is played.
+        // The processing of a plan before a run.
         for axis in format.axes(document) {
             assert!(!axis.values.is_empty());
         }

@@ -1,4 +1,4 @@
-//! The house's law about arrows: which crate may name which, read from `cargo metadata`.
+//! Checks which crate may depend on which, with the data of `cargo metadata`.
 
 #[cfg(test)]
 mod tests {
@@ -7,7 +7,7 @@ mod tests {
         process::Command,
     };
 
-    /// Which crates of ours a crate may name. A new arrow is a decision: a line here and in ARCHITECTURE.md.
+    /// The allowed dependencies between our crates. A new one is a decision: add a line here and in ARCHITECTURE.md.
     const ARROWS: &[(&str, &[&str])] = &[
         ("gabfest-cases", &[]),
         ("gabfest-yaml", &[]),
@@ -62,11 +62,11 @@ mod tests {
                 "gabfest-telemetry",
             ],
         ),
-        // `cargo xtask chaos` knows gabfest as a user does: as a program.
+        // `cargo xtask chaos` uses gabfest only as a program.
         ("xtask", &[]),
     ];
 
-    /// Outside libraries that have one door each.
+    /// External libraries, and the only crates that may use them.
     const DOORS: &[(&str, &[&str])] = &[
         ("tonic", &["gabfest-proto", "gabfest-coordinator", "gabfest-worker", "gabfest"]),
         ("prost", &["gabfest-proto", "gabfest-coordinator", "xtask"]),

@@ -1,6 +1,6 @@
-//! `cargo xtask chaos`: runs on a fleet of processes while faults strike, compared with a run that nothing disturbed.
+//! `cargo xtask chaos`: plays runs on a fleet of processes under faults, and compares them with an undisturbed run.
 //!
-//! It knows gabfest as a user does: the program, its files and what it prints. It names none of its crates.
+//! It uses only the program, its files and its output, and none of gabfest's crates.
 
 mod chance;
 mod clock;
@@ -36,7 +36,7 @@ pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
     let place = Place::new(binary)?;
     let mut results = Results::new(chaos.seed, chaos.kills, &faults);
     let ended = play_all(chaos, &faults, &place, &mut results);
-    // What was found until then is worth more than nothing.
+    // Partial results are useful too.
     if let Err(error) = &ended {
         results.broke_off(error);
     }

@@ -22,9 +22,9 @@ struct Args {
 enum Task {
     /// Generate the Rust code of proto/ (checked in; CI compares).
     Proto,
-    /// Play the scheduler against seeded scripts of faults.
+    /// Test the scheduler with seeded scripts of faults.
     Simulate(simulate::Seeds),
-    /// Play runs on a fleet of processes while faults strike.
+    /// Play runs on a fleet of processes under faults.
     Chaos(chaos::Chaos),
 }
 

@@ -1,11 +1,11 @@
-//! Generates the wire's Rust code without protoc, into a folder.
+//! Generates the Rust code of the protocol into a folder, without protoc.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use prost::Message as _;
 
-/// Where the generated code is checked in.
+/// The folder of the committed generated code.
 pub(crate) fn checked_in() -> PathBuf {
     root().join("proto/src/generated")
 }

@@ -1,4 +1,4 @@
-//! Plays the scheduler against many seeded scripts of faults, and says how that went.
+//! Tests the scheduler with many seeded scripts of faults, and prints the result.
 
 use std::{
     path::Path,
@@ -11,10 +11,10 @@ const TEST: &str = "scheduler::simulation::every_trial_is_done_exactly_once_what
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub(crate) struct Seeds {
-    /// How many seeds to play
+    /// Number of seeds
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// The first of them
+    /// First seed
     #[arg(long, default_value_t = 0)]
     first: u64,
 }

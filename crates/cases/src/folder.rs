@@ -1,12 +1,12 @@
-//! Where the real files are, and a loud word where they are not.
+//! Finds the real files, or reports that a test is skipped.
 
 use std::path::PathBuf;
 
-/// A folder of the real files; `None` where `GABFEST_CASES` is not set. Then `skipped`, what is not tested for that
-/// reason, is printed.
+/// A folder of the real files. Without `GABFEST_CASES` it returns `None` and prints `skipped`, the name of what is not
+/// tested.
 ///
 /// # Panics
-/// `CI` is set and the files are not there: a machine that tests for everybody must not skip in silence.
+/// If `CI` is set and the files are missing: CI must not skip tests silently.
 #[must_use]
 #[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
 pub fn folder(name: &str, skipped: &str) -> Option<PathBuf> {

@@ -1,7 +1,7 @@
-//! Real files that nobody here wrote, and facts about them, which tests are held against.
+//! Access to real scenario files from other projects, for tests.
 //!
-//! They are not part of this repository: [`folder`] finds them where `GABFEST_CASES` says. The table in this crate's own
-//! tests says of each file which test opens it, or why none does. [`shelf`] finds the weights of real models.
+//! The files are not part of this repository: [`folder`] finds them in `GABFEST_CASES`. A table in this crate's tests lists
+//! for each file the test that opens it, or why none does. [`shelf`] finds the weights of real models.
 
 mod folder;
 mod weights;

@@ -1,12 +1,12 @@
-//! Where the weights of real models are, and a loud word where they are not.
+//! Finds the weights of real models, or reports that a test is skipped.
 
 use std::path::PathBuf;
 
-/// The shelf with this model on it: the folder that `GABFEST_MODELS` names. `None` where it is not there; then
-/// `skipped`, what is not tested for that reason, is printed.
+/// The folder of `GABFEST_MODELS`, if it contains this model. Otherwise it returns `None` and prints `skipped`, the name of
+/// what is not tested.
 ///
 /// # Panics
-/// `CI` is set and the weights are not there: a machine that tests for everybody must not skip in silence.
+/// If `CI` is set and the weights are missing: CI must not skip tests silently.
 #[must_use]
 #[expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
 pub fn shelf(model: &str, skipped: &str) -> Option<PathBuf> {

@@ -21,9 +21,9 @@
 //! # }
 //! ```
 //!
-//! [`conversation`] writes one down and [`file`](file()) reads one; `against` names the [`Agent`]; the [`Run`] says how
-//! often it is played and who is the [`Judge`]. What is written is what `*.conversation.yaml` files hold, and it is
-//! played by the worker that also plays them. `docs/expect.md` is the guide.
+//! [`conversation`] defines a conversation and [`file`](file()) reads one. `against` selects the [`Agent`]. The [`Run`] sets
+//! the repeats and the [`Judge`]. The terms are those of `*.conversation.yaml` files, and the same worker plays both.
+//! `docs/expect.md` is the guide.
 
 mod agent;
 mod answer;
@@ -51,5 +51,5 @@ pub use self::{
     required::Required,
     run::Run,
 };
-/// What an agent and a judge of one's own implement ([`Agent::custom`], [`Judge::model`]), and the words of a [`Report`].
+/// The traits for custom agents and judges ([`Agent::custom`], [`Judge::model`]), and the types of a [`Report`].
 pub use {::agent as agents, llm, record, scenario::message::Speaker, worker::alone::Played};

@@ -165,14 +165,14 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
 /// A conversation in Emely's format. Its text is here already: workers see no files of the user.
 fn conversation(part: &Part<'_>, findings: &mut Findings) -> Option<Saved> {
     if let Value::String(name) = part.value() {
-        findings.error(part.spot(), format!("the conversation `{name}` was not read with the battery"));
+        findings.error(part.spot(), format!("the conversation `{name}` was not read together with the battery"));
         findings.help("name the file in the battery itself, or write `{path: NAME, text: WORDS}`");
         return None;
     }
     let written = part.decode::<document::SavedText>(findings)?;
     match saved::parse(&written.text) {
         Ok(saved) if saved.exchanges.is_empty() => {
-            findings.error(part.spot(), format!("`{}` holds no exchange", written.path));
+            findings.error(part.spot(), format!("`{}` contains no exchange", written.path));
             None
         }
         Ok(saved) => Some(saved),

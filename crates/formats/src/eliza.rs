@@ -60,9 +60,8 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let root = document.root();
     let written = root.decode::<ScenarioDocument>(findings);
     if let Some(kind) = root.get("environment").and_then(|it| it.get("type")).filter(|kind| kind.value() == "e2b") {
-        findings.warning(kind.spot(), "the environment `e2b` changes nothing: the scenario is played as with `local`");
-        findings
-            .help("write `type: local`; `--allow-exec` runs the programs of scenarios in a sandbox of this machine");
+        findings.warning(kind.spot(), "the environment `e2b` has no effect: gabfest plays the scenario as `local`");
+        findings.help("write `type: local`; `--allow-exec` runs the programs of scenarios in a sandbox");
     }
     let plugins = setup::plugins(&root.items_of("plugins"), findings);
     let mocks = root.get("setup").map_or_else(Vec::new, |setup| setup::mocks(&setup.items_of("mocks"), findings));

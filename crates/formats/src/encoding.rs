@@ -21,7 +21,7 @@ pub fn decode(bytes: Vec<u8>, path: &str) -> Result<(String, Option<Diagnostic>)
     }
     if let Some(zero) = bytes.iter().position(|byte| *byte == 0) {
         let line = line_of(&bytes, zero);
-        return Err(Diagnostic::error(path, line, 0, "the file is not text: it holds a zero byte")
+        return Err(Diagnostic::error(path, line, 0, "the file is not text: it contains a zero byte")
             .with_help("save it as UTF-8"));
     }
     let mark = marked.map_or(0, |(_, mark)| mark);
@@ -33,8 +33,9 @@ pub fn decode(bytes: Vec<u8>, path: &str) -> Result<(String, Option<Diagnostic>)
         Err(error) => {
             let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
             let (text, _) = WINDOWS_1252.decode_without_bom_handling(&error.as_bytes()[mark..]);
-            let warning = Diagnostic::warning(path, line, 0, "the file is not UTF-8 here; it is read as Windows-1252")
-                .with_help("save it as UTF-8");
+            let warning =
+                Diagnostic::warning(path, line, 0, "the file is not UTF-8 here; gabfest reads it as Windows-1252")
+                    .with_help("save it as UTF-8");
             Ok((text.into_owned(), Some(warning)))
         }
     }

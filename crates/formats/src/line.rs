@@ -51,7 +51,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let parts = if is_list { root.items() } else { root.items_of("conversation") };
     if !parts.is_empty() && parts.iter().all(|part| part.get("role").is_none()) {
         let spot = if is_list { root.spot() } else { root.spot_of("conversation") };
-        findings.error(spot, "this is a list, and no conversation: none of its items has a `role`");
+        findings.error(spot, "this list is not a conversation: none of its items has a `role`");
         findings.help("a turn is `{role: user, text: Hello}` or `{role: assistant, text: Hi}`");
         return None;
     }
@@ -126,11 +126,11 @@ impl<'a> Turn<'a> {
             Self { part, role: written.role, texts: texts.unwrap_or_default(), events, partial: written.partial };
         if !turn.is_agent() {
             if !says_one {
-                findings.error(part.spot_of("text"), "a user says exactly one thing");
+                findings.error(part.spot_of("text"), "a user turn has exactly one text");
             }
             for key in ["tool_calls", "telephony_events", "partial"] {
                 if part.get(key).is_some() {
-                    findings.warning(part.key_spot(key), format!("`{key}` is about the agent and has no effect here"));
+                    findings.warning(part.key_spot(key), format!("`{key}` has no effect in a user turn"));
                 }
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Turn<'a> {
 /// The agent's greeting is not asked for: it stands in the history.
 fn greet(turn: &Turn<'_>, message: Option<&str>, findings: &mut Findings) -> Option<Message> {
     if turn.part.get("tool_calls").is_some() || !turn.events.is_empty() {
-        findings.warning(turn.part.spot(), "what the agent does before the user speaks is not checked");
+        findings.warning(turn.part.spot(), "gabfest does not check what the agent does before the user speaks");
     }
     let text = match message {
         Some(message) => Some(message.to_owned()),
@@ -163,15 +163,15 @@ fn greet(turn: &Turn<'_>, message: Option<&str>, findings: &mut Findings) -> Opt
     if text.is_none() {
         findings.error(
             turn.part.spot_of("text"),
-            "the agent's first words are a pattern, so nothing can be put before the user",
+            "the agent's first words are a pattern, but gabfest needs the words themselves",
         );
-        findings.help("write the words themselves, here or as `initial_agent_message`");
+        findings.help("write the words here or as `initial_agent_message`");
     }
     if let Some(message) = message
         && pattern::literal(&turn.texts).is_some()
         && !turn.texts.iter().any(|text| pattern::alike(text, message))
     {
-        findings.warning(turn.part.spot_of("text"), "`initial_agent_message` says something else than the first turn");
+        findings.warning(turn.part.spot_of("text"), "`initial_agent_message` differs from the first turn");
     }
     text.map(|text| Message::text_of(Speaker::Agent, text))
 }
@@ -184,15 +184,14 @@ fn check_order(root: &Part<'_>, turns: &[Turn<'_>], findings: &mut Findings) {
     for pair in turns.windows(2) {
         if pair[0].role == pair[1].role {
             let name = pair[1].role.name();
-            findings.error(pair[1].part.spot(), format!("two turns of the {name} stand one after the other"));
-            findings.help("turns of user and assistant alternate; join the texts or write what stands between");
+            findings.error(pair[1].part.spot(), format!("two turns of the {name} follow each other"));
+            findings.help("turns of user and assistant alternate; join the texts, or add the turn between them");
         }
     }
     if !last.is_agent() {
-        findings
-            .error(last.part.spot(), "the conversation ends with the user: nobody says what the agent should answer");
+        findings.error(last.part.spot(), "the conversation ends with the user, so the expected answer is missing");
         findings.help("end with a turn of the assistant; `\"*\"` accepts any answer");
     } else if turns.len() == 1 {
-        findings.error(last.part.spot(), "the user says nothing, so nothing would be judged");
+        findings.error(last.part.spot(), "there is no user turn, so nothing would be judged");
     }
 }

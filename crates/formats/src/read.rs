@@ -94,14 +94,14 @@ impl Reader {
         let fault = |message: &str, help: &str| Diagnostic::error(shown(path), 0, 0, message).with_help(help);
         match fs::metadata(path) {
             Err(error) => {
-                let help = "name scenario files, matrix files, or folders that hold some";
+                let help = "name scenario files, matrix files, or folders that contain some";
                 self.report(fault(&format!("cannot be read: {error}"), help));
             }
             Ok(metadata) if metadata.is_dir() => {
                 // What the folder holds may have been found before.
                 if !self.walk(path, path, 0) {
                     let help = "scenario files end in `.scenario.yaml`, matrix files in `.matrix.yaml`";
-                    self.report(fault("the folder holds no scenario, matrix or persona", help));
+                    self.report(fault("the folder contains no scenario, matrix or persona", help));
                 }
             }
             Ok(metadata) if metadata.is_file() => match kind::of_named(path) {
@@ -257,7 +257,7 @@ impl Reader {
         let path = file.path.parent().unwrap_or(Path::new("")).join(&matrix.base_scenario);
         if !path.is_file() {
             let help = "the path is relative to the matrix file";
-            self.report(fault(format!("the base scenario `{}` is not there", shown(&path))).with_help(help));
+            self.report(fault(format!("the base scenario `{}` does not exist", shown(&path))).with_help(help));
             return;
         }
         let Some(kind) = kind::of_named(&path).filter(|kind| matches!(kind, Kind::Scenario(_))) else {

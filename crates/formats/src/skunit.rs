@@ -95,14 +95,14 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         invocation::read(&page, &values, timeout_ms, findings)
     } else {
         let at = page.items.first().map_or(Spot { line: written.line, column: 0 }, |item| item.at);
-        findings.error(at, "there is no scenario here: nobody speaks and nothing is asked");
+        findings.error(at, "the page contains no scenario: it has no speaker and no question");
         findings.help("expected a heading such as `## [USER]` and `## [AGENT]`, or `## ANSWER`");
         return None;
     };
     if is_chat && !page.preamble.is_empty() {
         let at = page.source.spot(page.preamble[0].range.start);
         findings.warning(at, "the text before the first statement is ignored");
-        findings.help("beneath `# SCENARIO` it is the scenario's description");
+        findings.help("below `# SCENARIO`, this text is the scenario's description");
     }
     let title = heading.map(|item| values.fill(item.statement.rest)).filter(|title| !title.is_empty());
     let description = heading.filter(|_| is_chat).map(|item| values.fill(&item.text(&page.source)));
@@ -137,8 +137,8 @@ fn heading<'a, 'b>(page: &'b Page<'a>, findings: &mut Findings) -> Option<&'b It
     let first = page.items.iter().find(is_scenario)?;
     for (item, position) in page.items.iter().zip(0..).filter(|(item, _)| is_scenario(item)) {
         if position > 0 {
-            findings.error(item.at, "`SCENARIO` stands in the middle of a scenario");
-            findings.help("put a line of five dashes before it; where it is part of a text, give the statements an identifier (`# x SCENARIO`, `## x [USER]`)");
+            findings.error(item.at, "`SCENARIO` is in the middle of a scenario");
+            findings.help("put a line of five dashes before it; if it is part of a text, add an identifier to the statements (`# x SCENARIO`, `## x [USER]`)");
         }
     }
     Some(first)
@@ -152,10 +152,10 @@ fn required(written: &SkunitDocument, at: Spot, findings: &mut Findings) -> Opti
     let runs = written.repeats.map_or(1, |repeats| repeats.0);
     if required.0 > runs {
         findings.error(at, format!("{} of {runs} rounds cannot pass", required.0));
-        findings.help("`repeats` says how many rounds are played");
+        findings.help("`repeats` is the number of rounds");
     }
     if written.required_pass_rate.is_some() {
-        findings.error(at, "`required_success_runs` and `required_pass_rate` say the same thing: write one of them");
+        findings.error(at, "`required_success_runs` and `required_pass_rate` are alternatives: write one of them");
     }
     Some(f64::from(required.0) / f64::from(runs))
 }

@@ -1,17 +1,17 @@
-//! How many files and connections the process may have at once: every one of them takes a descriptor.
+//! The limit of file descriptors, which every open file and connection needs.
 
 use std::fs::File;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// More than any plan needs, and few enough for programs of agents that go through all of theirs when they start.
+/// More than any plan needs, but not more: some programs iterate over all possible descriptors when they start.
 const WANTED: u64 = 1 << 18;
-/// What macOS allows whatever its hard limit says.
+/// The actual limit of macOS, whatever its hard limit is.
 const MODEST: u64 = 10_240;
-/// What a process needs besides connections: the store, its log, the report, the terminal.
+/// Descriptors for other uses than connections: the store, its log, the report, the terminal.
 const KEPT_BACK: u64 = 64;
 
-/// Raises the soft limit as far as the hard one allows. The usual one, 1,024, is from times when nobody waited for so many.
+/// Raises the soft limit to the hard limit. The usual soft limit of 1,024 is too low for thousands of connections.
 pub fn raise() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     for wanted in [WANTED, MODEST] {
@@ -25,31 +25,31 @@ pub fn raise() {
     }
 }
 
-/// As many as the process may have.
+/// The number of descriptors that the process can have.
 #[must_use]
 pub fn limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// As many connections as a listener may take, so that enough is left for everything else.
+/// The number of connections for a listener, which leaves enough descriptors for other uses.
 #[must_use]
 pub fn for_connections() -> usize {
     let limit = limit();
     usize::try_from(limit.saturating_sub(KEPT_BACK).max(limit / 2)).unwrap_or(usize::MAX)
 }
 
-/// Descriptors that are kept for the end, when connections have taken all others.
+/// Reserved descriptors for the report, in case connections use all others.
 #[derive(Debug)]
 pub struct Reserve(Vec<File>);
 
 impl Reserve {
-    /// Of so many, as far as they can be had.
+    /// Reserves up to this number.
     #[must_use]
     pub fn of(count: usize) -> Self {
         Self((0..count).map_while(|_| File::open("/dev/null").ok()).collect())
     }
 
-    /// How many it has.
+    /// The number of reserved descriptors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

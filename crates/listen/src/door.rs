@@ -1,4 +1,4 @@
-//! Connections one by one, of those that speak.
+//! Accepts connections and drops peers that send nothing.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -11,43 +11,43 @@ use tokio::{
 
 use crate::descriptors;
 
-/// After the first refusal of the system; each further one doubles it.
+/// The pause after the first failed accept; each further failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// Between two warnings of one kind.
+/// The minimum interval between two warnings of the same kind.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
-/// Between two looks at a peer that has said less than it has to.
+/// The polling interval for a peer that has sent too few bytes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 const MOST_FIRST_BYTES: usize = 24;
 
-/// What a listener asks of those who come.
+/// The requirements of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
-    /// For warnings: `coordinator`.
+    /// The listener's name in warnings, such as `coordinator`.
     pub name: &'static str,
-    /// Connections at the same time; more wait in the system's queue.
+    /// The maximum number of connections; more wait in the system's queue.
     pub most: usize,
-    /// How long a peer may take for its first bytes.
+    /// The timeout for a peer's first bytes.
     pub first_word: Duration,
-    /// How many bytes these are, at most 24: what every client of the protocol sends first.
+    /// The number of these bytes, at most 24: every client of the protocol sends at least this many first.
     pub first_bytes: usize,
 }
 
 impl Terms {
-    /// For a protocol whose clients begin with at least one byte.
+    /// For protocols whose clients first send at least one byte.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
         Self { name, most: descriptors::for_connections(), first_word: Duration::from_secs(10), first_bytes: 1 }
     }
 
-    /// For clients that begin with the preface of HTTP/2.
+    /// For clients that send the HTTP/2 preface first.
     #[must_use]
     pub fn http2(name: &'static str) -> Self {
         Self { first_bytes: MOST_FIRST_BYTES, ..Self::new(name) }
     }
 }
 
-/// A connection, and its place among those that may be open.
+/// A connection that occupies one place of the limit.
 #[derive(Debug)]
 pub struct Guest {
     pub stream: TcpStream,
@@ -59,7 +59,7 @@ pub struct Door {
     listener: TcpListener,
     terms: Terms,
     room: Arc<Semaphore>,
-    /// They have come and have not spoken.
+    /// Accepted peers that have sent nothing yet.
     silent: JoinSet<Option<Guest>>,
     pause: Duration,
     warned: Option<Instant>,
@@ -72,7 +72,7 @@ impl Door {
         Self { listener, terms, room, silent: JoinSet::new(), pause: FIRST_PAUSE, warned: None }
     }
 
-    /// The next connection on which something was said. May be given up and asked for again.
+    /// The next connection that has sent its first bytes. Cancel-safe.
     pub async fn next(&mut self) -> Guest {
         loop {
             if self.room.available_permits() == 0 {
@@ -90,11 +90,11 @@ impl Door {
                     self.pause = FIRST_PAUSE;
                     self.silent.spawn(speaks(guest, self.terms));
                 }
-                // Who has gone again is no trouble of ours.
+                // The peer is gone already; that is not an error.
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
                     self.warn(&format!("no connection can be accepted: {error}"));
-                    // At the limit of descriptors the system refuses at once and again: that would keep a core busy.
+                    // At the descriptor limit, accept fails immediately every time, which would keep a core busy.
                     sleep(self.pause).await;
                     self.pause = (self.pause * 2).min(LONGEST_PAUSE);
                 }
@@ -110,7 +110,7 @@ impl Door {
     }
 }
 
-/// Waits for a place first: what is not accepted costs nothing but a place in the system's queue.
+/// Waits for a free place first: a connection in the system's queue costs nothing.
 async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> io::Result<Guest> {
     let place = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
@@ -125,7 +125,7 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// The connection once its peer has spoken; it is closed where that takes too long.
+/// The connection after its peer's first bytes, or nothing after the timeout, which closes it.
 async fn speaks(guest: Guest, terms: Terms) -> Option<Guest> {
     let heard = timeout(terms.first_word, first_bytes(&guest.stream, terms.first_bytes)).await;
     match heard {
@@ -138,7 +138,7 @@ async fn speaks(guest: Guest, terms: Terms) -> Option<Guest> {
     }
 }
 
-/// Whether so many bytes came; `false` where the peer has gone.
+/// Whether enough bytes came; `false` if the peer is gone.
 async fn first_bytes(stream: &TcpStream, bytes: usize) -> bool {
     let mut seen = [0; MOST_FIRST_BYTES];
     let bytes = bytes.clamp(1, MOST_FIRST_BYTES);
@@ -178,7 +178,7 @@ mod tests {
             stream.write_all(said).await.expect("sent");
             silent.push(stream);
         }
-        // There is no place for it until one of the others is gone.
+        // There is no place for it until another connection closes.
         let mut speaker = TcpStream::connect(address).await.expect("a connection");
         speaker.write_all(b"abcd").await.expect("sent");
         let mut guest = door.next().await;

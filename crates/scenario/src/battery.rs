@@ -51,7 +51,7 @@ pub struct Battery {
     pub saved: Option<Saved>,
 }
 
-/// Who speaks between the tests.
+/// The tester, who speaks between the tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tester {

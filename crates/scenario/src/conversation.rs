@@ -16,9 +16,9 @@ pub struct Conversation {
     pub simulator: Simulator,
     /// Asked in this order after each turn; the first that holds ends the conversation.
     pub stops: Vec<Stop>,
-    /// Judged after each reply of the agent.
+    /// Evaluations after each reply of the agent.
     pub turn_checks: Vec<Check>,
-    /// Judged when the conversation is over.
+    /// Evaluations at the end of the conversation.
     pub final_checks: Vec<Check>,
     pub debug: DebugOptions,
 }
@@ -107,9 +107,9 @@ impl Condition {
 /// What is kept beside the conversation for whoever wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebugOptions {
-    /// Keep each prompt of the simulator and its raw answer.
+    /// Keep each prompt and raw answer of the simulator.
     pub log_user_simulation: bool,
-    /// Keep what each termination condition answered.
+    /// Keep the result of each termination condition.
     pub log_turn_decisions: bool,
     /// Keep the whole transcript; without it only failing trials are kept in full.
     pub export_full_transcript: bool,

@@ -15,9 +15,9 @@ pub const ALL: &str = "all";
 /// A persona of the library. What it does not say stays as the scenario says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Persona {
-    /// How the command line and reports name it.
+    /// The name for the command line and reports.
     pub name: String,
-    /// Who it is, in words for the simulator.
+    /// Who the user is, in words for the simulator.
     pub persona: String,
     #[serde(default)]
     pub objective: Option<String>,

@@ -70,7 +70,7 @@ pub struct Group {
     pub document: Value,
     /// The 1-based lines of the steps and checks of the document, by their paths (`run[0].evaluations[1]`).
     pub lines: BTreeMap<String, u32>,
-    /// Words that `--tag` selects by.
+    /// Tags for `--tag`.
     pub tags: Vec<String>,
     /// Its weight in the weighted success rate of a run: one for the scenario, however many cases it has.
     pub weight: f64,

@@ -15,7 +15,7 @@ pub struct Scenario {
     /// The name of the [`Format`](crate::Format) that it was read from.
     pub format: String,
     pub source: Source,
-    /// Words that `--tag` selects by.
+    /// Tags for `--tag`.
     pub tags: Vec<String>,
     /// The weight of this scenario in the weighted success rate of a run (1.0 unless written).
     pub weight: f64,
@@ -24,7 +24,7 @@ pub struct Scenario {
     /// Handed to agents that understand them, noted otherwise.
     pub plugins: Vec<Plugin>,
     pub environment: Environment,
-    /// Answers to the tool calls of the agent.
+    /// Answers to the agent's tool calls.
     pub mocks: Vec<Mock>,
     /// What stands in the history before the first step (system messages, an agent's greeting).
     pub opening: Vec<Message>,
@@ -99,7 +99,7 @@ pub enum Action {
     Execute { language: String, code: String },
 }
 
-/// What the trial finds around it.
+/// The environment of the trial: mocks, files, databases.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Environment {
     /// Files written beneath the trial's root before the first step: path to text.
@@ -124,7 +124,7 @@ pub struct Plugin {
     pub config: serde_json::Value,
 }
 
-/// How the judgments of a trial fold into its verdict.
+/// How the judgments of a trial become its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -133,18 +133,18 @@ pub enum Strategy {
     AnyPass,
 }
 
-/// Which answer the next turn builds on.
+/// The answer that the next turn builds on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum History {
-    /// What the agent really said.
+    /// The agent's actual answer.
     #[default]
     Actual,
-    /// What the file says that it should have said.
+    /// The expected answer of the file.
     Expected,
 }
 
-/// What a failing check does to the steps after it.
+/// What happens to the next steps after a failed check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {

@@ -1,4 +1,4 @@
-//! The success rate that a case can have at most, as far as its trials say.
+//! The upper bound of a success rate: Clopper and Pearson's exact limit.
 //!
 //! C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
 //! Biometrika 26 (1934). The bound is exact: it is never too low for more than one case in twenty.
@@ -8,7 +8,7 @@ use statrs::function::beta::inv_beta_reg;
 /// The confidence of [`upper_bound`].
 const CONFIDENCE: f64 = 0.95;
 
-/// The one-sided 95 % upper bound of a success rate of which `pass` of `n` trials are known; 1 without trials.
+/// The one-sided 95 % upper bound of a success rate after `pass` of `n` trials; 1 without trials.
 #[must_use]
 pub fn upper_bound(pass: u64, n: u64) -> f64 {
     if pass >= n { 1.0 } else { inv_beta_reg(pass as f64 + 1.0, (n - pass) as f64, CONFIDENCE) }

@@ -1,19 +1,19 @@
-//! Whether a run may be released: its gates, and the verdict that they fold into.
+//! The gates of a run, and the verdict that they give.
 //!
-//! One rule decides every requirement, of the run and of a case. *Missing* trials are planned ones that say nothing about the
-//! agent, or have not ended.
+//! One rule decides every requirement of the run and of a case. *Missing* trials are planned trials without a result about the
+//! agent, or ones that have not ended.
 //!
-//! - FAIL, if the requirement would not hold even where every missing trial passed, and every *doubtful* one: a failure of the
-//!   agent in a replay of a trial that our side broke. What allows no failure at all is broken by a doubtful one too: the agent
-//!   did fail.
-//! - PASS, if it holds where every missing trial failed.
-//! - Otherwise INCONCLUSIVE: our own faults never count against the agent, and never for it.
+//! - FAIL, if the requirement would not hold even if every missing and every *doubtful* trial passed. A doubtful trial is a
+//!   failure of the agent in a replay of a trial that our side broke. A requirement without tolerance also fails by a doubtful
+//!   trial, because the agent did fail.
+//! - PASS, if the requirement would hold even if every missing trial failed.
+//! - Otherwise INCONCLUSIVE: our own faults never count against the agent or for it.
 //!
-//! A trial that failed and passed when somebody had it played again has failed.
+//! A trial that failed and passed in a requested replay counts as failed.
 //!
-//! `max_unjudged` forgives: while no more trials of the run are missing than it allows, missing trials are left out, and PASS
-//! asks that the requirement holds among the others. It never forgives a case without a trial that says something, nor trials
-//! that were not played or that a used-up quota broke: such a run is not over.
+//! `max_unjudged` tolerates missing trials: up to this share, gates ignore missing trials and apply the requirement to the
+//! others. It never tolerates a case without any result, or trials that were not played or that a used-up quota broke: such a
+//! run is not finished.
 
 use record::{
     share,
@@ -23,57 +23,57 @@ use record::{
 
 use crate::clopper_pearson::upper_bound;
 
-/// Cases that a reason names before it only counts them.
+/// The number of cases that a reason lists by name.
 const NAMED_CASES: usize = 3;
 
-/// What a plan asks of a run.
+/// The requirements of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Required {
-    /// The least success rate of the whole run; `None`: every trial of every case passes.
+    /// The minimum success rate of the whole run; `None`: every trial of every case must pass.
     pub pass_rate: Option<f64>,
-    /// The floor of every case without a rate of its own, where `pass_rate` is required; `None`: half of `pass_rate`.
+    /// With `pass_rate`, the minimum of every case without its own rate; `None`: half of `pass_rate`.
     pub case_pass_rate: Option<f64>,
     /// The largest share of planned trials that may be missing.
     pub max_unjudged: f64,
-    /// How many cases may be without a trial that says something about the agent.
+    /// The number of cases that can be without any result about the agent.
     pub max_unjudged_cases: u64,
 }
 
-/// Missing trials that no setting forgives, beside those that were not played.
+/// Missing trials that no setting tolerates, in addition to those that were not played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unforgivable {
-    /// Skipped, because no judge could be asked.
+    /// Skipped because of a missing judge.
     pub without_judge: u64,
-    /// Broken by a quota that is used up: the run is not over, and plays them when it is resumed.
+    /// Broken by a used-up quota: the run is not finished, and a resume plays them.
     pub out_of_quota: u64,
 }
 
-/// One case as gates see it.
+/// The input of the gates for one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseResult {
-    /// For reasons: what a person calls the case.
+    /// The case's name in reasons.
     pub name: String,
     pub planned: u64,
     pub counts: Counts,
-    /// The least success rate of its own.
+    /// The case's own minimum success rate.
     pub required_pass_rate: Option<f64>,
 }
 
-/// What the gates say.
+/// The result of the gates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     pub gates: Vec<Gate>,
     pub verdict: RunVerdict,
-    /// One a case, in their order.
+    /// One verdict for each case, in order.
     pub cases: Vec<RunVerdict>,
 }
 
-/// What is asked of the trials of a case, or of the run.
+/// A requirement on the trials of a case or of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Asked {
-    /// At least this share passes.
+    /// At least this share must pass.
     Rate(f64),
-    /// It can be that this share passes: the 95 % upper bound of the success rate is not below it.
+    /// The 95 % upper bound of the success rate must not be below this share.
     Floor(f64),
 }
 
@@ -81,7 +81,7 @@ impl Asked {
     fn holds(self, pass: u64, n: u64) -> bool {
         match self {
             Self::Rate(rate) => pass >= share::least_of(rate, n),
-            // The bound is above the estimate, and the estimate costs nothing.
+            // The estimate is a cheap first test: the bound is never below it.
             Self::Floor(floor) => pass as f64 >= floor * n as f64 || upper_bound(pass, n) >= floor,
         }
     }
@@ -90,7 +90,7 @@ impl Asked {
         !matches!(self, Self::Rate(rate) if rate >= 1.0)
     }
 
-    /// The rule above, for all requirements.
+    /// The rule above, for any requirement.
     fn verdict(self, counts: &Counts, planned: u64, forgiven: bool) -> RunVerdict {
         let missing = counts.missing(planned);
         let all = counts.conclusive() + missing;
@@ -107,7 +107,7 @@ impl Asked {
 }
 
 impl Required {
-    /// What is asked of this case.
+    /// The requirement of this case.
     fn of(&self, case: &CaseResult) -> Asked {
         match (case.required_pass_rate, self.pass_rate) {
             (Some(own), _) => Asked::Rate(own),
@@ -117,7 +117,7 @@ impl Required {
     }
 }
 
-/// Every gate of the run, and what they say together.
+/// Every gate of the run, and their overall verdict.
 #[must_use]
 pub fn decide(required: Required, cases: &[CaseResult], never: Unforgivable) -> Decision {
     let mut total = Counts::default();
@@ -160,7 +160,7 @@ fn fold(verdicts: impl Iterator<Item = RunVerdict>) -> RunVerdict {
     })
 }
 
-/// `judged`: as many cases as were asked for have a trial that says something, so those without one are tolerated.
+/// `judged`: enough cases have a result, so the others are tolerated.
 fn every_case(name: &str, cases: &[CaseResult], asked: &[Asked], verdicts: &[RunVerdict], judged: bool) -> Gate {
     let (mut failed, mut undecided, mut allowed) = (Vec::new(), Vec::new(), 0);
     for ((case, asked), verdict) in cases.iter().zip(asked).zip(verdicts) {
@@ -208,7 +208,7 @@ fn broken(case: &CaseResult, asked: Asked) -> String {
     }
 }
 
-/// A case may pass although trials failed: the reason says why that is no contradiction.
+/// A case can pass although trials failed. The reason explains it.
 fn within(failed: u64) -> String {
     match failed {
         0 => String::new(),
@@ -289,7 +289,7 @@ fn every_case_judged(allowed: u64, all: usize, unjudged: &[&str]) -> Gate {
     Gate { name: "every_case_judged".to_owned(), verdict, reason }
 }
 
-/// Stands only where judges are missing: checks that nobody looked at must not look like checks that passed.
+/// Exists only if judges are missing: unjudged checks must not look like passed ones.
 fn judge_available(without_judge: u64) -> Gate {
     let were = if without_judge == 1 { "was" } else { "were" };
     let reason = format!("{} {were} skipped because no judge could be asked", trials(without_judge));
@@ -308,7 +308,7 @@ fn some_of<Name: AsRef<str>>(names: &[Name]) -> String {
     text
 }
 
-/// `95 %`, `99.5 %`: as few digits as say it.
+/// `95 %`, `99.5 %`: as few digits as possible.
 fn percent(share: f64) -> String {
     let hundredths = (share * 10_000.0).round() / 100.0;
     format!("{hundredths} %")

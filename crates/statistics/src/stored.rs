@@ -1,4 +1,4 @@
-//! Reading a summary that was written before: `report.json` of this version, and of version 1.
+//! Reads a stored summary: `report.json` of this version and of version 1.
 
 use record::{
     Summary,
@@ -18,7 +18,7 @@ pub enum Error {
 }
 
 /// # Errors
-/// The text is no summary, or one of a later version.
+/// The text is not a summary, or has a later version.
 pub fn read(json: &[u8]) -> Result<Summary, Error> {
     let mut document: Value = serde_json::from_slice(json)?;
     match document.get("schema_version").and_then(Value::as_u64) {
@@ -29,9 +29,9 @@ pub fn read(json: &[u8]) -> Result<Summary, Error> {
     Ok(serde_json::from_value(document)?)
 }
 
-/// Version 1 had only the judged pass rate, which it called `pass_rate`, and did not say how many errors of a case are the
-/// agent's. Where a run has errors of the agent and others too, those of a case count as not the agent's: the total is
-/// right, and the case's bounds hold.
+/// Version 1 had only the judged pass rate, called `pass_rate`, and did not record how many errors of a case are the agent's.
+/// If a run has errors of the agent and others, a case's errors count as not the agent's: the total is right, and the case's
+/// bounds hold.
 fn upgrade(document: &mut Value) {
     if let Some(version) = document.get_mut("schema_version") {
         *version = json!(SCHEMA_VERSION);

@@ -1,7 +1,7 @@
-//! The success rate: how often the agent succeeds, of all trials that say something about it.
+//! The success rate: the share of trials with a result about the agent in which it succeeds.
 //!
-//! A trial says something about the agent where it ended with PASS, FAIL, or an ERROR that is the agent's fault: an agent
-//! that answers 500 did not succeed. Gates, cases, scenarios, metrics and pages all read this rate from here.
+//! A trial has a result about the agent if it ends with PASS, FAIL, or an ERROR that is the agent's fault: an agent that
+//! answers 500 did not succeed. Gates, cases, scenarios, metrics and reports all use this rate.
 
 use record::{
     summary::{Bounds, Rate},
@@ -16,14 +16,15 @@ pub fn success_rate(counts: &Counts) -> Rate {
     interval(counts.pass, counts.conclusive())
 }
 
-/// pass / (pass + fail): how often the checks pass where the agent answered to the end.
+/// pass / (pass + fail): the share of passes among the trials that the agent finished.
 #[must_use]
 pub fn judged_pass_rate(counts: &Counts) -> Rate {
     interval(counts.pass, counts.judged())
 }
 
-/// What the success rate of all planned trials is at least, where every missing trial would have failed, and at most, where
-/// every one would have passed, as well as every failure in a replay of a trial that our side broke. C. F. Manski, "Nonparametric bounds on treatment effects", AER 80 (1990).
+/// The bounds of the success rate of all planned trials. For the lower bound every missing trial fails. For the upper bound
+/// every missing trial passes, and so does every failure in a replay of a trial that our side broke. C. F. Manski,
+/// "Nonparametric bounds on treatment effects", AER 80 (1990).
 #[must_use]
 pub fn bounds(counts: &Counts, planned: u64) -> Bounds {
     let missing = counts.missing(planned);
@@ -36,7 +37,7 @@ pub fn bounds(counts: &Counts, planned: u64) -> Bounds {
     Bounds { low: share(counts.pass), high: share(counts.pass + missing + doubtful), missing, doubtful }
 }
 
-/// The mean of success rates by weight; those without a trial are left out.
+/// The weighted mean of success rates, without those that have no trial.
 #[must_use]
 pub fn weighted<'a>(scenarios: impl IntoIterator<Item = (f64, &'a Counts)>) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);

@@ -1,15 +1,15 @@
-//! How well a threshold tells what people call good from what they call bad, and which one does it best.
+//! How well a threshold separates texts that people labelled good and bad, and the best threshold.
 //!
-//! Passing is what is looked for: precision is how many of those that the threshold lets pass deserve it, recall how many
-//! of those that deserve it pass. The best threshold has the greatest J of W. J. Youden ("Index for rating diagnostic
-//! tests", Cancer 3, 1950): the share of good ones that pass less the share of bad ones that pass.
+//! The positive class is `pass`: precision is the share of good texts among those that pass, recall the share of good texts
+//! that pass. The best threshold has the highest J of W. J. Youden ("Index for rating diagnostic tests", Cancer 3, 1950): the
+//! share of good texts that pass minus the share of bad texts that pass.
 
 use record::summary::Rate;
 use serde::Serialize;
 
 use crate::wilson;
 
-/// On which side of a threshold a score passes; a score at the threshold itself passes on either.
+/// The side of a threshold on which a score passes. A score equal to the threshold always passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -17,7 +17,7 @@ pub enum Side {
     AtMost,
 }
 
-/// A score that a model gave and what a person says.
+/// A model's score and a person's label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Labelled {
     /// Finite.
@@ -25,7 +25,7 @@ pub struct Labelled {
     pub is_good: bool,
 }
 
-/// What a threshold says against what people say.
+/// The confusion matrix of a threshold against the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Confusion {
     pub good_passed: u64,
@@ -34,7 +34,7 @@ pub struct Confusion {
     pub bad_failed: u64,
 }
 
-/// What a [`Confusion`] is worth, each with its 95 % interval.
+/// The measures of a [`Confusion`], each with its 95 % interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Worth {
     pub accuracy: Rate,
@@ -48,11 +48,11 @@ pub struct Worth {
 pub struct Best {
     /// The middle of `low` and `high`.
     pub threshold: f64,
-    /// Any threshold between these two is worth the same, and so is the one of them that lets its own score pass:
-    /// `high` for [`Side::AtLeast`], `low` for [`Side::AtMost`].
+    /// Every threshold between these two is equally good, and so is the end whose own score passes: `high` for
+    /// [`Side::AtLeast`], `low` for [`Side::AtMost`].
     pub low: f64,
     pub high: f64,
-    /// Above 0 up to 1, where nothing is on the wrong side.
+    /// Above 0, up to 1 for a perfect separation.
     pub youdens_j: f64,
     pub confusion: Confusion,
 }
@@ -94,7 +94,7 @@ impl Confusion {
         }
     }
 
-    /// Youden's J times the goods times the bads: a whole number, which can be compared without rounding.
+    /// Youden's J times the number of good and of bad texts: an integer, which compares without rounding.
     fn separation(&self) -> i128 {
         let [good_passed, good_failed, bad_passed, bad_failed] =
             [self.good_passed, self.good_failed, self.bad_passed, self.bad_failed].map(i128::from);
@@ -107,10 +107,9 @@ impl Confusion {
     }
 }
 
-/// The threshold with the greatest J. Where several stretches of thresholds have it, the widest of them, and the lowest of
-/// the widest.
+/// The threshold with the highest J. If several ranges have it, the widest range, and of several widest ones the lowest.
 ///
-/// `None` where no threshold is better than chance: all are good, all are bad, or the scores say nothing.
+/// `None` if no threshold is better than chance: all texts are good, all are bad, or the scores do not separate them.
 #[must_use]
 pub fn best(samples: &[Labelled], side: Side) -> Option<Best> {
     let mut stretches: Vec<Stretch> = Vec::new();
@@ -137,7 +136,7 @@ pub fn best(samples: &[Labelled], side: Side) -> Option<Best> {
     Some(Best { threshold, low, high, youdens_j: confusion.youdens_j(), confusion })
 }
 
-/// Thresholds between two scores that follow each other, and what they all say.
+/// The thresholds between two adjacent scores, and their confusion matrix.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     low: f64,
@@ -167,8 +166,8 @@ fn stretches_of(samples: &[Labelled], side: Side) -> Vec<Stretch> {
     stretches
 }
 
-/// F1 is 2 s / (1 + s) of the share s that passed rightly among those that passed or should have; what never falls as s
-/// grows takes the ends of its interval with it.
+/// F1 is 2 s / (1 + s), where s is the share of correct passes among texts that pass or should pass. It increases with s, so
+/// the ends of the interval of s give the ends of its interval.
 fn f1(share: &Rate) -> Rate {
     let of = |share: f64| 2.0 * share / (1.0 + share);
     Rate { estimate: share.estimate.map(of), low: of(share.low), high: of(share.high), ..share.clone() }

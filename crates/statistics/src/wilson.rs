@@ -1,7 +1,6 @@
-//! How sure a pass rate is: Wilson's score interval.
+//! Wilson's score interval: the 95 % interval of a rate.
 //!
-//! It stays within 0 and 1 and says something useful at 0 of n and n of n, where the textbook interval has
-//! no width at all. E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+//! It stays within 0 and 1 and is useful at 0 of n and n of n, where the textbook interval has width zero. E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
 //! JASA 22 (1927).
 
 use record::summary::Rate;
@@ -9,7 +8,7 @@ use record::summary::Rate;
 /// The 97.5 % point of the normal distribution: 95 % lies between it and its negative.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The share `pass / n` with its 95 % interval. Without any trial nothing is known: 0 to 1, and no estimate.
+/// The share `pass / n` with its 95 % interval. Without trials there is no estimate, and the interval is 0 to 1.
 ///
 /// `pass` above `n` counts as `n`.
 #[must_use]
@@ -25,7 +24,7 @@ pub fn interval(pass: u64, n: u64) -> Rate {
     let centre = (share + z2 / (2.0 * trials)) / (1.0 + z2 / trials);
     let variance = share * (1.0 - share) / trials + z2 / (4.0 * trials * trials);
     let half = Z * variance.sqrt() / (1.0 + z2 / trials);
-    // Rounding may put an end a hair beyond the estimate at 0 of n and n of n, where the two are equal.
+    // At 0 of n and n of n an end equals the estimate, but rounding can put it slightly beyond.
     let low = if pass == 0 { 0.0 } else { (centre - half).clamp(0.0, share) };
     let high = if pass == n { 1.0 } else { (centre + half).clamp(share, 1.0) };
     Rate { estimate: Some(share), low, high, method, n }

@@ -143,7 +143,7 @@ impl Decoder<'_> {
             // Only the key is named: the parts around this one find the same null, and one finding is enough.
             let Some(Segment::Key(key)) = path.0.last() else { continue };
             findings.error(self.value_spot(&path), format!("`{key}` has no value"));
-            findings.help("write a value behind the colon, or leave the key out");
+            findings.help("write a value after the colon, or remove the key");
             self.remove(path, value);
         }
     }

@@ -66,8 +66,8 @@ impl Survey {
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(Fault::new(at, "a second YAML document begins here; a file holds one")
-                        .with_help("put each document into a file of its own"));
+                    return Err(Fault::new(at, "a second YAML document begins here, but a file can contain only one")
+                        .with_help("put each document into a separate file"));
                 }
                 Ok(())
             }
@@ -94,7 +94,7 @@ impl Survey {
             if let Some(first) = entries.get(&*text) {
                 return Err(Fault::new(
                     at,
-                    format!("the key `{text}` stands here a second time; the first is on line {}", first.key.line),
+                    format!("the key `{text}` is a duplicate; the first is on line {}", first.key.line),
                 ));
             }
             *key = Some((text.into_owned(), at));

@@ -1,4 +1,4 @@
-//! The one place that reads the clock. Processes do not wait for a paused one.
+//! The only place that reads the clock: real processes cannot use a paused one.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// How often something is looked at.
+/// The polling interval.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
-/// Looks until there is something, for so long at most.
+/// Polls until there is a value, or until the timeout.
 pub(crate) fn until<T>(
     within: Duration,
     mut look: impl FnMut() -> anyhow::Result<Option<T>>,

@@ -1,4 +1,4 @@
-//! The coordinator's disk is full for a while: the run says so and stops, and goes on when there is space again.
+//! The coordinator's disk is full for a while: the run stops with this reason and continues when there is space again.
 
 use std::{
     ffi::OsString,

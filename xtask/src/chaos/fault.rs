@@ -1,40 +1,40 @@
-//! What goes wrong: faults that strike within a run, and cases that are a run of their own.
+//! The faults: those that occur within a run, and cases that need a separate run.
 
 use clap::ValueEnum;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Fault {
-    /// kill -9 of a worker, which is started again
+    /// kill -9 of a worker, which restarts
     KillWorker,
-    /// kill -9 of the coordinator, which is started again
+    /// kill -9 of the coordinator, which restarts
     KillCoordinator,
     /// kill -9 of the coordinator and a worker, or all of them, at once
     KillBoth,
-    /// SIGSTOP of a worker, then SIGCONT; one in three stands still for longer than its session lives
+    /// SIGSTOP of a worker, then SIGCONT; one in three pauses for longer than the session timeout
     PauseWorker,
     /// SIGSTOP of the coordinator, then SIGCONT
     PauseCoordinator,
-    /// SIGTERM of a worker, which is started again
+    /// SIGTERM of a worker, which restarts
     StopWorker,
-    /// SIGTERM of the coordinator, which is started again
+    /// SIGTERM of the coordinator, which restarts
     StopCoordinator,
-    /// Each byte between a worker and the coordinator takes longer
+    /// Delay on the link between a worker and the coordinator
     Delay,
-    /// A worker's connections are closed and refused for a while
+    /// Closed and refused connections of a worker for a while
     Cut,
-    /// A worker's connections carry nothing any more, and nobody closes them
+    /// Half-open connections of a worker, which carry nothing and are not closed
     HalfOpen,
-    /// 8 KB/s between a worker and the coordinator
+    /// A link of 8 KB/s between a worker and the coordinator
     Slow,
-    /// A worker's connections are reset in the middle of what they carry
+    /// Resets of a worker's connections in the middle of a message
     Reset,
-    /// A run in which a worker is killed every 1.5 s, 40 times: no trial may be blamed for it
+    /// A run with a worker killed every 1.5 s, 40 times: no trial may be poisoned
     KillStorm,
-    /// A run in which the coordinator is killed every 12 s, and a worker never comes back
+    /// A run with the coordinator killed every 12 s, and a worker that never returns
     CrashLoop,
-    /// A run in which the disk of the coordinator is full for a while
+    /// A run with a full disk of the coordinator for a while
     FullDisk,
-    /// A run of long replies over 8 KB/s with 200 ms delay: no session may be lost
+    /// A run with long replies over 8 KB/s with 200 ms delay: no session may be lost
     SlowLink,
     /// All of them
     All,
@@ -43,7 +43,7 @@ pub(crate) enum Fault {
 impl Fault {
     pub(crate) const KILLS: [Self; 3] = [Self::KillWorker, Self::KillCoordinator, Self::KillBoth];
 
-    /// A run of its own, that is not drawn into others.
+    /// Whether it needs a separate run.
     pub(crate) const fn is_case(self) -> bool {
         matches!(self, Self::KillStorm | Self::CrashLoop | Self::FullDisk | Self::SlowLink)
     }
@@ -62,7 +62,7 @@ impl Fault {
     }
 }
 
-/// What was asked for, each once. The cases that take minutes are played when they are asked for.
+/// The selected faults, without duplicates. Cases that take minutes must be selected explicitly.
 pub(crate) fn chosen(asked: &[Fault]) -> Vec<Fault> {
     let all = Fault::value_variants().iter().copied().filter(|fault| *fault != Fault::All);
     let takes_minutes = |fault: Fault| matches!(fault, Fault::KillStorm | Fault::CrashLoop | Fault::SlowLink);

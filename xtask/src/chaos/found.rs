@@ -1,4 +1,4 @@
-//! What a run left, held against what must be true: each trial once, totals that agree, the verdicts of a run that nothing disturbed.
+//! Checks the results of a run: each trial once, consistent totals, and the verdicts of an undisturbed run.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

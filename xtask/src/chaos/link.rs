@@ -1,4 +1,4 @@
-//! A TCP proxy between a worker and the coordinator: slow, cut, half-open or reset when it is told so.
+//! A TCP proxy between a worker and the coordinator that can be slow, cut, half-open or reset.
 
 mod pump;
 

@@ -1,4 +1,4 @@
-//! The folder of a session: the plans that are played, and a folder for each run.
+//! The folder of a session: the plans, and a folder for each run.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,4 +1,4 @@
-//! One run under a script: strikes and heals in time, starts again what ended, and watches until the run has ended.
+//! Plays one run under a script: injects and heals faults, restarts processes, and watches until the run ends.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! A role of gabfest as a process that is started, hurt and started again. What it prints is appended to a file.
+//! A gabfest process that can be started, killed and restarted. Its output is appended to a file.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,4 @@
-//! What became of a session: lines for a terminal, and a page that is kept.
+//! The result of a session, as lines for a terminal and as a Markdown page.
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What will strike, drawn before the run: a seed and a round give the same script each time.
+//! The faults of a run, drawn before it: the same seed and round give the same script.
 
 use std::{fmt, time::Duration};
 

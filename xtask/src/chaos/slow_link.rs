@@ -1,4 +1,4 @@
-//! A worker behind a link on which a batch takes tens of seconds: no session may be lost, and the run must end.
+//! A worker behind a link on which a batch takes tens of seconds. No session may be lost, and the run must finish.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The runs of a session that are compared with one that nothing disturbs.
+//! The runs of a session that are compared with an undisturbed run.
 
 use anyhow::{Context as _, ensure};
 

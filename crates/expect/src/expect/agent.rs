@@ -12,13 +12,13 @@ use super::{
     script::listed,
 };
 
-/// The name of an agent whose settings stand in the test.
+/// The name of an agent whose settings are in the test.
 const DESCRIBED: &str = "agent";
 
-/// Whom a conversation is held with.
+/// The agent under test.
 ///
-/// A text can stand for one: an address (`http://127.0.0.1:8080/v1`) of a server that speaks OpenAI's chat completions,
-/// or the name of an agent in `gabfest.yaml`.
+/// A text converts into an agent: the address of a server that speaks OpenAI's chat completions
+/// (`http://127.0.0.1:8080/v1`), or the name of an agent in `gabfest.yaml`.
 #[derive(Debug, Clone)]
 pub struct Agent(Kind);
 
@@ -32,8 +32,8 @@ enum Kind {
 }
 
 impl Agent {
-    /// A function of the test: what the user says in, the reply out. It is asked by several conversations at the same
-    /// time where there are repeats; [`Message::conversation`] tells them apart.
+    /// A function of the test that takes the user's message and returns the reply. With repeats, several conversations
+    /// call it at the same time; [`Message::conversation`] identifies them.
     ///
     /// ```
     /// use gabfest::expect::Agent;
@@ -48,27 +48,27 @@ impl Agent {
         Self(Kind::Ready(Arc::new(Closure::new(function))))
     }
 
-    /// A chat model behind an endpoint, as a section of `endpoints` in `gabfest.yaml` describes it:
-    /// `{"url": "…", "model": "…", "key": "env:NAME"}`. A text is read as YAML.
+    /// A chat model, with the keys of `endpoints` in `gabfest.yaml`: `{"url": "…", "model": "…", "key": "env:NAME"}`. A text
+    /// is parsed as YAML.
     #[must_use]
     pub fn behind(endpoint: impl Into<Value>) -> Self {
         Self(Kind::Behind(endpoint.into()))
     }
 
-    /// Any agent, as a section of `agents` in `gabfest.yaml` describes it. A text is read as YAML; the endpoint that it
-    /// names is one of `gabfest.yaml`. Programs may be run: whoever runs a test runs what it says.
+    /// Any agent, with the keys of `agents` in `gabfest.yaml`. A text is parsed as YAML, and its endpoint is one of
+    /// `gabfest.yaml`. Programs are allowed, because a test can run programs anyway.
     #[must_use]
     pub fn described(settings: impl Into<Value>) -> Self {
         Self(Kind::Described(settings.into()))
     }
 
-    /// An agent of one's own kind.
+    /// A custom agent.
     #[must_use]
     pub fn custom(agent: impl ::agent::Agent + 'static) -> Self {
         Self(Kind::Ready(Arc::new(agent)))
     }
 
-    /// What plays, under the name that the records have. The error says what of it cannot be meant.
+    /// The agent and its name in the records. The error describes invalid settings.
     pub(super) fn resolve(&self, endpoints: &mut Endpoints, slots: u32) -> Result<Arc<dyn ::agent::Agent>, String> {
         match &self.0 {
             Kind::Ready(agent) => Ok(Arc::clone(agent)),
@@ -153,7 +153,7 @@ fn chat(
     Ok(::agent::build(name, settings, endpoint.chat(llm::retry::Policy::agent())))
 }
 
-/// A section of settings that stands in a test. Nobody sees the warnings of a test that passes, so they count.
+/// A section of settings in a test. Warnings are errors here, because a passing test does not show them.
 pub(super) fn understand<T>(written: &Value, what: &str) -> Result<T, String>
 where
     T: serde::de::DeserializeOwned + schemars::JsonSchema + 'static,

@@ -1,8 +1,8 @@
-//! What the agent should answer in one turn: words, calls of tools, and what it does on the telephone.
+//! The expected answer of the agent in one turn: words, tool calls and telephony events.
 
 use serde_json::{Map, Value, json};
 
-/// An expected answer. A text, or a list of alternative texts, can stand for one.
+/// An expected answer. A text, or a list of alternative texts, converts into one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     texts: Vec<String>,
@@ -10,28 +10,28 @@ pub struct Answer {
     events: Vec<Event>,
 }
 
-/// An answer in these words, or words that mean the same; `*` is any answer, `<…>` must be true of the answer, and an
-/// empty text is no words at all.
+/// An answer with this text, or with the same meaning. `*` accepts any answer, `<…>` is a condition, and an empty text is an
+/// empty answer.
 pub fn reply(text: impl Into<String>) -> Answer {
     Answer { texts: vec![text.into()], tool_calls: Vec::new(), events: Vec::new() }
 }
 
 impl Answer {
-    /// One more text that is as good.
+    /// Adds an alternative text.
     #[must_use]
     pub fn or(mut self, text: impl Into<String>) -> Self {
         self.texts.push(text.into());
         self
     }
 
-    /// A tool that must be called. The agent must make all calls that are written, in any order, and no others.
+    /// Adds an expected tool call. The agent must make exactly the expected calls, in any order.
     #[must_use]
     pub fn calls(mut self, call: ToolCall) -> Self {
         self.tool_calls.push(call);
         self
     }
 
-    /// Something that must be done on the telephone. All of it must be done, in this order, and nothing else.
+    /// Adds an expected telephony event. The agent must produce exactly the expected events, in this order.
     #[must_use]
     pub fn does(mut self, event: Event) -> Self {
         self.events.push(event);
@@ -71,7 +71,7 @@ impl From<String> for Answer {
     }
 }
 
-/// Alternatives: one of them is enough.
+/// Alternatives; one match is enough.
 impl<T: Into<String>> From<Vec<T>> for Answer {
     fn from(texts: Vec<T>) -> Self {
         let texts = texts.into_iter().map(Into::into).collect();
@@ -79,14 +79,14 @@ impl<T: Into<String>> From<Vec<T>> for Answer {
     }
 }
 
-/// Alternatives: one of them is enough.
+/// Alternatives; one match is enough.
 impl<T: Into<String>, const N: usize> From<[T; N]> for Answer {
     fn from(texts: [T; N]) -> Self {
         Vec::from(texts).into()
     }
 }
 
-/// A call of a tool as it should be.
+/// An expected tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
     name: String,
@@ -102,22 +102,22 @@ impl ToolCall {
         Self { name: name.into(), arguments: json!({}), result: Value::Null, partial: false }
     }
 
-    /// By name, as a JSON object. A text may be `*`, `<what must be true of it>` or words that mean the same; `null` is
-    /// not looked at and need not be there; objects are compared by the same rules, everything else must be equal.
+    /// The arguments, as a JSON object. A text can be `*`, `<a condition>`, or words with the same meaning. `null` accepts any
+    /// value, or none. The same rules apply in nested objects; all other values must be equal.
     #[must_use]
     pub fn arguments(mut self, arguments: Value) -> Self {
         self.arguments = arguments;
         self
     }
 
-    /// What the tool must give, by the same rules; without it, and with `null`, the result is not looked at.
+    /// The expected result of the tool, by the same rules. Without it, or with `null`, any result is accepted.
     #[must_use]
     pub fn result(mut self, result: Value) -> Self {
         self.result = result;
         self
     }
 
-    /// There may be keys besides those written, in the arguments, in the result and in all objects in them.
+    /// Allows additional keys in the arguments, in the result, and in all their objects.
     #[must_use]
     pub fn partial(mut self) -> Self {
         self.partial = true;
@@ -130,14 +130,14 @@ impl ToolCall {
     }
 }
 
-/// Something that is done on the telephone.
+/// A telephony event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// This key is pressed.
+    /// Presses this key.
     Dtmf(String),
-    /// The call is put through to this number.
+    /// Transfers the call to this number.
     Transfer(String),
-    /// The agent hangs up.
+    /// Ends the call.
     EndCall,
 }
 
@@ -150,7 +150,7 @@ impl Event {
         }
     }
 
-    /// As agents report it among their actions.
+    /// The name among the agent's actions.
     pub(super) fn into_action(self) -> String {
         match self {
             Self::Dtmf(button) => format!("dtmf {}", button.trim()),

@@ -1,4 +1,4 @@
-//! What a test finds around it: its folder and the variables that it looks at.
+//! The environment of a test: its folder and its environment variables.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use scenario::RunId;
 
-/// With this variable at `1` a test whose judge is missing is skipped, loudly, instead of failing.
+/// If this variable is `1`, a test without a judge is skipped with a message instead of failing.
 pub(super) const SKIP: &str = "GABFEST_EXPECT_SKIP";
 pub(super) const KEY: &str = "OPENAI_API_KEY";
 pub(super) const URL: &str = "OPENAI_BASE_URL";
@@ -17,9 +17,9 @@ pub(super) const MODEL: &str = "OPENAI_MODEL";
 
 #[derive(Debug, Clone)]
 pub(super) struct Around {
-    /// Of this run and no other: agents keep state by it.
+    /// Unique for each run, because agents key their state by it.
     pub(super) run: RunId,
-    /// `gabfest.yaml` is looked for in it and in those above it.
+    /// The folder in which the search for `gabfest.yaml` starts; it continues in the folders above.
     pub(super) folder: PathBuf,
     variables: BTreeMap<String, String>,
 }
@@ -33,7 +33,7 @@ impl Around {
         Self { run, folder: env::current_dir().unwrap_or_default(), variables }
     }
 
-    /// What a variable says; nothing where it is not set or empty.
+    /// The value of a variable; `None` if it is unset or empty.
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }

@@ -12,30 +12,30 @@ use tokio::time::{Instant, timeout};
 
 use super::Event;
 
-/// Why an agent gave no reply; whatever stands before a `?` can become one.
+/// The reason why an agent gave no reply. `?` converts every error into one.
 pub type AgentError = Box<dyn error::Error + Send + Sync>;
 
-/// What an agent is asked.
+/// The message to an agent.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// What the user says.
+    /// The user's text.
     pub text: String,
-    /// Which of the user's messages it is, from 1.
+    /// The number of the user's message, from 1.
     pub turn: u32,
-    /// What was said before, oldest first.
+    /// The earlier messages, oldest first.
     pub history: Vec<Said>,
-    /// The same for all messages of one conversation and of no other: for agents that keep what was said.
+    /// A unique id of the conversation, for agents that keep state.
     pub conversation: String,
 }
 
-/// Something that was said.
+/// A message of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub speaker: Speaker,
     pub text: String,
 }
 
-/// What an agent answers. A text can stand for one.
+/// The answer of an agent. A text converts into one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     text: String,
@@ -50,19 +50,19 @@ impl Reply {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The agent called a tool with these arguments, and does not say what it gave.
+    /// Adds a tool call without a known result.
     #[must_use]
     pub fn called(self, tool: impl Into<String>, arguments: Value) -> Self {
         self.call(tool.into(), &arguments, None)
     }
 
-    /// The agent called a tool, which gave this.
+    /// Adds a tool call with its result.
     #[must_use]
     pub fn called_and_got(self, tool: impl Into<String>, arguments: Value, result: Value) -> Self {
         self.call(tool.into(), &arguments, Some(result.to_string()))
     }
 
-    /// The agent did something on the telephone.
+    /// Adds a telephony event.
     #[must_use]
     pub fn did(mut self, event: Event) -> Self {
         self.actions.push(event.into_action());
@@ -91,7 +91,7 @@ impl From<String> for Reply {
 type Answering = Pin<Box<dyn Future<Output = Result<Reply, AgentError>> + Send>>;
 type Function = dyn Fn(Message) -> Answering + Send + Sync;
 
-/// The name of an agent that has none of its own.
+/// The name of an agent without a name.
 const NAME: &str = "agent";
 
 #[derive(Clone)]
@@ -160,7 +160,7 @@ impl Session for Talk {
             conversation: self.conversation.clone(),
         };
         let began = Instant::now();
-        // The call itself may panic too, before there is a future.
+        // The call itself can panic too, before it returns a future.
         let answer = async { (self.function)(message).await };
         let answer = timeout(exchange.timeout, AssertUnwindSafe(answer).catch_unwind()).await;
         let reply = match answer {

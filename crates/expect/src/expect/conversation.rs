@@ -1,4 +1,4 @@
-//! A conversation as a test writes it down, turn by turn; the lines of the test's source go with it.
+//! A conversation in a test, turn by turn, with the source lines of its turns.
 
 use std::{collections::BTreeMap, panic::Location, time::Duration};
 
@@ -7,7 +7,7 @@ use yaml::Document;
 
 use super::{Agent, Answer, Run, script::Script};
 
-/// What the user says, and what the agent should answer.
+/// The turns of the user and the expected answers of the agent.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     written: Map<String, Value>,
@@ -24,7 +24,7 @@ pub fn conversation(name: impl Into<String>) -> Conversation {
 }
 
 impl Conversation {
-    /// The user says this, word for word.
+    /// Adds a message of the user.
     #[must_use]
     #[track_caller]
     pub fn user(self, text: impl Into<String>) -> Self {
@@ -32,46 +32,46 @@ impl Conversation {
         self.turn(json!({ "role": "user", "text": text }), Location::caller())
     }
 
-    /// The agent should answer this: a text, a list of alternatives, or a [`reply`](super::reply) with calls of tools.
+    /// Adds an expected answer: a text, a list of alternatives, or a [`reply`](super::reply) with tool calls.
     ///
-    /// Where the agent's turn is the first, it is a greeting: it is not asked for, and stands in the history.
+    /// If it is the first turn, it is a greeting: it goes into the history without asking the agent.
     #[must_use]
     #[track_caller]
     pub fn agent(self, answer: impl Into<Answer>) -> Self {
         self.turn(answer.into().into_value(), Location::caller())
     }
 
-    /// Stands with every finding: what the test is for.
+    /// A note that every finding shows.
     #[must_use]
     pub fn note(self, text: impl Into<String>) -> Self {
         self.with("test_note", Value::String(text.into()))
     }
 
-    /// How long the agent may take for one answer; 90 seconds unless written.
+    /// The time limit for one answer. The default is 90 seconds.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         self.with("timeout_per_turn_ms", u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).into())
     }
 
-    /// The turns after one that fails are played too; else the first failure ends the conversation.
+    /// Continues after a failed turn. By default the first failure ends the conversation.
     #[must_use]
     pub fn keep_going(self) -> Self {
         self.with("on_failure", "continue".into())
     }
 
-    /// The agent remembers the expected answer instead of its own, where an answer is written in words.
+    /// Puts the expected answer into the history instead of the actual one, if the expected answer is a text.
     #[must_use]
     pub fn remember_expected(self) -> Self {
         self.with("history", "expected".into())
     }
 
-    /// A negative control: it passes where an expectation is not met.
+    /// Makes this a negative control, which passes if an expectation fails.
     #[must_use]
     pub fn must_fail(self) -> Self {
         self.with("expect_failure", true.into())
     }
 
-    /// Whom the conversation is held with.
+    /// Selects the agent.
     pub fn against(self, agent: impl Into<Agent>) -> Run {
         let place = format!("{}:{}", self.at.file(), self.at.line());
         Run::new(place, Script::read(&self.into_document()), agent.into())
@@ -91,7 +91,7 @@ impl Conversation {
         let mut lines = BTreeMap::new();
         for (number, (_, line)) in self.turns.iter().enumerate() {
             lines.insert(format!("conversation[{number}]"), *line);
-            // A plan keeps the lines of mappings, which are known by having keys.
+            // A plan keeps the lines of mappings only.
             lines.insert(format!("conversation[{number}].role"), *line);
         }
         let turns: Vec<Value> = self.turns.into_iter().map(|(turn, _)| turn).collect();

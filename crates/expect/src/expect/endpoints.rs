@@ -1,4 +1,4 @@
-//! The endpoints of the settings, each opened once and shared by all who name it.
+//! The endpoints of the settings. Each is opened once and shared.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,7 +6,7 @@ use llm::endpoint::{self, Endpoint};
 
 use super::settings::Settings;
 
-/// The name of the endpoint and the agent that are always there.
+/// The name of the endpoint and of the agent that always exist.
 pub(super) const MOCK: &str = "mock";
 
 #[derive(Debug)]
@@ -15,11 +15,11 @@ pub(super) struct Endpoints {
     opened: BTreeMap<String, Arc<Endpoint>>,
 }
 
-/// Why an endpoint cannot be opened.
+/// The reason why an endpoint cannot be opened.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) text: String,
-    /// Nothing is wrong with the settings: the place that they name for the key is empty.
+    /// The settings are correct, but the key is missing.
     pub(super) no_key: bool,
 }
 
@@ -48,9 +48,9 @@ impl Endpoints {
     }
 }
 
-/// Opens an endpoint; from now on nothing shows its keys.
+/// Opens an endpoint, and registers its keys with the redactor.
 pub(super) fn opened(name: &str, settings: &endpoint::Settings) -> Result<Endpoint, Fault> {
-    // Another provider may have been chosen by the program that is tested: that one is used then.
+    // The tested program may have installed another provider already; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     if let Some(reason) = settings.mock.fault() {
         return Err(Fault { text: format!("the endpoint {name:?} cannot be used: mock.{reason}"), no_key: false });

@@ -1,4 +1,4 @@
-//! An expected conversation that stands in a file.
+//! An expected conversation in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ pub struct File {
     path: PathBuf,
 }
 
-/// The conversation of a file. The path is relative to the folder in which the test runs, which for `cargo test` is the
-/// package's.
+/// Reads a conversation from a file. The path is relative to the working directory of the test; with `cargo test` that is
+/// the folder of the package.
 #[must_use]
 pub fn file(path: impl AsRef<Path>) -> File {
     File { path: path.as_ref().to_path_buf() }
 }
 
 impl File {
-    /// Whom the conversation is held with. What the file says of repeats holds, unless the [`Run`] says more.
+    /// Selects the agent. The file's `repeats` and `required_pass_rate` apply unless the [`Run`] overrides them.
     pub fn against(self, agent: impl Into<Agent>) -> Run {
         Run::new(self.path.display().to_string(), Script::of_file(&self.path), agent.into())
     }

@@ -1,4 +1,4 @@
-//! Who decides whether a statement is true of an answer, and what it means that there is nobody.
+//! The judge, and what happens without one.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::{
 };
 
 const NAME: &str = "judge";
-/// Where a key of `OPENAI_API_KEY` belongs, unless `OPENAI_BASE_URL` says otherwise.
+/// The server for `OPENAI_API_KEY`, unless `OPENAI_BASE_URL` is set.
 const USUAL_URL: &str = "https://api.openai.com/v1";
 
-/// The language model that reads what the agent said.
+/// The language model that judges the agent's answers.
 #[derive(Debug, Clone, Default)]
 pub struct Judge(Kind);
 
@@ -30,34 +30,33 @@ enum Kind {
 }
 
 impl Judge {
-    /// The one that `roles.judge` of `gabfest.yaml` names, else the one that the variables `OPENAI_API_KEY`,
-    /// `OPENAI_BASE_URL` and `OPENAI_MODEL` describe. It is the usual one.
+    /// The endpoint of `roles.judge` in `gabfest.yaml`, or else the model of the variables `OPENAI_API_KEY`,
+    /// `OPENAI_BASE_URL` and `OPENAI_MODEL`. This is the default.
     #[must_use]
     pub fn found() -> Self {
         Self(Kind::Found)
     }
 
-    /// The model behind an endpoint, as a section of `endpoints` in `gabfest.yaml` describes it:
-    /// `{"url": "…", "model": "…", "key": "env:NAME"}`. A text is read as YAML.
+    /// A model with the keys of `endpoints` in `gabfest.yaml`: `{"url": "…", "model": "…", "key": "env:NAME"}`. A text is parsed
+    /// as YAML.
     #[must_use]
     pub fn behind(endpoint: impl Into<Value>) -> Self {
         Self(Kind::Behind(endpoint.into()))
     }
 
-    /// A model of the test itself.
+    /// A model that the test implements.
     #[must_use]
     pub fn model(model: impl llm::Chat + 'static) -> Self {
         Self(Kind::Model(Arc::new(model)))
     }
 
-    /// The mock that is built in. It does not understand what it reads: it is for trying out tests, never for judging
-    /// an agent.
+    /// The built-in mock. It understands nothing: use it to try tests, never to judge an agent.
     #[must_use]
     pub fn mock() -> Self {
         Self(Kind::Mock)
     }
 
-    /// The error is a fault of the settings; a judge that is only missing is no error yet.
+    /// The error is a fault of the settings. A missing judge is not an error yet.
     pub(super) fn resolve(&self, endpoints: &mut Endpoints, around: &Around) -> Result<Found, String> {
         let endpoint = match &self.0 {
             Kind::Model(model) => return Ok(Found::There(Arc::clone(model))),
@@ -83,7 +82,7 @@ impl Judge {
 #[derive(Debug)]
 pub(super) enum Found {
     There(Arc<dyn llm::Chat>),
-    /// Why there is none.
+    /// The reason why there is no judge.
     Missing(String),
 }
 
@@ -103,7 +102,7 @@ impl Found {
     }
 }
 
-/// Stands where a model should, and answers nothing.
+/// A placeholder without a model, which answers nothing.
 #[derive(Debug)]
 pub(super) struct Nobody;
 
@@ -128,7 +127,7 @@ fn of_settings(endpoints: &Endpoints) -> String {
     }
 }
 
-/// As programs that speak to OpenAI are told of a model.
+/// Reads the common variables of OpenAI clients.
 fn of_variables(around: &Around) -> Result<endpoint::Settings, String> {
     let (key, url, model) = (around.variable(KEY), around.variable(URL), around.variable(MODEL));
     if key.is_none() && url.is_none() {

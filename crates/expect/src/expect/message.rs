@@ -1,4 +1,4 @@
-//! What a failing test prints: which turn, what was expected, what came and why that is not right, and all that was said.
+//! The message of a failing test: the turn, the expected and the actual answer, the reason, and the whole conversation.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use worker::alone::Played;
 
 use super::Report;
 
-/// Of one text; replies may be megabytes.
+/// The limit of one text, because replies can have megabytes.
 const MOST_CHARS: usize = 2_000;
-/// Repeats that are named besides the one that is shown.
+/// The limit of other repeats to list.
 const MOST_NAMED: usize = 20;
 
-/// For a report that passed it is one line.
+/// A passed report has one line.
 pub(super) fn of(report: &Report) -> String {
     let (passed, played) = (report.passed, report.trials.len());
     let verb = if report.passed >= report.required { "passed" } else { "failed" };
@@ -26,7 +26,7 @@ pub(super) fn of(report: &Report) -> String {
     }
     let bad: Vec<(usize, &Played)> =
         report.trials.iter().enumerate().filter(|(_, one)| one.trial.verdict != Verdict::Pass).collect();
-    // One in which the agent failed tells more than one that could not be judged.
+    // A failure of the agent is more useful than a repeat that could not be judged.
     let shown = bad.iter().find(|(_, one)| one.trial.verdict == Verdict::Fail).or(bad.first());
     let Some((number, shown)) = shown.filter(|_| report.passed < report.required) else { return text };
     text.push_str(&format!("\nwritten at {}", report.place));
@@ -90,7 +90,7 @@ fn one_finding(report: &Report, played: &Played, judgment: &Judgment) -> String 
     )
 }
 
-/// No answer came, or nothing was played at all.
+/// Describes a repeat without an answer, or one that was not played.
 fn broken_off(report: &Report, played: &Played, failure: &Failure) -> String {
     let kind = failure.kind.name();
     let turn = failure.turn.and_then(|number| played.turns.iter().find(|turn| turn.number == number));
@@ -119,7 +119,7 @@ fn labelled(label: &str, text: &str) -> String {
     format!("\n  {:<16}{}", format!("{label}:"), indented(&shortened(text)))
 }
 
-/// The agent's turn of an exchange, from 1, as it is written.
+/// The number of the agent's turn, from 1, as in the source.
 fn answer_of(written: &Value, step: u32) -> Option<&Value> {
     let turns = turns_of(written);
     let greeted = usize::from(greeting(written).is_some());
@@ -215,7 +215,7 @@ fn transcript(report: &Report, played: &Played) -> String {
     text
 }
 
-/// Where and how a repeat went wrong, in a few words.
+/// A short description of where and how a repeat failed.
 fn in_short(played: &Played) -> String {
     let bad = played.trial.judgments.iter().find(|judgment| judgment.finding != Finding::Pass);
     match (bad, &played.trial.failure) {

@@ -1,4 +1,4 @@
-//! What came of it: passed or skipped, or an error that says why not.
+//! The outcome of a run: passed or skipped, or an error with the reason.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use worker::alone::Played;
 
 use super::{message, script::Script};
 
-/// How a conversation ended that did not fail.
+/// The outcome of a conversation that did not fail.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// As many repeats passed as must.
+    /// Enough repeats passed.
     Passed(Report),
-    /// A judge is needed and missing, and `GABFEST_EXPECT_SKIP` is `1`: nothing is known.
+    /// A required judge is missing, and `GABFEST_EXPECT_SKIP` is `1`.
     Skipped {
-        /// Why there is no judge.
+        /// The reason why there is no judge.
         why: String,
     },
 }
@@ -26,7 +26,7 @@ impl Outcome {
         matches!(self, Self::Skipped { .. })
     }
 
-    /// What was played; `None` where it was skipped.
+    /// The report; `None` if the run was skipped.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
@@ -36,16 +36,16 @@ impl Outcome {
     }
 }
 
-/// Why a conversation did not pass.
+/// The reason why a conversation did not pass.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// Too few repeats passed.
     #[error("{0}")]
     Failed(Box<Report>),
-    /// Too few repeats passed, and some could not be judged, for which the agent is not to blame.
+    /// Too few repeats passed, but some could not be judged, which is not the agent's fault.
     #[error("{0}")]
     Undecided(Box<Report>),
-    /// What an answer means can only be told by a judge, and there is none.
+    /// A required judge is missing.
     #[error(
         "conversation {name:?} ({place}) needs a judge, and there is none: {why}\n\
          hint: write `roles: {{ judge: NAME }}` with one of the `endpoints` in gabfest.yaml, or set OPENAI_API_KEY and \
@@ -53,28 +53,28 @@ pub enum Error {
          hint: with GABFEST_EXPECT_SKIP=1 tests without their judge are skipped, and say so"
     )]
     NoJudge { place: String, name: String, why: String },
-    /// What is written cannot be meant: the conversation, the agent or the settings.
+    /// The conversation, the agent or the settings are invalid.
     #[error("the conversation at {place} cannot be played\n{why}")]
     Unplayable { place: String, why: String },
 }
 
-/// What was played.
+/// The records of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Of the conversation.
     pub name: String,
-    /// Where it is written: `tests/agent.rs:12`, or the file.
+    /// The source: `tests/agent.rs:12`, or the file.
     pub place: String,
     pub passed: u32,
-    /// How many must pass.
+    /// The number of repeats that must pass.
     pub required: u32,
-    /// One for each repeat, in their order.
+    /// One record for each repeat, in order.
     pub trials: Vec<Played>,
-    /// The conversation as it is written, in the shape of `*.conversation.json` files.
+    /// The conversation, in the form of `*.conversation.json` files.
     pub(super) written: Value,
-    /// The file in which it is written.
+    /// The source file.
     pub(super) file: String,
-    /// The line of each expected answer; 0 where it is not known.
+    /// The line of each expected answer; 0 if it is unknown.
     pub(super) lines: Vec<u32>,
 }
 

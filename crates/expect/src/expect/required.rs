@@ -1,9 +1,9 @@
-//! How many repeats must pass.
+//! The number of repeats that must pass.
 
 /// A number of repeats (`7`), or a share of them (`0.9`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Required {
-    /// So many.
+    /// This number.
     Count(u32),
     /// 0 to 1, rounded up to whole repeats: 0.9 of 8 is all 8, and 0.67 of 3 is 2.
     Share(f64),
@@ -22,10 +22,10 @@ impl From<f64> for Required {
 }
 
 impl Required {
-    /// Of so many repeats.
+    /// The number of required repeats out of `repeats`.
     ///
     /// # Errors
-    /// More is required than is played, or nothing is.
+    /// The number is more than the number of repeats, or zero.
     pub(super) fn of(self, repeats: u32) -> Result<u32, String> {
         let needed = match self {
             Self::Count(count) => count,

@@ -1,4 +1,4 @@
-//! A conversation with its agent, about to be played: how often, who judges, and then the verdict.
+//! A conversation with its agent, ready to run: repeats, judge, and the verdict.
 
 use std::{
     collections::BTreeMap,
@@ -20,14 +20,14 @@ use super::{
     settings::Settings,
 };
 
-/// Conversations at the same time, unless the test says otherwise.
+/// The default number of concurrent conversations.
 const AT_ONCE: u32 = 32;
 
 /// A conversation that can be played.
 #[derive(Debug)]
 #[must_use = "nothing is played before `run`"]
 pub struct Run {
-    /// Where it is written.
+    /// The source.
     place: String,
     script: Result<Script, String>,
     agent: Agent,
@@ -56,47 +56,46 @@ impl Run {
         }
     }
 
-    /// How often it is played; once unless written. The repeats are conversations of their own, held at the same time.
+    /// The number of repeats; the default is 1. Repeats are independent conversations and run concurrently.
     pub fn times(mut self, times: u32) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// How many repeats must pass: a number (`7`) or a share (`0.9`); all unless written.
+    /// The number (`7`) or share (`0.9`) of repeats that must pass. The default is all.
     pub fn required(mut self, required: impl Into<Required>) -> Self {
         self.required = Some(required.into());
         self
     }
 
-    /// How many conversations are held at the same time at most; 32 unless written.
+    /// The maximum number of concurrent conversations. The default is 32.
     pub fn at_once(mut self, conversations: u32) -> Self {
         self.at_once = conversations;
         self
     }
 
-    /// Who decides on statements and meanings; [`Judge::found`] unless written.
+    /// The judge. The default is [`Judge::found`].
     pub fn judge(mut self, judge: Judge) -> Self {
         self.judge = judge;
         self
     }
 
-    /// Settings to use in the place of the nearest `gabfest.yaml`.
+    /// The settings file to use instead of the nearest `gabfest.yaml`.
     pub fn settings(mut self, path: impl AsRef<Path>) -> Self {
         self.settings = Some(path.as_ref().to_path_buf());
         self
     }
 
-    /// Each repeat's seed derives from it; 0 unless written. Models that understand seeds are given them.
+    /// The seed from which gabfest derives the seed of each repeat. The default is 0. Models that support seeds get them.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Plays it. [`Outcome::Skipped`] comes only where `GABFEST_EXPECT_SKIP` is `1`.
+    /// Plays the conversation. Returns [`Outcome::Skipped`] only if `GABFEST_EXPECT_SKIP` is `1`.
     ///
     /// # Panics
-    /// With a message for people, where too few repeats pass, where a judge is needed and missing, or where what is
-    /// written cannot be played.
+    /// If too few repeats pass, if a required judge is missing, or if the conversation is invalid. The message is for people.
     pub async fn run(self) -> Outcome {
         match self.try_run().await {
             Ok(outcome) => outcome,
@@ -104,15 +103,15 @@ impl Run {
         }
     }
 
-    /// [`Run::run`], with the failure as a value.
+    /// Like [`Run::run`], but returns the failure as a value.
     ///
     /// # Errors
-    /// Where `run` panics; the error's text is the same message.
+    /// In the cases in which `run` panics, with the same message.
     pub async fn try_run(self) -> Result<Outcome, Error> {
         let (place, may_skip) = (self.place.clone(), self.around.may_skip());
         match self.play().await {
             Err(Error::NoJudge { name, why, .. }) if may_skip => {
-                // Straight to the file: what tests print is kept back where they pass, and this must be seen.
+                // Written directly to stderr, because test runners hide the output of passing tests.
                 let text = format!("SKIPPED: conversation {name:?} ({place}) needs a judge: {why}");
                 let _ = writeln!(std::io::stderr(), "{}", record::visible::text(&text));
                 Ok(Outcome::Skipped { why })
@@ -168,8 +167,8 @@ impl Run {
     }
 }
 
-/// What an expected conversation is played with. It has no simulated user, no mocks (which alone ask for the time), no
-/// hooks, no databases and no programs.
+/// The resources of an expected conversation. It has no simulated user, no mocks (only mocks need the clock), no hooks, no
+/// databases and no programs.
 fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
     Resources {
         agents: BTreeMap::from([(agent.name().to_owned(), agent)]),

@@ -1,4 +1,4 @@
-//! What is to be played: a document of an expected conversation, read as any other scenario is.
+//! The script to play: the document of an expected conversation, read like any other scenario.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use scenario::{Diagnostic, Plan, Reading, Rule, Scenario, ScenarioFile, plan::Ch
 use serde_json::Value;
 use yaml::{Document, diagnostic};
 
-/// A conversation that can be played, or the findings that say why it cannot.
+/// A playable conversation, or the findings that prevent it.
 #[derive(Debug)]
 pub(super) struct Script {
     reading: Reading,
@@ -32,7 +32,7 @@ impl Script {
         Self::checked(Reading { scenarios: file.into_iter().collect(), diagnostics, ..Reading::default() })
     }
 
-    /// Nobody sees the warnings of a test that passes, so a warning ends it.
+    /// Warnings are errors here, because a passing test does not show them.
     fn checked(mut reading: Reading) -> Result<Self, String> {
         diagnostic::strict(&mut reading.diagnostics);
         match (reading.diagnostics.is_empty(), reading.scenarios.len()) {
@@ -62,7 +62,7 @@ impl Script {
         &self.file().document.value
     }
 
-    /// Whether some turn can only pass by what a judge says.
+    /// Whether some turn can pass only with a judge.
     pub(super) fn cannot_do_without_a_judge(&self) -> bool {
         self.scenario().checks().any(|check| matches!(check.rule, Rule::SemanticCondition(_)))
     }

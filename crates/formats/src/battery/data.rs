@@ -60,7 +60,7 @@ pub(crate) fn data_sets(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Data
         .filter_map(|part| {
             let set = set(part, findings)?;
             if !seen.insert(set.id) {
-                findings.error(part.spot_of("id"), format!("there is another data set {}", set.id));
+                findings.error(part.spot_of("id"), format!("duplicate data set id {}", set.id));
                 return None;
             }
             Some(set)

@@ -29,68 +29,68 @@ yaml::bounded! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = "Battery")]
 pub(crate) struct BatteryDocument {
-    /// What people call the battery.
+    /// The battery's name.
     pub(super) name: Words,
-    /// What it is for.
+    /// A description for people.
     #[serde(default)]
     pub(super) description: String,
-    /// How many conversations are held with each chatter; 1 unless written.
+    /// The number of conversations. The default is 1.
     pub(super) runs: Option<Repeats>,
-    /// Exchanges of a conversation; as many as the tester has lines, else 10, unless written.
+    /// The number of exchanges. The default is the number of the tester's lines, or 10.
     pub(super) conversation_length: Option<Length>,
-    /// Who speaks between the tests.
+    /// The tester, who speaks between the tests.
     #[serde(default, rename = "tester")]
     #[schemars(with = "Option<TesterDocument>")]
     _tester: Option<Value>,
-    /// What is examined, by requirement; each is `true`, `false`, a probability, or a mapping.
+    /// The requirements. Each value is `true`, `false`, a probability, or a mapping.
     #[serde(rename = "requirements")]
     #[schemars(with = "std::collections::BTreeMap<String, RequirementDocument>")]
     _requirements: Value,
-    /// The data that tests are made of; the sets that come with gabfest unless written.
+    /// The data for the tests. The default is the built-in data sets.
     #[serde(default, rename = "data")]
     #[schemars(with = "Option<Vec<SetDocument>>")]
     _data: Option<Value>,
-    /// Messages before the first turn; the last is the chatter's.
+    /// Messages before the first turn. The last one is the agent's.
     #[serde(default, rename = "opening")]
     _opening: Vec<String>,
-    /// Begin with "Hey" and a sentence that is drawn anew for each run.
+    /// Begin with "Hey" and a random sentence, drawn for each run.
     #[serde(default)]
     pub(super) random_start: bool,
-    /// How many of the last messages each side is given.
+    /// The number of recent messages that each side gets.
     #[serde(default)]
     pub(super) memory: MemoryDocument,
-    /// Where a score passes.
+    /// The thresholds of scores.
     #[serde(default)]
     pub(super) thresholds: ThresholdsDocument,
-    /// What takes the place of words in the test of replaced words.
+    /// The source of words for the test with replaced words.
     pub(super) replacement: Option<Replacement>,
-    /// Data made larger by synonyms.
+    /// Adds copies of the data with synonyms.
     #[serde(default)]
     pub(super) augmentation: AugmentationDocument,
-    /// Which columns the workbook has.
+    /// The columns of the workbook.
     #[serde(default)]
     pub(super) show: ShowDocument,
-    /// Reproduce the findings of a revision of the original, faults included.
+    /// Reproduces the results of a revision of the original, including its faults.
     pub(super) compat: Option<Compat>,
-    /// A conversation that was held before, in Emely's text format: it is judged again, and nobody is talked to.
+    /// A saved conversation in Emely's text format. gabfest judges it again without calling the agent.
     #[serde(default, rename = "conversation")]
     #[schemars(with = "Option<SavedDocument>")]
     _conversation: Option<Value>,
-    /// How long the chatter may take for one reply, in milliseconds.
+    /// The time limit for one reply of the agent, in milliseconds.
     #[serde(default = "turn_timeout")]
     #[schemars(extend("default" = 90_000))]
     pub(super) timeout_per_turn_ms: TurnMillis,
-    /// Personas of the library for a model that is the tester.
+    /// Names of library personas, for a tester that is a model.
     #[serde(default)]
     pub(super) personas: Vec<String>,
-    /// Words that `--tag` selects by.
+    /// Tags for `--tag`.
     #[serde(default)]
     pub(super) tags: Vec<String>,
-    /// How much the battery counts in the weighted success rate of a run; 1 unless written.
+    /// The battery's weight in the weighted success rate of a run. The default is 1.
     pub(super) weight: Option<Weight>,
-    /// The least success rate of each case; unless written, what `gates` in `gabfest.yaml` asks for.
+    /// The minimum success rate of each case. The default comes from `gates` in `gabfest.yaml`.
     pub(super) required_pass_rate: Option<Part>,
-    /// A negative control: PASS and FAIL are exchanged.
+    /// Makes this a negative control: swaps PASS and FAIL.
     #[serde(default)]
     pub(super) expect_failure: bool,
 }

@@ -47,7 +47,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Entries 
     let mut entries = Entries::default();
     let Some(part) = part else { return entries };
     if !part.value().is_object() {
-        findings.error(part.spot(), "expected a mapping from requirements to how they are examined");
+        findings.error(part.spot(), "expected a mapping of requirements");
         return entries;
     }
     let mut seen: Vec<(Requirement, &str)> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Entries 
             continue;
         };
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == requirement) {
-            findings.error(part.key_spot(name), format!("`{name}` and `{other}` are one requirement"));
+            findings.error(part.key_spot(name), format!("`{name}` and `{other}` are the same requirement"));
             continue;
         }
         seen.push((requirement, name));
@@ -108,16 +108,16 @@ fn add(
             return;
         }
         if written.probability.is_some() || written.max_sets.is_some() || written.max_wait.is_some() {
-            findings.warning(part.spot(), format!("{id} looks at every reply: only `required` has a meaning for it"));
+            findings.warning(part.spot(), format!("{id} examines every reply: only `required` applies to it"));
         }
         entries.observed.push(requirement);
         return;
     }
     if written.max_wait.is_some() && requirement != Requirement::LongMemory {
-        findings.warning(part.spot_of("max_wait"), format!("`max_wait` has no meaning for {id}"));
+        findings.warning(part.spot_of("max_wait"), format!("`max_wait` does not apply to {id}"));
     }
     let Some(probability) = written.probability else {
-        findings.error(part.spot(), format!("{id} takes turns of the conversation: how probably?"));
+        findings.error(part.spot(), format!("{id} needs a probability, because it takes turns of the conversation"));
         findings.help("write a number from 0 to 1, or `{probability: 0.2, …}`");
         return;
     };
@@ -133,13 +133,13 @@ fn add(
 pub(super) fn check(battery: &Battery, root: &Part<'_>, findings: &mut Findings) {
     let spot = root.key_spot("requirements");
     if battery.requirements().is_empty() {
-        findings.error(spot, "nothing is examined");
-        findings.help("switch a requirement on, such as `ML-P1: true`");
+        findings.error(spot, "the battery examines nothing");
+        findings.help("enable a requirement, such as `ML-P1: true`");
     }
     let sum: f64 = battery.injections.iter().map(|injection| injection.probability).sum();
     if sum > 1.0 + 1e-9 {
         findings.error(spot, format!("the probabilities add up to {sum:.4}, which is more than 1"));
-        findings.help("what is left to 1 is the share of turns that are the tester's own");
+        findings.help("the rest of the turns belongs to the tester");
     }
     if battery.saved.is_some() {
         return;
@@ -165,7 +165,7 @@ pub(super) fn check(battery: &Battery, root: &Part<'_>, findings: &mut Findings)
 
 fn help_for(name: &str) -> String {
     if name.len() > 1 && Requirement::of_name(&format!("ML-{name}")).is_some() {
-        return format!("the two schemes number differently: write `ML-{name}` or `REQ_{name}`");
+        return format!("the two schemes number requirements differently: write `ML-{name}` or `REQ_{name}`");
     }
     suggest::known_names(name, Requirement::ALL.iter().map(|requirement| requirement.id()))
 }

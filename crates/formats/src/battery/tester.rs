@@ -31,11 +31,11 @@ pub(crate) struct ModelDocument {
     /// The kind of model.
     #[serde(default = "large")]
     model_type: String,
-    /// How freely it writes, 0 to 2.
+    /// The sampling temperature, 0 to 2.
     #[serde(default = "temperature")]
     #[schemars(extend("default" = 0.7))]
     temperature: Temperature,
-    /// The longest line, 50 to 500 tokens.
+    /// The maximum length of a message, 50 to 500 tokens.
     #[serde(default = "max_tokens")]
     #[schemars(extend("default" = 100))]
     max_tokens: ReplyTokens,
@@ -98,7 +98,7 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Tester> {
     let mut named = Vec::new();
     if let Some(lines) = written.lines {
         if lines.is_empty() || lines.iter().any(|line| line.trim().is_empty()) {
-            findings.error(part.spot_of("lines"), "expected at least one line, and words in each");
+            findings.error(part.spot_of("lines"), "expected at least one line, and none that is blank");
             return None;
         }
         named.push(Tester::Lines(lines));

@@ -16,32 +16,32 @@ use yaml::{Findings, Part};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Conversation")]
 pub(crate) struct ConversationDocument {
-    /// The most exchanges, 2 to 20.
+    /// The maximum number of exchanges, 2 to 20.
     max_turns: Turns,
-    /// How long one exchange may take, in milliseconds.
+    /// The time limit for one exchange, in milliseconds.
     #[serde(default = "turn_timeout")]
     #[schemars(extend("default" = 30_000))]
     timeout_per_turn_ms: TurnMillis,
-    /// How long the agent may take for the whole conversation, in milliseconds: its replies and its tools. The simulated
-    /// user, judges, waits for permits and repeated tries do not count.
+    /// The time limit for the whole conversation, in milliseconds. Only the agent's replies and tools count, not the
+    /// simulated user, judges, rate-limit waits and retries.
     #[serde(default = "total_timeout")]
     #[schemars(extend("default" = 300_000))]
     total_timeout_ms: TotalMillis,
-    /// Who the simulated user is.
+    /// The simulated user.
     user_simulator: SimulatorDocument,
-    /// Asked in this order after each exchange; the first that holds ends the conversation.
+    /// Checked in this order after each exchange. The first condition that holds ends the conversation.
     #[serde(default, rename = "termination_conditions")]
     #[schemars(with = "Vec<StopDocument>")]
     _termination_conditions: Vec<Value>,
-    /// Judged after each reply of the agent.
+    /// Evaluations after each reply of the agent.
     #[serde(default, rename = "turn_evaluations")]
     #[schemars(with = "Vec<Evaluation>")]
     _turn_evaluations: Vec<Value>,
-    /// Judged when the conversation is over.
+    /// Evaluations at the end of the conversation.
     #[serde(default, rename = "final_evaluations")]
     #[schemars(with = "Vec<Evaluation>")]
     _final_evaluations: Vec<Value>,
-    /// What is kept for whoever wrote the scenario.
+    /// Additional records for debugging a scenario.
     #[serde(default)]
     debug_options: DebugDocument,
 }
@@ -49,29 +49,29 @@ pub(crate) struct ConversationDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "UserSimulator")]
 pub(crate) struct SimulatorDocument {
-    /// The kind of model that plays the user.
+    /// The model type of the simulated user.
     #[serde(default = "large")]
     model_type: String,
-    /// How freely it writes, 0 to 2.
+    /// The sampling temperature, 0 to 2.
     #[serde(default = "temperature")]
     #[schemars(extend("default" = 0.7))]
     temperature: Temperature,
-    /// The longest line, 50 to 500 tokens.
+    /// The maximum length of a message, 50 to 500 tokens.
     #[serde(default = "max_tokens")]
     #[schemars(extend("default" = 200))]
     max_tokens: ReplyTokens,
     /// Who the user is.
     persona: String,
-    /// What the user wants.
+    /// The user's goal.
     objective: String,
     /// How the user speaks.
     style: Option<String>,
-    /// Rules that the user keeps.
+    /// Rules for the user.
     #[serde(default)]
     constraints: Vec<String>,
     /// How the user feels.
     emotional_state: Option<String>,
-    /// What the user knows of the matter.
+    /// The user's knowledge of the topic.
     #[serde(default)]
     #[schemars(extend("default" = "intermediate"))]
     knowledge_level: KnowledgeLevel,
@@ -81,16 +81,16 @@ pub(crate) struct SimulatorDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "TerminationCondition")]
 pub(crate) struct StopDocument {
-    /// What is looked for.
+    /// The kind of condition.
     #[serde(rename = "type")]
     condition: Condition,
-    /// Words for people.
+    /// A description for people.
     description: Option<String>,
-    /// Looked for instead of the condition's own list.
+    /// Keywords that replace the condition's default keywords.
     keywords: Option<Vec<String>>,
-    /// A question to a language model that decides instead.
+    /// A question to a language model, which decides instead.
     llm_judge: Option<StopJudgeDocument>,
-    /// What only gabfest knows.
+    /// Keys that only gabfest knows.
     gabfest: Option<StopOursDocument>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct StopDocument {
 pub(crate) struct StopJudgeDocument {
     /// The question.
     prompt: String,
-    /// How sure the judge must be, 0 to 1.
+    /// The minimum confidence of the judge, 0 to 1.
     #[serde(default = "threshold")]
     #[schemars(extend("default" = 0.8))]
     threshold: Share,
@@ -108,7 +108,7 @@ pub(crate) struct StopJudgeDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "TerminationExtras")]
 pub(crate) struct StopOursDocument {
-    /// The name of an HTTP hook of `gabfest.yaml` that decides instead.
+    /// The name of an HTTP hook in `gabfest.yaml`, which decides instead.
     hook: String,
 }
 
@@ -116,11 +116,11 @@ pub(crate) struct StopOursDocument {
 #[schemars(rename = "DebugOptions")]
 #[serde(default)]
 pub(crate) struct DebugDocument {
-    /// Keep each prompt of the simulator and its raw answer.
+    /// Keep each prompt and raw answer of the simulator.
     log_user_simulation: bool,
-    /// Keep what each termination condition answered.
+    /// Keep the result of each termination condition.
     log_turn_decisions: bool,
-    /// Keep the whole transcript of passing trials too.
+    /// Keep the whole transcript of passing trials, too.
     export_full_transcript: bool,
 }
 
@@ -159,7 +159,7 @@ fn read_stop(part: &Part<'_>, findings: &mut Findings) -> Option<Stop> {
         hook: written.gabfest.map(|ours| ours.hook),
     };
     if stop.condition == Condition::CustomCondition && stop.judge.is_none() && stop.hook.is_none() {
-        findings.warning(part.spot(), "`custom_condition` never holds: nothing decides it");
+        findings.warning(part.spot(), "`custom_condition` never holds: nothing evaluates it");
         findings.help("add `llm_judge: {prompt: …}`, or `gabfest: {hook: NAME}`");
     }
     Some(stop)

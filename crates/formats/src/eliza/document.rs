@@ -17,28 +17,28 @@ use scenario::Strategy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = "Scenario")]
 pub(crate) struct ScenarioDocument {
-    /// What people call the scenario.
+    /// The scenario's name.
     pub(crate) name: String,
     /// What the scenario tests.
     pub(crate) description: String,
-    /// Capabilities that the agent is started with, where it understands them.
+    /// Plugins with which the agent starts, if it supports plugins.
     #[serde(default, rename = "plugins")]
     #[schemars(with = "Vec<PluginDocument>")]
     _plugins: Vec<Value>,
-    /// Where the scenario runs; `local` unless written.
+    /// Where the scenario runs. The default is `local`.
     #[serde(default, rename = "environment")]
     #[schemars(with = "Option<EnvironmentDocument>")]
     _environment: EnvironmentDocument,
-    /// What the trial finds around it.
+    /// The environment of the trial: mocks, files, databases.
     #[serde(default, rename = "setup")]
     _setup: SetupDocument,
-    /// What happens, step by step.
+    /// The steps.
     #[serde(rename = "run")]
     #[schemars(with = "Vec<StepDocument>")]
     _run: Vec<Value>,
-    /// How the findings of all checks become one verdict.
+    /// How the results of all checks become one verdict.
     pub(crate) judgment: JudgmentDocument,
-    /// What only gabfest knows.
+    /// Keys that only gabfest knows.
     #[serde(default, rename = "gabfest")]
     #[schemars(with = "Option<OursDocument>")]
     _gabfest: Option<Value>,
@@ -59,18 +59,18 @@ pub(crate) enum EnvironmentKind {
     /// A fresh folder on the worker's machine.
     #[default]
     Local,
-    /// The cloud sandbox of ElizaOS: read, and played as `local`.
+    /// The cloud sandbox of ElizaOS. gabfest plays it as `local`, with a warning.
     E2b,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "Setup")]
 pub(crate) struct SetupDocument {
-    /// Answers to the tool calls of the agent.
+    /// Answers to the agent's tool calls.
     #[serde(default, rename = "mocks")]
     #[schemars(with = "Vec<MockDocument>")]
     _mocks: Vec<Value>,
-    /// Files that the trial finds: path beneath its own root to text.
+    /// Files to create for the trial: maps a path below the trial's root to a text.
     #[serde(default, rename = "virtual_fs")]
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     _virtual_fs: serde_json::Map<String, Value>,
@@ -79,6 +79,6 @@ pub(crate) struct SetupDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Judgment")]
 pub(crate) struct JudgmentDocument {
-    /// `all_pass`: every check must pass; `any_pass`: one is enough.
+    /// `all_pass`: every check must pass. `any_pass`: one is enough.
     pub(crate) strategy: Strategy,
 }

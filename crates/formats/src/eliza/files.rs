@@ -20,7 +20,7 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> BTreeMap<String,
         match beneath_root(written) {
             Err(fault) => findings.error(spot, format!("`{written}` {fault}")),
             Ok(path) if files.contains_key(&path) => {
-                findings.error(spot, format!("`{written}` is the file `{path}`, which is written already"));
+                findings.error(spot, format!("`{written}` is the file `{path}`, which exists already"));
             }
             Ok(path) => {
                 files.insert(path, text.clone());
@@ -30,7 +30,7 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> BTreeMap<String,
     for path in files.keys() {
         let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
         if let Some(folder) = folders.into_iter().find(|folder| files.contains_key(*folder)) {
-            findings.error(part.spot(), format!("`{folder}` is a file, so there is no place for `{path}`"));
+            findings.error(part.spot(), format!("`{folder}` is a file, so gabfest cannot create `{path}`"));
         }
     }
     files

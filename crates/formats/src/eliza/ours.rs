@@ -11,34 +11,34 @@ use scenario::{History, Message, OnFailure, Seeding};
 use yaml::bounded::{Repeats, Share, Weight, Words};
 use yaml::{Findings, Part};
 
-/// What only gabfest knows of a scenario.
+/// Keys that only gabfest knows.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "ScenarioExtras")]
 pub(crate) struct OursDocument {
-    /// Personas of the library, by name; the scenario is played with each.
+    /// Names of library personas. gabfest plays the scenario with each of them.
     personas: Vec<String>,
-    /// Words that `--tag` selects by.
+    /// Tags for `--tag`.
     tags: Vec<String>,
-    /// How much the scenario counts in the weighted success rate of a run; 1 unless written.
+    /// The scenario's weight in the weighted success rate of a run. The default is 1.
     weight: Option<Weight>,
-    /// The least success rate of each case; unless written, what `gates` in `gabfest.yaml` asks for.
+    /// The minimum success rate of each case. The default comes from `gates` in `gabfest.yaml`.
     required_pass_rate: Option<Share>,
-    /// The share of the weight of its required evaluations that must pass in a trial; unless written, the `strategy`
-    /// of `judgment` decides.
+    /// The share of the weight of all required evaluations that must pass in a trial. Without it, the `strategy` of
+    /// `judgment` decides.
     required_score: Option<Share>,
-    /// How often each case is played; once unless written.
+    /// The number of repeats of each case. The default is 1.
     repeats: Option<Repeats>,
-    /// What has been said before the first step.
+    /// Messages before the first step.
     #[schemars(with = "Vec<MessageDocument>")]
     opening: Vec<Value>,
-    /// What a failing check does to the steps after it.
+    /// What happens to the next steps after a failed check.
     on_failure: OnFailure,
-    /// Which answer the next turn builds on.
+    /// The answer that the next turn builds on.
     history: History,
-    /// A negative control: PASS and FAIL are exchanged.
+    /// Makes this a negative control: swaps PASS and FAIL.
     expect_failure: bool,
-    /// SQL that is run before the first step.
+    /// SQL to run before the first step.
     #[schemars(with = "Vec<SeedingDocument>")]
     database: Vec<Value>,
 }
@@ -46,19 +46,19 @@ pub(crate) struct OursDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Seeding")]
 pub(crate) struct SeedingDocument {
-    /// A database that `gabfest.yaml` names.
+    /// The name of a database in `gabfest.yaml`.
     connection: Words,
-    /// SQL files, run in this order; their paths are relative to the scenario file.
+    /// SQL files to run, in this order. Paths are relative to the scenario file.
     #[serde(rename = "files")]
     #[schemars(with = "Vec<SqlDocument>")]
     _files: Vec<Value>,
 }
 
-/// SQL with the name of its file, which is how a plan carries it.
+/// SQL with the name of its file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "SqlText")]
 pub(crate) struct SqlText {
-    /// What the SQL is called.
+    /// The name of the SQL file.
     path: String,
     /// The SQL.
     text: String,
@@ -126,7 +126,7 @@ fn read_seeding(part: &Part<'_>, findings: &mut Findings) -> Option<Seeding> {
     for file in part.items_of("files") {
         if let Value::String(path) = file.value() {
             // The reader of files has put the text in already; what is left was put here by an axis.
-            findings.error(file.spot(), format!("the SQL file `{path}` was not read with the scenario"));
+            findings.error(file.spot(), format!("the SQL file `{path}` was not read together with the scenario"));
             findings.help("name the file in the scenario itself, or write `{path: NAME, text: SQL}`");
             continue;
         }

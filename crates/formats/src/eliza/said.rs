@@ -10,13 +10,13 @@ use scenario::{
 };
 use yaml::{Findings, Part};
 
-/// What is said. `text`, or `parts` where it is not one text alone.
+/// A message: `text`, or `parts` if it is more than one text.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Message")]
 pub(crate) struct MessageDocument {
-    /// Who speaks.
+    /// The speaker.
     speaker: Speaker,
-    /// What is said.
+    /// The text.
     text: Option<String>,
     /// Texts and images, in order.
     #[serde(rename = "parts")]
@@ -29,7 +29,7 @@ pub(crate) struct MessageDocument {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "MessagePart")]
 pub(crate) struct PartDocument {
-    /// What is said.
+    /// The text.
     text: Option<String>,
     /// The address of an image.
     image: Option<String>,

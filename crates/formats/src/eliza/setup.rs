@@ -14,7 +14,7 @@ use scenario::{
 use yaml::bounded::{Millis, Share, Status, Words};
 use yaml::{Findings, Part};
 
-/// A plugin in full.
+/// A plugin with all its keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Plugin")]
 pub(crate) struct PluginFields {
@@ -22,10 +22,10 @@ pub(crate) struct PluginFields {
     name: Words,
     /// The package's version.
     version: Option<String>,
-    /// Handed to the plugin as it is.
+    /// Passed to the plugin unchanged.
     #[serde(default)]
     config: Map<String, Value>,
-    /// Whether the agent is started with it.
+    /// Whether the agent starts with the plugin.
     #[serde(default = "yes")]
     enabled: bool,
 }
@@ -49,11 +49,11 @@ impl JsonSchema for PluginDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Mock")]
 pub(crate) struct MockDocument {
-    /// The service that is called; any service where it is left out.
+    /// The service of the call. The default is any service.
     service: Option<String>,
-    /// The method that is called.
+    /// The method of the call.
     method: Words,
-    /// When this answer applies; all that is written must hold.
+    /// The conditions for this answer. All of them must hold.
     when: Option<WhenDocument>,
     /// The answer.
     #[serde(default)]
@@ -61,9 +61,9 @@ pub(crate) struct MockDocument {
     /// An expression that makes the answer.
     #[serde(rename = "responseFn")]
     response_fn: Option<String>,
-    /// The failure that is answered instead.
+    /// An error to answer instead.
     error: Option<MockErrorDocument>,
-    /// How the answer is given.
+    /// How the mock answers.
     #[serde(default)]
     metadata: MetadataDocument,
 }
@@ -75,7 +75,7 @@ pub(crate) struct WhenDocument {
     args: Option<Vec<Value>>,
     /// Named arguments that must be equal.
     input: Option<Map<String, Value>>,
-    /// What the call's context must hold.
+    /// Values that the call's context must have.
     context: Option<Map<String, Value>>,
     /// An expression over `args`, `input` and `context`.
     matcher: Option<String>,
@@ -87,9 +87,9 @@ pub(crate) struct WhenDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "MockError")]
 pub(crate) struct MockErrorDocument {
-    /// A name for programs, such as `API_ERROR`.
+    /// An error code, such as `API_ERROR`.
     code: String,
-    /// Words for people.
+    /// A description for people.
     message: String,
     /// An HTTP status.
     status: Option<Status>,
@@ -98,9 +98,9 @@ pub(crate) struct MockErrorDocument {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "MockMetadata")]
 pub(crate) struct MetadataDocument {
-    /// How long the answer takes, in milliseconds.
+    /// The delay of the answer, in milliseconds.
     delay: Option<Millis>,
-    /// How often the call fails, from 0 to 1.
+    /// The probability that the call fails, 0 to 1.
     probability: Option<Share>,
 }
 
@@ -111,16 +111,13 @@ pub(super) fn plugins(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Plugin
         let Some(plugin) = plugin(part, findings) else { continue };
         let spot = if part.value().is_string() { part.spot() } else { part.spot_of("name") };
         if let Some(first) = seen.get(&plugin.name) {
-            findings.error(
-                spot,
-                format!("the plugin `{}` stands here a second time; the first is on line {first}", plugin.name),
-            );
+            findings.error(spot, format!("the plugin `{}` is a duplicate; the first is on line {first}", plugin.name));
             continue;
         }
         // One is not an agent's: it is what a knowledge base is asked with.
         if !is_package(&plugin.name) && plugin.name != REQUEST {
             findings.warning(spot, format!("`{}` is not the name of an ElizaOS plugin", plugin.name));
-            findings.help("ElizaOS accepts names such as `@elizaos/plugin-github`; other agents may know others");
+            findings.help("ElizaOS accepts names such as `@elizaos/plugin-github`; other agents can use other names");
         }
         seen.insert(plugin.name.clone(), part.line());
         plugins.push(plugin);
@@ -145,8 +142,8 @@ fn check_expressions(part: &Part<'_>, mock: &Mock, findings: &mut Findings) {
     let found = [("matcher", spot, matcher), ("responseFn", part.spot_of("responseFn"), response)];
     for (key, spot, error) in found {
         let Some(error) = error else { continue };
-        findings.error(spot, format!("`{key}` is no expression that gabfest understands: {error}"));
-        findings.help("comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
+        findings.error(spot, format!("`{key}` is not a supported expression: {error}"));
+        findings.help("supported: comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
     }
 }
 
@@ -178,7 +175,7 @@ impl MockDocument {
 fn plugin(part: &Part<'_>, findings: &mut Findings) -> Option<Plugin> {
     match part.value() {
         Value::String(name) if name.trim().is_empty() => {
-            findings.error(part.spot(), "expected the name of a plugin, found no text");
+            findings.error(part.spot(), "expected the name of a plugin as text");
             None
         }
         Value::String(name) => {

@@ -17,22 +17,22 @@ use yaml::{Findings, Part};
 pub(super) const INPUT_TIMEOUT_MS: u64 = 90_000;
 const OPENING_LINE: &str = "Hello, I need help.";
 
-/// One step: with `conversation` a simulated conversation, else with `input` one exchange, else with `code` a program.
+/// One step: a simulated conversation (`conversation`), one exchange (`input`) or a program (`code`).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Step")]
 pub(crate) struct StepDocument {
-    /// What people call the step.
+    /// The step's name.
     name: Option<String>,
-    /// The language of `code`: bash unless written.
+    /// The language of `code`. The default is bash.
     lang: Option<String>,
-    /// A program to run; off unless the operator of the worker allows it.
+    /// A program to run. The worker's operator must allow it.
     code: Option<String>,
-    /// What the user says; in a conversation, what the user says first.
+    /// The user's message. In a conversation, the user's first message.
     input: Option<String>,
-    /// The answer to `input` as it should be: what the mock agent says, and what the next turn builds on with
-    /// `history: expected`. No check by itself.
+    /// The expected answer to `input`. The mock agent says it, and with `history: expected` the next turn builds on
+    /// it. It is not a check.
     expected: Option<String>,
-    /// Judged when the step is over.
+    /// Evaluations at the end of the step.
     #[serde(default, rename = "evaluations")]
     #[schemars(with = "Vec<Evaluation>")]
     _evaluations: Vec<Value>,
@@ -40,25 +40,25 @@ pub(crate) struct StepDocument {
     #[serde(rename = "conversation")]
     #[schemars(with = "Option<ConversationDocument>")]
     _conversation: Option<Value>,
-    /// What only gabfest knows of a step.
+    /// Keys that only gabfest knows.
     #[serde(default)]
     gabfest: StepOurs,
 }
 
-/// Of a step that is one exchange.
+/// Keys of a step that is one exchange.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "StepExtras")]
 pub(crate) struct StepOurs {
-    /// What is said before `input`, or instead of it; an empty list without `input`: the agent is asked again.
+    /// Messages before `input`, or instead of it. An empty list without `input` asks the agent again.
     #[serde(rename = "messages")]
     #[schemars(with = "Option<Vec<MessageDocument>>")]
     _messages: Option<Vec<Value>>,
-    /// The answer as it should be, where it is more than the text of `expected`.
+    /// The expected answer, if it is more than the text of `expected`.
     #[serde(rename = "expected")]
     #[schemars(with = "Option<MessageDocument>")]
     _expected: Option<Value>,
-    /// How long the agent may take; 90000 unless written.
+    /// The time limit for the agent, in milliseconds. The default is 90,000.
     timeout_ms: Option<Millis>,
 }
 
@@ -110,7 +110,7 @@ fn warn_of_unused(part: &Part<'_>, findings: &mut Findings) {
     let talks = has("conversation") || has("input") || messages;
     for key in ["expected", "gabfest"] {
         if has(key) && (has("conversation") || !(has("input") || messages)) {
-            findings.warning(part.key_spot(key), format!("`{key}` has no effect: it is about an `input` alone"));
+            findings.warning(part.key_spot(key), format!("`{key}` has no effect: it applies only to an `input`"));
         }
     }
     for key in ["code", "lang"] {

@@ -19,7 +19,7 @@ use scenario::{
 /// What cannot be said in a scenario file.
 #[derive(Debug, thiserror::Error)]
 pub enum Unwritable {
-    #[error("a battery is written as `*.battery.yaml`, which is gabfest's own YAML already")]
+    #[error("a battery cannot be converted: `*.battery.yaml` is gabfest's own format")]
     Battery,
     #[error("cannot be written as YAML")]
     Yaml(#[source] yaml::WriteError),

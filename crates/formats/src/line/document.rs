@@ -13,31 +13,31 @@ use yaml::{Findings, Part};
 #[serde(default)]
 #[schemars(title = "Expected conversation")]
 pub(crate) struct LineDocument {
-    /// What people call it; the file's name unless written.
+    /// The name. The default is the file's name.
     pub(super) name: Option<Words>,
-    /// What it is for.
+    /// A description for people.
     pub(super) description: Option<String>,
-    /// Stands with every finding.
+    /// A note that every finding shows.
     pub(super) test_note: Option<String>,
-    /// What the agent says before the user does, where the first turn is the agent's.
+    /// The agent's greeting, if the first turn is the agent's.
     pub(super) initial_agent_message: Option<String>,
-    /// Turns of user and assistant, one after the other; the last is the assistant's.
+    /// Alternating turns of user and assistant. The last turn is the assistant's.
     #[serde(rename = "conversation")]
     #[schemars(with = "Vec<TurnDocument>", length(min = 1))]
     _conversation: Vec<Value>,
-    /// Words that `--tag` selects by.
+    /// Tags for `--tag`.
     pub(super) tags: Vec<String>,
-    /// How often it is played; once unless written.
+    /// The number of repeats. The default is 1.
     pub(super) repeats: Option<Repeats>,
-    /// The share of its repeats that must pass; unless written, what `gates` in `gabfest.yaml` asks for.
+    /// The share of repeats that must pass. The default comes from `gates` in `gabfest.yaml`.
     pub(super) required_pass_rate: Option<Share>,
-    /// Which answer the next turn builds on; `actual` unless written.
+    /// The answer that the next turn builds on. The default is `actual`.
     pub(super) history: Option<History>,
-    /// What a failing check does to the turns after it; `stop` unless written.
+    /// What happens to the next turns after a failed check. The default is `stop`.
     pub(super) on_failure: Option<OnFailure>,
-    /// A negative control: PASS and FAIL are exchanged.
+    /// Makes this a negative control: swaps PASS and FAIL.
     pub(super) expect_failure: bool,
-    /// How long the agent may take for one answer; 90000 unless written.
+    /// The time limit for one answer of the agent, in milliseconds. The default is 90,000.
     pub(super) timeout_per_turn_ms: Option<TurnMillis>,
 }
 
@@ -45,21 +45,21 @@ pub(crate) struct LineDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ExpectedTurn")]
 pub(crate) struct TurnDocument {
-    /// Who speaks.
+    /// The speaker.
     pub(super) role: Role,
-    /// What is said; of the assistant also `*` (anything), `<what must be true of it>`, or a list of alternatives.
+    /// The text. The assistant's can also be `*` (anything), `<a condition>`, or a list of alternatives.
     #[serde(default, rename = "text")]
     #[schemars(with = "TextDocument")]
     _text: Value,
-    /// Exactly the tools that the assistant must call, in any order.
+    /// Exactly the expected tool calls, in any order.
     #[serde(default, rename = "tool_calls")]
     #[schemars(with = "Vec<super::tools::CallDocument>")]
     _tool_calls: Vec<Value>,
-    /// Exactly what the assistant must do on the telephone, in this order.
+    /// Exactly the expected telephony events, in this order.
     #[serde(default, rename = "telephony_events")]
     #[schemars(with = "Vec<EventDocument>")]
     _telephony_events: Vec<Value>,
-    /// Whether arguments and results may have keys besides those written.
+    /// Whether arguments and results can have additional keys.
     #[serde(default)]
     pub(super) partial: bool,
 }

@@ -149,7 +149,7 @@ impl Collator<'_> {
         {
             let place = &self.collated.places[other];
             let message = format!("the id {id} is that of the pair in {}:{} too", place.path, place.line);
-            self.error(path, written.line, message, "give each pair an id of its own");
+            self.error(path, written.line, message, "give each pair a unique id");
         }
         self.collated.base.pairs.push(pair);
         self.collated.places.push(Place { path: path.to_owned(), line: written.line });
@@ -224,7 +224,7 @@ impl Collator<'_> {
         let found = self.sheets.get(&target).map(|sheet| texts(sheet, what)).unwrap_or_default();
         if found.is_empty() {
             let help =
-                "`#?` are all questions, `#?a-question?` those of one pair, `#Intent` the utterances of an intent";
+                "`#?` selects all questions, `#?a-question?` those of one pair, `#Intent` the utterances of an intent";
             self.error(path, line, format!("Cannot find reference `{file}#{what}`"), help);
         }
         walk.push(key(&target));
@@ -248,7 +248,7 @@ impl Collator<'_> {
             let written = &self.collated.base.pairs[pair].prompts[prompt];
             if targets.of(written).is_none() {
                 let message = format!("Cannot find follow up prompt definition for `{}`", written.link);
-                self.error(&path, line, message, "name the id of a pair, or one of its questions behind `?`");
+                self.error(&path, line, message, "name the id of a pair, or one of its questions after `?`");
             }
         }
     }

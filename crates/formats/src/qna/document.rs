@@ -129,7 +129,7 @@ pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
     let fault = |message: String| (None, vec![Diagnostic::error(&document.path, line, 0, message)]);
     let asked = match Asked::deserialize(&document.value) {
         Ok(asked) => asked,
-        Err(error) => return fault(format!("is no pair of questions and an answer: {error}")),
+        Err(error) => return fault(format!("is not a pair of questions and an answer: {error}")),
     };
     if asked.question.trim().is_empty() {
         return fault("the question is empty".to_owned());

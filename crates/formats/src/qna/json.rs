@@ -91,8 +91,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn base(&mut self, value: &Value) {
         let Value::Object(base) = value else {
-            return self
-                .error("", "is no knowledge base: its JSON is a list; a conversation ends in `.conversation.json`");
+            return self.error(
+                "",
+                "is not a knowledge base: its JSON is a list; the name of a conversation ends in `.conversation.json`",
+            );
         };
         if let Some(alterations) = base.get("wordAlterations") {
             self.alterations(alterations);
@@ -102,7 +104,7 @@ impl Reader<'_> {
             if base.contains_key("wordAlterations") {
                 return;
             }
-            return self.error("", "is no knowledge base: it has no `qnaList`");
+            return self.error("", "is not a knowledge base: it has no `qnaList`");
         };
         self.collated.base.name = base.get("name").and_then(Value::as_str).map(line).unwrap_or_default();
         let Some(list) = get(base, key).and_then(Value::as_array) else {
@@ -139,14 +141,15 @@ impl Reader<'_> {
         if is_address(target) {
             return self.collated.base.note_address(name, target);
         }
-        let message = format!("`{at}` is no web address, and is left out: `{}`", line(target));
-        let warning = Diagnostic::warning(self.path, 1, 0, message).with_help("it begins with `http://` or `https://`");
+        let message = format!("`{at}` is not a web address and is ignored: `{}`", line(target));
+        let warning = Diagnostic::warning(self.path, 1, 0, message)
+            .with_help("a web address begins with `http://` or `https://`");
         self.collated.diagnostics.push(warning);
     }
 
     fn pair(&mut self, value: &Value, at: &str, depth: usize) {
         let Some(answer) = value.get("answer").and_then(Value::as_str) else {
-            return self.error(at, "has no `answer` that is text");
+            return self.error(at, "has no text `answer`");
         };
         let mut questions: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -165,8 +168,7 @@ impl Reader<'_> {
             Some(id) => match id.as_u64().and_then(|id| u32::try_from(id).ok()) {
                 Some(id) => (id != 0).then_some(id),
                 None => {
-                    return self
-                        .error(at, &format!("has the id {id}, which is no whole number of at most {}", u32::MAX));
+                    return self.error(at, &format!("has the id {id}, which is not a whole number up to {}", u32::MAX));
                 }
             },
         };

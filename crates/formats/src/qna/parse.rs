@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     fn question(&mut self, number: u32, question: &str) {
         if question.is_empty() {
-            self.error(number, "the question is empty", "write it behind `# ?` or `-`");
+            self.error(number, "the question is empty", "write it after `# ?` or `-`");
         } else if let Some(pair) = self.sheet.pairs.last_mut() {
             pair.questions.push((question.to_owned(), number));
         }
@@ -163,7 +163,7 @@ impl Parser<'_> {
             Place::Entity => {}
             Place::Top | Place::Answered => {
                 let help = "a list stands below a question, `**Filters:**`, `**Prompts:**` or an alteration";
-                self.error(number, "this line of a list belongs to nothing", help);
+                self.error(number, "this list item belongs to nothing", help);
             }
         }
     }
@@ -190,14 +190,14 @@ impl Parser<'_> {
             Some((display, link, behind)) if !link.trim_start_matches([' ', '?']).is_empty() => {
                 let context_only = behind.eq_ignore_ascii_case("`context-only`");
                 if !behind.is_empty() && !context_only {
-                    self.error(number, format!("`{behind}` behind a prompt means nothing"), help);
+                    self.error(number, format!("`{behind}` after a prompt has no meaning"), help);
                 }
                 let prompt = Prompt { display: display.to_owned(), link: link.to_owned(), context_only };
                 if let Some(pair) = self.sheet.pairs.last_mut() {
                     pair.prompts.push((prompt, number));
                 }
             }
-            _ => self.error(number, format!("`{item}` is no prompt"), help),
+            _ => self.error(number, format!("`{item}` is not a prompt"), help),
         }
     }
 
@@ -210,13 +210,13 @@ impl Parser<'_> {
             (name.trim() == "id").then(|| value.trim().trim_matches(['"', '\'']))
         });
         match value.map(str::parse::<u32>) {
-            Some(Ok(0)) => self.error(number, "0 is no id of a pair: it says that there is none", help),
+            Some(Ok(0)) => self.error(number, "0 is not a valid id: it means that there is none", help),
             Some(Ok(id)) => self.id = Some(id),
             Some(Err(_)) => {
                 let found = value.unwrap_or_default();
-                self.error(number, format!("the id `{found}` is no whole number"), help);
+                self.error(number, format!("the id `{found}` is not a whole number"), help);
             }
-            None => self.error(number, "this is no id", help),
+            None => self.error(number, "this is not an id", help),
         }
         self.place = Place::Top;
     }
@@ -237,7 +237,7 @@ impl Parser<'_> {
             }
             _ => {
                 let help = "write `[name](file.qna)`, or `[name][1]` and elsewhere `[1]: file.qna`";
-                self.error(number, format!("`{line}` is no link"), help);
+                self.error(number, format!("`{line}` is not a link"), help);
             }
         }
     }
@@ -278,10 +278,12 @@ impl Parser<'_> {
             return self.error(number, message, help);
         }
         match body {
-            Body::Unclosed => self.error(number, "this answer has no end", "close it with a line that is only ```"),
+            Body::Unclosed => {
+                self.error(number, "this answer is not closed", "close it with a line that contains only ```")
+            }
             Body::Nested(line) => {
-                let help = "an answer cannot hold ```: open and close it with four backticks";
-                self.error(line, "a block begins inside of an answer", help);
+                let help = "an answer that contains ``` needs a fence of four backticks";
+                self.error(line, "a block begins inside an answer", help);
             }
             Body::Text(text) => match pair {
                 Some(pair) => {
@@ -320,7 +322,7 @@ impl Parser<'_> {
             Place::Top | Place::Answered | Place::Intent | Place::Entity => {
                 let start: String = line.chars().take(40).collect();
                 let help = "a question begins with `# ?`, a comment with `>`, an import with `[`";
-                self.error(number, format!("`{start}` is nothing that a .qna file holds"), help);
+                self.error(number, format!("`{start}` is not part of the .qna format"), help);
             }
         }
     }
@@ -333,7 +335,7 @@ impl Parser<'_> {
         let open = matches!(self.place, Place::Questions | Place::Filters | Place::Prompts | Place::Answered);
         let without = self.sheet.pairs.last().filter(|pair| open && pair.answer.is_none()).map(|pair| pair.line);
         if let Some(line) = without {
-            self.error(line, "the question has no answer", "write it between a line ```markdown and a line ```");
+            self.error(line, "the question has no answer", "write it between a ```markdown line and a ``` line");
             if let Some(pair) = self.sheet.pairs.last_mut() {
                 pair.answer = Some(String::new());
             }
@@ -343,7 +345,7 @@ impl Parser<'_> {
     fn alone(&mut self, began: u32) {
         let written = self.sheet.alterations.last().map(|written| written.words.clone());
         if written.is_some_and(|words| alteration(words).is_none()) {
-            self.error(began, "an alteration without words", "write them below it, one a line: `- bot framework`");
+            self.error(began, "an alteration without words", "write them below it, one per line: `- bot framework`");
             self.sheet.alterations.pop();
         }
     }
@@ -353,7 +355,7 @@ impl Parser<'_> {
         for (line, name, label) in std::mem::take(&mut self.uses) {
             match self.definitions.get(&label) {
                 Some(target) => self.sheet.links.push(Link { line, name, target: target.clone() }),
-                None => self.error(line, format!("`[{label}]` is nowhere defined"), "write `[1]: file.qna` below"),
+                None => self.error(line, format!("`[{label}]` is not defined"), "write `[1]: file.qna` below"),
             }
         }
         self.sheet.links.sort_by_key(|link| link.line);

@@ -41,7 +41,7 @@ fn row(line: &str, number: u32, findings: &mut Findings) -> Option<Asked> {
     let column = |index: usize| columns.get(index).copied().filter(|text| !text.is_empty());
     let Some(question) = column(1) else {
         findings.error(spot, "this line has no question");
-        findings.help("a line is: knowledge base, tab, question, and if wanted metadata, top and the expected id");
+        findings.help("a line is: knowledge base, tab, question, and optionally metadata, top and the expected id");
         return None;
     };
     let mut sound = true;
@@ -62,7 +62,7 @@ fn row(line: &str, number: u32, findings: &mut Findings) -> Option<Asked> {
         let text = column(index)?;
         let parsed = text.parse::<u32>().ok();
         if parsed.is_none() {
-            findings.error(spot, format!("{what} is `{text}`, and must be a whole number"));
+            findings.error(spot, format!("{what} is `{text}`; expected a whole number"));
             sound = false;
         }
         parsed

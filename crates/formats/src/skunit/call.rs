@@ -46,7 +46,7 @@ pub(super) fn read(
 }
 
 fn refuse(name: &str, item: &Item<'_>, findings: &mut Findings) -> Option<Check> {
-    findings.error(item.rest_at, format!("`{name}` is no function: expected a plugin, a dot and a function"));
+    findings.error(item.rest_at, format!("`{name}` is not a function: expected a plugin, a dot and a function"));
     findings.help("for example `## CALL MyPlugin.GetIntent`");
     None
 }
@@ -64,7 +64,7 @@ pub(super) fn survey(check: &Check, findings: &mut Findings) {
     {
         let at = Spot { line: check.line, column: 0 };
         findings.error(at, format!("the result of `{}.{}` is not checked", rule.plugin, rule.function));
-        findings.help("write a `### CHECK` beneath the `CALL`, or leave the `CALL` out");
+        findings.help("write a `### CHECK` below the `CALL`, or remove the `CALL`");
     }
 }
 

@@ -61,11 +61,9 @@ impl<'a> Chat<'a> {
         };
         let word = item.statement.word;
         if !item.statement.rest.is_empty() {
-            findings.warning(
-                item.rest_at,
-                format!("`{}` stands on the line of `{word}`, and is not said", item.statement.rest),
-            );
-            findings.help("what is said begins on the next line");
+            findings
+                .warning(item.rest_at, format!("`{}` is on the line of `{word}`, and is ignored", item.statement.rest));
+            findings.help("the message begins on the next line");
         }
         let message = speech::message(item, speaker, self.page, self.values, findings);
         if speaker == Speaker::Agent {
@@ -80,7 +78,7 @@ impl<'a> Chat<'a> {
             return;
         }
         if item.body.is_empty() {
-            findings.warning(item.at, format!("nothing stands under `{word}`: an empty message is sent"));
+            findings.warning(item.at, format!("there is no text below `{word}`: gabfest sends an empty message"));
         }
         self.said.push((item, message));
         self.under = Under::Other(item);
@@ -97,16 +95,16 @@ impl<'a> Chat<'a> {
         let check = checks::read(item, item.statement.rest, expected.as_deref(), self.page, self.values, findings);
         match self.under {
             Under::Nothing => {
-                findings.error(item.at, format!("`{word}` stands before any turn"));
-                findings.help(format!("write `{word}` beneath the `[AGENT]` turn that it is about"));
+                findings.error(item.at, format!("`{word}` is before the first turn"));
+                findings.help(format!("write `{word}` below the `[AGENT]` turn that it checks"));
             }
             Under::Other(turn) => {
                 let (turn, line) = (turn.statement.word, turn.at.line);
                 findings.error(
                     item.at,
-                    format!("`{word}` stands under `{turn}` (line {line}), and only what the agent says is checked"),
+                    format!("`{word}` is below `{turn}` (line {line}), and only what the agent says is checked"),
                 );
-                findings.help(format!("write `{word}` beneath an `[AGENT]` turn"));
+                findings.help(format!("write `{word}` below an `[AGENT]` turn"));
             }
             Under::Agent => self.steps.last_mut().into_iter().for_each(|step| step.checks.extend(check.clone())),
             Under::Call => {
@@ -147,14 +145,15 @@ impl<'a> Chat<'a> {
     fn finish(self, findings: &mut Findings) -> Vec<Step> {
         if let Some((item, _)) = self.said.first() {
             let word = item.statement.word;
-            findings.warning(item.at, format!("this `{word}` is never sent: no `[AGENT]` turn follows"));
-            findings.help("the agent is asked where an `[AGENT]` turn stands, if only an empty one");
+            findings.warning(item.at, format!("this `{word}` is never sent, because no `[AGENT]` turn follows"));
+            findings.help("add an `[AGENT]` turn; it can be empty");
         }
         if !self.steps.is_empty() && self.steps.iter().all(|step| step.checks.is_empty()) {
             let first = self.page.items.first().map_or_else(Default::default, |item| item.at);
-            findings.warning(first, "nothing is checked, so there will be no verdict");
-            findings
-                .help("write `### CHECK SemanticSimilar` beneath an `[AGENT]` turn to compare with what it says there");
+            findings.warning(first, "the scenario has no check, so it has no verdict");
+            findings.help(
+                "write `### CHECK SemanticSimilar` below an `[AGENT]` turn to compare its answer with the text there",
+            );
         }
         for check in self.steps.iter().flat_map(|step| &step.checks).chain(&self.waiting) {
             call::survey(check, findings);

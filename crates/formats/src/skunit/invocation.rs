@@ -30,9 +30,9 @@ pub(super) fn read(page: &Page<'_>, values: &Values, timeout_ms: u64, findings: 
     let Some(asked) = invocation.asked(findings) else { return Vec::new() };
     if invocation.checks.is_empty() {
         let first = page.items.first().map_or_else(Default::default, |item| item.at);
-        findings.warning(first, "nothing is checked, so there will be no verdict");
+        findings.warning(first, "the scenario has no check, so it has no verdict");
         findings
-            .help("name a check behind `ANSWER`, such as `## ANSWER SemanticSimilar`, or write a `### CHECK` beneath");
+            .help("name a check after `ANSWER`, such as `## ANSWER SemanticSimilar`, or write a `### CHECK` below it");
     }
     let line =
         invocation.answer.as_ref().map_or_else(|| page.items.first().map_or(1, |item| item.at.line), |(_, at)| at.line);
@@ -71,7 +71,7 @@ impl Invocation<'_> {
             Keyword::Answer => {
                 if let Some((_, at)) = self.answer.replace((text, item.at)) {
                     findings.error(item.at, format!("there is an `ANSWER` already (line {})", at.line));
-                    findings.help("one scenario asks once; cut it with a line of five dashes");
+                    findings.help("a scenario asks one question; start a new scenario with a line of five dashes");
                 }
                 if !item.statement.rest.is_empty() {
                     self.check(item, findings);
@@ -79,13 +79,13 @@ impl Invocation<'_> {
             }
             Keyword::Check => {
                 if self.answer.is_none() && item.body.is_empty() && item.statement.rest.is_empty() {
-                    findings.error(item.at, "there is no `ANSWER` before it to compare with");
+                    findings.error(item.at, "there is no `ANSWER` before it");
                 } else {
                     self.check(item, findings);
                 }
             }
             Keyword::Call => {
-                findings.error(item.at, "`CALL` belongs to a conversation, and this scenario holds none");
+                findings.error(item.at, "`CALL` needs a conversation, and this scenario has none");
             }
             Keyword::Scenario | Keyword::User | Keyword::Agent | Keyword::System | Keyword::Tool => {}
         }
@@ -117,7 +117,7 @@ impl Invocation<'_> {
             let input = self.parameters.get(INPUT).map(|(text, _)| text.clone());
             if input.is_none() {
                 let first = self.page.items.first().map_or_else(Default::default, |item| item.at);
-                findings.error(first, "there is nothing to ask: expected `PROMPT` or `PARAMETER input`");
+                findings.error(first, "the question is missing: expected `PROMPT` or `PARAMETER input`");
             }
             self.warn_of_unused(&[INPUT], findings);
             return input;

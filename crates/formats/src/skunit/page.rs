@@ -66,14 +66,14 @@ impl<'a> Page<'a> {
             let at = self.source.spot(block.range.start);
             match &block.kind {
                 Kind::Fence { closed: false, .. } => {
-                    findings.error(at, "the fence is never closed: all that follows would be one text");
-                    findings.help("end it with a line of as many marks as it begins with");
+                    findings.error(at, "the fence is not closed: it contains the rest of the file");
+                    findings.help("close it with a line of the same length as its opening line");
                 }
                 Kind::Html => self.survey_html(block, findings),
                 Kind::Heading { text, .. } => {
                     if let Some(word) = statement::meant(&self.source.text[text.clone()]) {
                         let heading = &self.source.text[text.clone()];
-                        findings.warning(at, format!("the heading `{heading}` is taken for text"));
+                        findings.warning(at, format!("the heading `{heading}` is read as text"));
                         findings.help(format!("did you mean `{word}`?"));
                     }
                 }
@@ -89,8 +89,8 @@ impl<'a> Page<'a> {
         let Some(_) = lines.find(|line| is_dashes(line)) else { return };
         if lines.any(is_statement) {
             let at = self.source.spot(block.range.start);
-            findings.warning(at, "the fence hides a line of dashes and a statement behind it");
-            findings.help("close the fence before the dashes, unless all of it is one text");
+            findings.warning(at, "the fence contains a line of dashes and a statement after it");
+            findings.help("close the fence before the dashes, unless this is all one text");
         }
     }
 
@@ -100,8 +100,8 @@ impl<'a> Page<'a> {
         for line in self.source.text[block.range.clone()].split_inclusive('\n') {
             let heading = line.trim();
             if is_statement(heading) {
-                findings.warning(self.source.spot(offset), format!("`{heading}` is taken for text: it is inside HTML"));
-                findings.help("close the HTML before it, and leave a blank line between");
+                findings.warning(self.source.spot(offset), format!("`{heading}` is text, because it is inside HTML"));
+                findings.help("close the HTML before the heading, and add a blank line");
             }
             offset += line.len();
         }

@@ -34,8 +34,13 @@ pub(super) fn open(text: &str, path: &str, stem: &str) -> (Vec<Document>, Vec<Di
             let first = section.text.len() - section.text.trim_start().len();
             let line = page.source.line(first);
             diagnostics.push(
-                Diagnostic::warning(path, line, 0, "the text down to the line of dashes is no scenario and is ignored")
-                    .with_help("a scenario has a heading `## [USER]`, or `## ANSWER`"),
+                Diagnostic::warning(
+                    path,
+                    line,
+                    0,
+                    "the text before the line of dashes is not a scenario and is ignored",
+                )
+                .with_help("a scenario has a `## [USER]` or an `## ANSWER` heading"),
             );
             continue;
         }
@@ -47,7 +52,7 @@ pub(super) fn open(text: &str, path: &str, stem: &str) -> (Vec<Document>, Vec<Di
         }
     }
     if documents.is_empty() && diagnostics.is_empty() {
-        diagnostics.push(Diagnostic::error(path, 0, 0, "the file holds no scenario: it is blank"));
+        diagnostics.push(Diagnostic::error(path, 0, 0, "the file contains no scenario: it is blank"));
     }
     diagnostics.sort_by_key(|found| (found.line, found.column));
     (documents, diagnostics)

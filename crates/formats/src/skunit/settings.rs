@@ -21,25 +21,25 @@ pub(crate) struct SkunitDocument {
     pub(super) text: String,
     /// The line of the file at which the Markdown begins.
     pub(super) line: u32,
-    /// The values of `{Name}` in the Markdown.
+    /// Values for `{Name}` in the Markdown.
     pub(super) parameters: Map<String, Value>,
-    /// Words that `--tag` selects by.
+    /// Tags for `--tag`.
     pub(super) tags: Vec<String>,
-    /// How much the scenario counts in the weighted pass rate of a run; 1 unless written.
+    /// The scenario's weight in the weighted success rate of a run. The default is 1.
     pub(super) weight: Option<Weight>,
-    /// How many rounds are played; one unless written.
+    /// The number of rounds. The default is 1.
     pub(super) repeats: Option<Repeats>,
-    /// How many of the rounds must pass; all unless written.
+    /// The number of rounds that must pass. The default is all.
     pub(super) required_success_runs: Option<Repeats>,
-    /// The share of the rounds that must pass, instead of their number.
+    /// The share of rounds that must pass, as an alternative to `required_success_runs`.
     pub(super) required_pass_rate: Option<Share>,
-    /// `fail` for a negative control.
+    /// `fail` makes the scenario a negative control.
     pub(super) expect: Expect,
-    /// Which answer the next turn builds on: `expected` unless written.
+    /// The answer that the next turn builds on. The default is `expected`.
     pub(super) history: History,
-    /// What a failing check does to the turns after it: `stop` unless written.
+    /// What happens to the next turns after a failed check. The default is `stop`.
     pub(super) on_failure: OnFailure,
-    /// How long the agent may take for a reply, in milliseconds; 90,000 unless written.
+    /// The time limit for one reply of the agent, in milliseconds. The default is 90,000.
     pub(super) timeout_ms: Option<Millis>,
 }
 

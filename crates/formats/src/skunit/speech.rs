@@ -44,7 +44,7 @@ pub(super) fn message(
             Some(address) => {
                 if !["http:", "https:", "data:"].iter().any(|scheme| address.starts_with(scheme)) {
                     let at = page.source.spot(section[0].range.start);
-                    findings.warning(at, format!("the image `{address}` has no address that an agent can reach"));
+                    findings.warning(at, format!("the image `{address}` has no address that an agent can open"));
                     findings.help("an address begins with `https:` or `data:`");
                 }
                 parts.push(Part::Image(address));

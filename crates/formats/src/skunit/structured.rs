@@ -88,7 +88,7 @@ fn fields(part: &Part<'_>, json: &Json, findings: &mut Findings) -> Option<Rule>
         .filter_map(|(name, part)| Some((name.to_owned(), vec![value(&part, json, findings)?])))
         .collect();
     if part.entries().is_empty() {
-        findings.error(at, "the object names no property, so nothing would be checked");
+        findings.error(at, "the object has no property, so it would check nothing");
         return None;
     }
     Some(Rule::JsonCheck(check::JsonCheck { fields }))

@@ -74,9 +74,9 @@ impl Values {
         let mut seen = BTreeSet::new();
         for (at, name) in places(source.text) {
             if self.get(name).is_none() && seen.insert(name) {
-                findings.warning(source.spot(at), format!("`{{{name}}}` has no value and stays as it is"));
+                findings.warning(source.spot(at), format!("`{{{name}}}` has no value and stays unchanged"));
                 findings.help(format!(
-                    "give it one with `--set parameters.{name}=VALUE`, in a matrix, or under `parameters` at the head of the file"
+                    "set it with `--set parameters.{name}=VALUE`, in a matrix, or under `parameters` at the head of the file"
                 ));
             }
         }

@@ -135,7 +135,7 @@ fn what_is_not_understood_is_a_warning_with_a_hint() {
         (
             "          gabfest:\n            hook: ticket-closed\n",
             "",
-            "warning: `custom_condition` never holds: nothing decides it",
+            "warning: `custom_condition` never holds: nothing evaluates it",
         ),
         ("'@elizaos/plugin-bootstrap'", "my-plugin", "warning: `my-plugin` is not the name of an ElizaOS plugin"),
     ];
@@ -154,7 +154,7 @@ fn the_environment_e2b_is_read_with_a_warning() {
     let (script, found) = formats::eliza::FORMAT.read(&yaml::open(text, "x.yaml").unwrap());
     assert!(script.is_some());
     let [found] = found.as_slice() else { panic!("{found:#?}") };
-    assert!(!found.is_error() && found.line == 4 && found.message.contains("changes nothing"), "{found:#?}");
+    assert!(!found.is_error() && found.line == 4 && found.message.contains("has no effect"), "{found:#?}");
     assert!(found.help.as_deref().is_some_and(|help| help.contains("`type: local`")), "{found:#?}");
 }
 

@@ -38,14 +38,14 @@ fn a_faulty_battery_is_told_all_its_faults() {
         "3:1 unknown key `conversation_lenght`",
         "4:22 expected a whole number from 1 to 1000, found 0",
         "5:9 unknown word `emely-1`, expected `emely-9043c93`",
-        "6:18 expected at least one line, and words in each",
+        "6:18 expected at least one line, and none that is blank",
         "7:19 expected a whole number from 1 to 1000, found 0",
         "8:25 expected a number from 0 to 1, found 2",
         "10:3 unknown requirement `I1`",
-        "12:3 `REQ_U3` and `ML-U3` are one requirement",
-        "14:10 ML-U5 takes turns of the conversation: how probably?",
+        "12:3 `REQ_U3` and `ML-U3` are the same requirement",
+        "14:10 ML-U5 needs a probability, because it takes turns of the conversation",
         "15:10 expected a probability from 0 to 1, found 7",
-        "16:10 ML-A6 looks at every reply: only `required` has a meaning for it",
+        "16:10 ML-A6 examines every reply: only `required` applies to it",
         "17:3 unknown requirement `ML-X`",
         "19:5 a QA set needs an `answer`",
         "20:61 a CO set has no `answer`",
@@ -64,7 +64,7 @@ fn what_only_shows_in_the_whole_is_told_too() {
             .1
     };
     assert_eq!(faults("ML-U3: 0.8, ML-I4: 0.3"), ["4:1 the probabilities add up to 1.1000, which is more than 1"]);
-    assert_eq!(faults("ML-A6: false"), ["4:1 nothing is examined"]);
+    assert_eq!(faults("ML-A6: false"), ["4:1 the battery examines nothing"]);
     assert_eq!(faults("ML-I1: {probability: 0.1, max_wait: 7}").len(), 1);
     assert_eq!(faults("ML-I1: {probability: 0.1, max_wait: 6}"), [] as [&str; 0]);
     assert_eq!(read("name: b\nrequirements: {ML-A6: true}\n").1, ["1:1 the battery has no `tester`"]);

@@ -134,7 +134,7 @@ fn yaml_that_is_no_document_is_refused_with_a_line() {
         ("a: 1\n---\nb: 2\n", 2, "a second YAML document"),
         ("? [a]\n: 1\n", 1, "a key must be plain text"),
         ("a: 1\nb: !!python/object x\n", 2, "means nothing here"),
-        ("a: 1\na: 2\n", 2, "a second time; the first is on line 1"),
+        ("a: 1\na: 2\n", 2, "is a duplicate; the first is on line 1"),
         ("a: {<<: 5}\n", 1, "`<<` merges mappings"),
         ("a: 1\n\tb: 2\n", 2, ""),
         ("a: [1, 2\n", 1, ""),

@@ -9,7 +9,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("name: Billing question\n", "", "missing key `name`"),
     ("description: A customer was charged twice.", "description: [a]", "expected text"),
     ("  - '@elizaos/plugin-bootstrap'", "  - 12", "expected a mapping"),
-    ("'@elizaos/plugin-bootstrap'", "'@elizaos/plugin-bootstrap'\n  - '@elizaos/plugin-bootstrap'^", "a second time"),
+    ("'@elizaos/plugin-bootstrap'", "'@elizaos/plugin-bootstrap'\n  - '@elizaos/plugin-bootstrap'^", "is a duplicate"),
     ("    enabled: true", "    enabled: 'on'", "expected true or false"),
     ("  type: local", "  type: e3b", "unknown word `e3b`"),
     ("      method: refund\n", "", "missing key `method`"),
@@ -80,7 +80,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     // Faults of the YAML itself.
     ("    input: I was charged twice", "\tinput: I was charged twice", ""),
     ("        style: friendly", "        style: 'friendly", ""),
-    ("        style: friendly", "        style: friendly\n        style: rude^", "a second time"),
+    ("        style: friendly", "        style: friendly\n        style: rude^", "is a duplicate"),
     ("        style: friendly", "        style: !rude friendly", "the tag `!rude` means nothing"),
     ("        style: friendly", "        style: *nobody", ""),
     ("        temperature: 0.6", "        temperature: .inf", "not a finite number"),

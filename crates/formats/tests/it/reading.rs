@@ -135,7 +135,7 @@ fn a_faulty_file_is_reported_and_the_others_are_read() {
     let found = findings(&reading);
     let expected = [
         "1.scenario.yaml:",
-        "2.scenario.yaml:2: warning: the file is not UTF-8 here; it is read as Windows-1252",
+        "2.scenario.yaml:2: warning: the file is not UTF-8 here; gabfest reads it as Windows-1252",
         "2.scenario.yaml:1:1: error: missing key `judgment`",
         "2.scenario.yaml:1:1: error: missing key `run`",
         "3.scenario.yaml: error: the file is 1048577 bytes; at most 1048576 are read",
@@ -145,7 +145,7 @@ fn a_faulty_file_is_reported_and_the_others_are_read() {
         "6.matrix.yaml:2:16: error: the base scenario `",
         "7.matrix.yaml:2:16: error: the base scenario `",
         "8.persona.yaml:1:32: error: the persona `p` exists already",
-        "8.persona.yaml:1:55: error: `all` stands for every persona",
+        "8.persona.yaml:1:55: error: `all` selects every persona",
         "8.persona.yaml:1:73: error: missing key `name`",
         "8.persona.yaml:1:73: error: missing key `persona`",
         "8.persona.yaml:1:74: warning: unknown key `nmae`",
@@ -166,7 +166,7 @@ fn paths_that_hold_nothing_are_errors_with_hints() {
     }
     for (name, message) in [
         ("gone.scenario.yaml", "cannot be read: "),
-        ("empty", "the folder holds no scenario, matrix or persona"),
+        ("empty", "the folder contains no scenario, matrix or persona"),
         ("x.txt", "is not a scenario file"),
         ("x.qna", "the file is empty"),
         ("x.qna.tsv", "the file is empty"),

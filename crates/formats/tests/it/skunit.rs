@@ -44,10 +44,10 @@ fn the_shipped_example_becomes_these_scenarios() {
 fn every_fault_is_told_at_its_line() {
     const TURN: &str = "## [USER]\nHi\n\n## [AGENT]\nHo\n\n";
     let rows: &[(&str, &[&str])] = &[
-        ("### CHECK Empty\n\n## [USER]\nHi\n## [AGENT]\nHo", &["1:5: `CHECK` stands before any turn"]),
+        ("### CHECK Empty\n\n## [USER]\nHi\n## [AGENT]\nHo", &["1:5: `CHECK` is before the first turn"]),
         (
             "## [USER]\nHi\n### ASSERT Contains\nx\n## [AGENT]\nHo\n### CHECK Equals\nHo",
-            &["3:5: `ASSERT` stands under `[USER]` (line 1), and only what the agent says is checked"],
+            &["3:5: `ASSERT` is below `[USER]` (line 1), and only what the agent says is checked"],
         ),
         ("TURN### CHECK GreaterThan\n3", &["7:11: unknown assertion `GreaterThan`"]),
         ("TURN### CHECK ContainsAny\n , ,", &["7:5: `ContainsAny` needs at least one text, and they are all empty"]),
@@ -60,7 +60,7 @@ fn every_fault_is_told_at_its_line() {
         ),
         ("TURN### CHECK JsonCheck\n{\"name\": [\"EQUAL\", }", &["8:"]),
         ("TURN### CHECK JsonCheck\n[1]", &["8:1: expected a JSON object"]),
-        ("TURN### CHECK JsonCheck\n{}", &["8:1: the object names no property, so nothing would be checked"]),
+        ("TURN### CHECK JsonCheck\n{}", &["8:1: the object has no property, so it would check nothing"]),
         (
             "TURN### CHECK FunctionCall\n{\"function_nme\": \"x\"}",
             &["8:1: missing key `function_name`", "8:2: unknown key `function_nme`"],
@@ -71,32 +71,32 @@ fn every_fault_is_told_at_its_line() {
         ),
         (
             "TURN## CALL Intent\n### CHECK Equals\nx",
-            &["7:9: `Intent` is no function: expected a plugin, a dot and a function"],
+            &["7:9: `Intent` is not a function: expected a plugin, a dot and a function"],
         ),
         ("TURN## CALL My.Intent\n{\"a\": \"$all\"}\n### CHECK Equals\nx", &["8:7: unknown variable `$all`"]),
         ("TURN## CALL My.Intent", &["7:0: the result of `My.Intent` is not checked"]),
         (
             "TURN### CHECK Equals\nHo\n```json\n## [USER]",
-            &["9:1: the fence is never closed: all that follows would be one text"],
+            &["9:1: the fence is not closed: it contains the rest of the file"],
         ),
-        ("TURN### CHECK Equals\nHo\n## [User]\nx", &["9:1: the heading `[User]` is taken for text"]),
-        ("TURN### CHECK Equals\nHo\n\n<!--\n## [USER]\nx", &["11:1: `## [USER]` is taken for text: it is inside HTML"]),
-        ("TURN### CHECK Equals\nHo\n## [USER]\nlast", &["9:4: this `[USER]` is never sent: no `[AGENT]` turn follows"]),
-        ("TURN# SCENARIO late\n", &["7:3: `SCENARIO` stands in the middle of a scenario"]),
-        ("intro\n\nTURN### CHECK Equals\nHo", &["1:1: the text before the first statement is ignored"]),
+        ("TURN### CHECK Equals\nHo\n## [User]\nx", &["9:1: the heading `[User]` is read as text"]),
+        ("TURN### CHECK Equals\nHo\n\n<!--\n## [USER]\nx", &["11:1: `## [USER]` is text, because it is inside HTML"]),
         (
-            "## [USER] Bob\nHi\n## [AGENT]\nHo\n### CHECK",
-            &["1:11: `Bob` stands on the line of `[USER]`, and is not said"],
+            "TURN### CHECK Equals\nHo\n## [USER]\nlast",
+            &["9:4: this `[USER]` is never sent, because no `[AGENT]` turn follows"],
         ),
-        ("TURN### CHECK\n{City}", &["8:1: `{City}` has no value and stays as it is"]),
-        ("just text", &["1:0: there is no scenario here: nobody speaks and nothing is asked"]),
-        ("   \n\n", &["0:0: the file holds no scenario: it is blank"]),
-        ("text\n-----\nTURN### CHECK", &["1:0: the text down to the line of dashes is no scenario and is ignored"]),
-        ("## ANSWER Equals\nx", &["1:4: there is nothing to ask: expected `PROMPT` or `PARAMETER input`"]),
+        ("TURN# SCENARIO late\n", &["7:3: `SCENARIO` is in the middle of a scenario"]),
+        ("intro\n\nTURN### CHECK Equals\nHo", &["1:1: the text before the first statement is ignored"]),
+        ("## [USER] Bob\nHi\n## [AGENT]\nHo\n### CHECK", &["1:11: `Bob` is on the line of `[USER]`, and is ignored"]),
+        ("TURN### CHECK\n{City}", &["8:1: `{City}` has no value and stays unchanged"]),
+        ("just text", &["1:0: the page contains no scenario: it has no speaker and no question"]),
+        ("   \n\n", &["0:0: the file contains no scenario: it is blank"]),
+        ("text\n-----\nTURN### CHECK", &["1:0: the text before the line of dashes is not a scenario and is ignored"]),
+        ("## ANSWER Equals\nx", &["1:4: the question is missing: expected `PROMPT` or `PARAMETER input`"]),
         (
             "## PROMPT\nA {{$inptu}}\n## PARAMETER input\nx\n## ANSWER Equals\nx",
             &[
-                "1:4: the prompt names `{{$inptu}}`, and there is no parameter `inptu`",
+                "1:4: the prompt contains `{{$inptu}}`, but there is no parameter `inptu`",
                 "3:4: the agent never sees the parameter `input`",
             ],
         ),
@@ -113,7 +113,7 @@ fn every_fault_is_told_at_its_line() {
         let text = text.replace("TURN", TURN);
         let (_, findings) = read(&text);
         let found: Vec<&str> =
-            findings.iter().map(String::as_str).filter(|found| !found.contains("nothing is checked")).collect();
+            findings.iter().map(String::as_str).filter(|found| !found.contains("has no check")).collect();
         let matches = found.len() == expected.len()
             && found.iter().zip(expected.iter()).all(|(found, expected)| found.starts_with(expected));
         if !matches {

@@ -13,11 +13,11 @@ use super::skunit;
 
 /// What is said about sound files, and why: (part of the path, line, message, reason).
 const FINDINGS: &[(&str, u32, &str, &str)] = &[
-    ("BackwardCompatibility_TextOnly", 1, "nothing is checked", "upstream passes what nobody checked"),
-    ("MixedAgentAndAssistant", 1, "nothing is checked", "upstream passes what nobody checked"),
-    ("MultiModal_ImageOnly", 1, "nothing is checked", "upstream passes what nobody checked"),
-    ("MultipleScenarios_Agent", 1, "nothing is checked", "upstream passes what nobody checked"),
-    ("MultipleScenarios_Agent", 11, "nothing is checked", "upstream passes what nobody checked"),
+    ("BackwardCompatibility_TextOnly", 1, "has no check", "upstream passes what nobody checked"),
+    ("MixedAgentAndAssistant", 1, "has no check", "upstream passes what nobody checked"),
+    ("MultiModal_ImageOnly", 1, "has no check", "upstream passes what nobody checked"),
+    ("MultipleScenarios_Agent", 1, "has no check", "upstream passes what nobody checked"),
+    ("MultipleScenarios_Agent", 11, "has no check", "upstream passes what nobody checked"),
     ("MultiModal_ToChatMessage", 3, "is never sent", "upstream drops the last message of the user in silence"),
     ("SentimentHappy/sktest.md", 30, "never sees the parameter `options`", "there is no function to hand it to"),
     (

@@ -26,7 +26,7 @@ pub(super) fn long_text(plan: &Plan) -> Option<Diagnostic> {
         let (place, bytes) = longest_of(group).filter(|(_, bytes)| *bytes > MOST_TEXT_BYTES)?;
         let message = format!("the text at `{place}` has {bytes} bytes; at most {MOST_TEXT_BYTES} are played");
         let fault = Diagnostic::error(group.source.path.clone(), line_of(group, &place), 0, message);
-        Some(fault.with_help("split the text into several steps, or let the agent read it from where it is kept"))
+        Some(fault.with_help("split the text into several steps, or let the agent read it from its source"))
     })
 }
 

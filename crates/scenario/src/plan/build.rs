@@ -55,8 +55,10 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         pass_k: choices.pass_k,
     };
     if plan.groups.is_empty() && builder.faults.is_empty() {
-        builder
-            .fault("there is no scenario to play", Some("name scenario files, or folders that hold some".to_owned()));
+        builder.fault(
+            "there is no scenario to play",
+            Some("name scenario files, or folders that contain some".to_owned()),
+        );
     }
     if builder.faults.is_empty() {
         make_keys_unique(&mut plan.groups);

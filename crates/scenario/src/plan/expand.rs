@@ -33,8 +33,10 @@ impl Plan {
         let mut scenario = script.scenario;
         scenario.source = group.source.clone();
         if let Some(name) = &case.persona {
-            let persona =
-                self.personas.get(name).ok_or_else(|| fault(format!("the plan does not hold the persona `{name}`")))?;
+            let persona = self
+                .personas
+                .get(name)
+                .ok_or_else(|| fault(format!("the plan does not contain the persona `{name}`")))?;
             for step in &mut scenario.steps {
                 match &mut step.action {
                     Action::Converse(conversation) => persona.dress(&mut conversation.simulator),

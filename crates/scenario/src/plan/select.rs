@@ -45,7 +45,7 @@ fn by_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
     }
     let fault = fault(format!("no scenario has the tag `{}`", tags.join("` or `")));
     Err(match tags.first() {
-        Some(_) if known.is_empty() => fault.with_help("tags are written in a scenario under `gabfest: {tags: [...]}`"),
+        Some(_) if known.is_empty() => fault.with_help("write tags in a scenario as `gabfest: {tags: [...]}`"),
         Some(first) => fault.with_help(suggest::known_names(first, known.iter().map(String::as_str))),
         None => fault,
     })

@@ -1,4 +1,4 @@
-//! One way of one connection: a thread that reads, and one that writes what was read when its time has come.
+//! One direction of a connection: a thread that reads, and one that writes the data after the delay.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},

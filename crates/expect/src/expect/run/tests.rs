@@ -154,7 +154,7 @@ async fn what_cannot_be_meant_is_said_before_anything_is_played() {
     let rows: [(Run, &str); 8] = [
         (asking().agent("*").against(Agent::described("interactive: {}")), "agent is a person at the terminal: "),
         (asking().against(saying("x").0), "the conversation ends with the user"),
-        (asking().user("Ho").agent("*").against(saying("x").0), "two turns of the user stand one after the other"),
+        (asking().user("Ho").agent("*").against(saying("x").0), "two turns of the user follow each other"),
         (asking().agent(Vec::<String>::new()).against(saying("x").0), "at least one alternative text"),
         (asking().agent("*").against(saying("x").0).times(0), "played 0 times"),
         (asking().agent("*").against(saying("x").0).times(2).required(3), "3 repeats are required to pass, and 2 are"),
