@@ -1,24 +1,24 @@
-//! Who is asked by a call, and for which model: the same words on spans and on metrics.
+//! The provider and model of a call: the same attributes on spans and metrics.
 
 use std::collections::BTreeMap;
 
 use record::{Call, Role};
 
-/// What the conventions say where no word of theirs fits.
+/// The conventions' value if no other value fits.
 pub(crate) const UNKNOWN: &str = "_OTHER";
 
-/// A model's or agent's address, as its operator wrote it.
+/// The address of a model or agent, as in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Endpoint {
-    /// `openai`, or what else the conventions call whoever answers.
+    /// `openai`, or another provider name of the conventions.
     pub provider: String,
-    /// The model that is asked for, where one is named.
+    /// The requested model, if there is one.
     pub model: Option<String>,
     pub address: Option<String>,
     pub port: Option<u16>,
 }
 
-/// What a call says of whom it was made to.
+/// The attributes of a call's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked<'a> {
     /// `gen_ai.operation.name`
@@ -27,12 +27,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) provider: &'a str,
     /// `gen_ai.request.model`
     pub(crate) model: &'a str,
-    /// `gen_ai.response.model`; `None` where none answered.
+    /// `gen_ai.response.model`; `None` without an answer.
     pub(crate) answered: Option<&'a str>,
     pub(crate) endpoint: Option<&'a Endpoint>,
 }
 
-/// `endpoints` are those of the settings, agents among them.
+/// `endpoints` are those of the settings, including agents.
 pub(crate) fn asked<'a>(endpoints: &'a BTreeMap<String, Endpoint>, call: &'a Call) -> Asked<'a> {
     let endpoint = endpoints.get(&call.endpoint);
     Asked {
@@ -44,16 +44,16 @@ pub(crate) fn asked<'a>(endpoints: &'a BTreeMap<String, Endpoint>, call: &'a Cal
     }
 }
 
-/// Of an agent of another kind than a chat model nothing is known.
+/// Nothing is known about agents that are not chat models.
 pub(crate) fn provider(endpoint: Option<&Endpoint>) -> &str {
     endpoint.map_or(UNKNOWN, |endpoint| &endpoint.provider)
 }
 
-/// An agent is asked as a chat model is, within the turn that invokes it.
+/// A call to an agent counts as a chat, within the turn that invokes the agent.
 fn operation(role: Role) -> &'static str {
     match role {
         Role::Agent | Role::UserSim | Role::Judge => "chat",
-        // Embeddings, mostly; records do not say which measure it was.
+        // Mostly embeddings; records do not contain the measure.
         Role::Scorer => "embeddings",
     }
 }

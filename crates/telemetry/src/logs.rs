@@ -1,4 +1,4 @@
-//! What a process says about itself: log lines on stderr, chosen by `-v` or `GABFEST_LOG`, never with a key in them.
+//! The log on stderr: `-v` or `GABFEST_LOG` selects the level, and the redactor removes keys.
 
 mod exported;
 
@@ -12,17 +12,17 @@ use crate::redact::{Form, Redacting, redact};
 
 pub(crate) use exported::{begin as export, end as export_no_more};
 
-/// Overrules the verbosity: `debug`, `worker=trace,sqlx=info`, …
+/// Overrides the verbosity: `debug`, `worker=trace,sqlx=info`, …
 const VARIABLE: &str = "GABFEST_LOG";
 
-/// How much is said, and how it looks.
+/// The level and format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config {
     /// 0 warns, 1 informs, 2 debugs, 3 and more trace.
     pub verbosity: u8,
-    /// With a verbosity of 0, errors alone.
+    /// With a verbosity of 0, only errors.
     pub quiet: bool,
-    /// One JSON object a line, for machines.
+    /// One JSON object per line.
     pub json: bool,
     /// Colours, for a terminal.
     pub color: bool,
@@ -32,12 +32,12 @@ pub struct Config {
 pub enum Error {
     #[error("read {VARIABLE}={value:?}: {message}")]
     Filter { value: String, message: String },
-    /// Logs can be set up once in a process.
+    /// The log can be set up only once per process.
     #[error("set up logs: {0}")]
     Installed(String),
 }
 
-/// Begins to log to stderr. A panic is told there too, and as little shows a key as a log line.
+/// Starts the log on stderr. Panics are logged too, and also redacted.
 pub fn init(config: Config) -> Result<(), Error> {
     let written = env::var(VARIABLE).ok().filter(|value| !value.trim().is_empty());
     let errors_alone = (config.quiet && config.verbosity == 0).then(|| "error".to_owned());
@@ -52,7 +52,7 @@ pub fn init(config: Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes writers that redact each event before it reaches `inner`.
+/// Creates writers that redact each event before it reaches `inner`.
 #[derive(Debug, Clone)]
 pub struct Redacted<M>(pub M, pub Form);
 
@@ -81,7 +81,7 @@ fn filter(verbosity: u8, written: Option<&str>) -> Result<EnvFilter, Error> {
         let filter = EnvFilter::try_new(value).map_err(failed)?;
         return Ok(if value.contains("opentelemetry") { filter } else { without_exporters(filter) });
     }
-    // Libraries have nothing to say that a user asked for with one or two `v`.
+    // One or two `v` do not enable logs of libraries.
     let directives = match verbosity {
         0 => "warn",
         1 => "info,h2=warn,hyper=warn,sqlx=warn,tonic=warn,tower=warn",
@@ -93,12 +93,12 @@ fn filter(verbosity: u8, written: Option<&str>) -> Result<EnvFilter, Error> {
         .map_err(|error| Error::Filter { value: directives.to_owned(), message: error.to_string() })
 }
 
-/// The OpenTelemetry libraries tell of every message that failed; [`crate::otel`] says it once.
+/// The OpenTelemetry libraries log every failed message; [`crate::otel`] logs a failure once.
 fn without_exporters(filter: EnvFilter) -> EnvFilter {
     filter.add_directive("opentelemetry=off".parse().expect("the directive is fixed, and a test parses it"))
 }
 
-/// A panic's message can quote anything, so it passes the redactor too.
+/// A panic message can contain anything, so it is redacted too.
 fn guard_panics() {
     panic::set_hook(Box::new(|info| {
         let backtrace = Backtrace::capture();
@@ -106,7 +106,7 @@ fn guard_panics() {
         if backtrace.status() == BacktraceStatus::Captured {
             text.push_str(&format!("{backtrace}\n"));
         }
-        // Nobody is left to tell when stderr is closed.
+        // If stderr is closed, nobody can read the error.
         drop(io::stderr().write_all(record::visible::text(&redact(&text)).as_bytes()));
     }));
 }

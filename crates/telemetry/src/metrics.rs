@@ -1,8 +1,7 @@
-//! Figures of a running process, for Prometheus and for OTLP.
+//! Metrics of a running process, for Prometheus and OTLP.
 //!
-//! [`catalogue`] lists every metric, [`Worker`] and [`Coordinator`] are the handles that these two observe with,
-//! [`Meters`] holds them together, and [`endpoint`] serves them over HTTP. A handle that is off costs nothing.
-//! [`labels`] bounds the number of series, whatever scenarios and endpoints are called.
+//! [`catalogue`] lists every metric. [`Worker`] and [`Coordinator`] are the handles with which these two record. [`Meters`]
+//! owns them, and [`endpoint`] serves them over HTTP. A disabled handle costs nothing. [`labels`] bounds the number of series.
 
 pub mod catalogue;
 pub mod endpoint;

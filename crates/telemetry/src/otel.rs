@@ -1,8 +1,8 @@
-//! OpenTelemetry: how spans, metrics and log records leave the process, when an `OTEL_*` variable asks for it.
+//! OpenTelemetry: exports spans, metrics and log records, if an `OTEL_*` variable enables it.
 //!
-//! [`config`] reads the variables, [`telemetry`] is what a process starts and ends, [`connection`] how collectors are
-//! reached, [`exporter`] what sends, and [`watch`] stands round it: a collector that is dead, slow or hanging costs one
-//! warning and never a verdict.
+//! [`config`] reads the variables. [`telemetry`] is what a process starts and stops. [`connection`] connects to collectors,
+//! [`exporter`] sends, and [`watch`] wraps it: a dead, slow or hanging collector causes one warning and never affects a
+//! verdict.
 
 pub mod config;
 

@@ -1,7 +1,7 @@
-//! What happened, as spans: built from records when a trial is over, never while it is played.
+//! Spans, built from records after a trial has ended, never during it.
 //!
-//! [`ids`] says which trace an attempt is, so that the agent can be told before there is a span; [`traces`] takes
-//! finished trials and runs; [`tree`] makes run > trial > turn > call of them, [`evaluation`] an event of each judgment.
+//! [`ids`] computes the trace id of an attempt, so that the agent gets it before a span exists. [`traces`] exports finished
+//! trials and runs. [`tree`] builds run > trial > turn > call, and [`evaluation`] an event for each judgment.
 
 pub mod ids;
 

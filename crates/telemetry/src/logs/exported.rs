@@ -1,4 +1,4 @@
-//! Log lines as OpenTelemetry records, from the moment on when there is somewhere to send them.
+//! Log lines as OpenTelemetry records, as soon as an exporter exists.
 
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -20,11 +20,11 @@ type Bridge = OpenTelemetryTracingBridge<CleanProvider, CleanLogger>;
 static BRIDGE: RwLock<Option<Bridge>> = RwLock::new(None);
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// What is exported. What libraries say about an export is left out: it would be exported in turn, without end.
+/// The filter of exported events. Libraries' messages about exports are excluded: exporting them would never end.
 const DIRECTIVES: &str = "info,h2=off,hyper=off,hyper_util=off,opentelemetry=off,reqwest=off,rustls=off,sqlx=warn,\
                           tonic=off,tower=off";
 
-/// The layer that hands events to the exporter, if there is one; until then it costs nothing.
+/// The layer that passes events to the exporter. Without an exporter it costs nothing.
 pub(super) fn layer() -> impl Layer<Registry> {
     let (filter, handle) = reload::Layer::new(EnvFilter::new("off"));
     // A second subscriber is refused where it is installed.

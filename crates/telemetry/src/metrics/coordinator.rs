@@ -1,6 +1,6 @@
-//! What a coordinator observes: the fleet, the queue, the store, and the figures of runs that ended.
+//! Metrics of a coordinator: the fleet, the queue, the store, and finished runs.
 //!
-//! Verdicts are those of committed trials, one for each trial. The figures of an ended run are those of its report.
+//! Verdicts are those of committed trials, one for each trial. The values of a finished run are those of its report.
 
 use std::{
     fmt,
@@ -27,7 +27,7 @@ mod suites;
 const STATUSES: [&str; 3] = ["success", "failure", "aborted"];
 const BLAMES: [Blame; 6] = [Blame::Agent, Blame::UserSim, Blame::Judge, Blame::Infra, Blame::Config, Blame::Budget];
 
-/// What a coordinator observes with; off unless somebody wants to see it.
+/// The coordinator's handle. It is off unless metrics are enabled.
 #[derive(Debug, Clone, Default)]
 pub struct Coordinator(Option<Arc<Inner>>);
 
@@ -42,7 +42,7 @@ pub struct Fleet {
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
-    /// Unix milliseconds: of two runs of a suite the later one is shown.
+    /// Unix milliseconds. Of two runs of a suite the later one is shown.
     pub started_at: i64,
     pub running: bool,
     pub planned: u64,
@@ -57,7 +57,7 @@ struct Inner {
     now: Arc<Mutex<Now>>,
 }
 
-/// What is read when somebody looks.
+/// The values to read on each scrape.
 #[derive(Default)]
 struct Now {
     fleet: Fleet,
@@ -77,19 +77,19 @@ impl Coordinator {
             commits: histogram(meter, &catalogue::COMMIT_DURATION),
             now,
         };
-        // A counter that begins with its first event hides it: Prometheus sees no increase.
+        // A counter must start at 0: if it starts with its first event, Prometheus sees no increase.
         inner.granted.add(0, &[]);
         inner.lost.add(0, &[]);
         Self(Some(Arc::new(inner)))
     }
 
-    /// Whether anybody looks: what is costly to find out need not be found out otherwise.
+    /// Whether metrics are on. Expensive values need not be computed otherwise.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// A run of the suite is known: its counters begin.
+    /// Registers a run of the suite, so that its counters start.
     pub fn suite<'a>(&self, suite: &str, scenarios: impl IntoIterator<Item = &'a str>) {
         if let Some(inner) = &self.0 {
             inner.now().suites.run(suite, scenarios);
@@ -111,28 +111,28 @@ impl Coordinator {
         }
     }
 
-    /// So many trials were lent.
+    /// Records leased trials.
     pub fn granted(&self, trials: u64) {
         if let Some(inner) = &self.0 {
             inner.granted.add(trials, &[]);
         }
     }
 
-    /// So many lent trials were lost with their worker.
+    /// Records leased trials that were lost with their worker.
     pub fn lost(&self, trials: u64) {
         if let Some(inner) = &self.0 {
             inner.lost.add(trials, &[]);
         }
     }
 
-    /// The store took so long for a batch.
+    /// Records the commit time of a batch.
     pub fn committed(&self, took: Duration) {
         if let Some(inner) = &self.0 {
             inner.commits.record(took.as_secs_f64(), &[]);
         }
     }
 
-    /// A trial is in the store and counted.
+    /// Records a committed trial.
     pub fn counted(&self, suite: &str, scenario: &str, trial: &Trial) {
         let Some(inner) = &self.0 else { return };
         let mut now = inner.now();
@@ -144,7 +144,7 @@ impl Coordinator {
         }
     }
 
-    /// A run has ended just now. The times are Unix milliseconds.
+    /// Records a run that has just ended. Times are Unix milliseconds.
     pub fn ended(&self, summary: &Summary, started_at: i64, ended_at: i64) {
         let Some(inner) = &self.0 else { return };
         let status = match (summary.run.state, summary.verdict) {
@@ -156,7 +156,7 @@ impl Coordinator {
         self.restored(summary, started_at, ended_at);
     }
 
-    /// A run that ended before this process began. One that was stopped half way is no night to compare with.
+    /// Records a run that ended before this process started. A stopped run is not shown: it cannot be compared with others.
     pub fn restored(&self, summary: &Summary, started_at: i64, ended_at: i64) {
         let Some(inner) = self.0.as_ref().filter(|_| summary.run.state == RunState::Finished) else { return };
         ended::keep(&mut inner.now().suites, summary, started_at, ended_at);
@@ -177,7 +177,7 @@ impl Inner {
 }
 
 fn lock(now: &Mutex<Now>) -> MutexGuard<'_, Now> {
-    // Figures are whole after each statement, so a panic elsewhere spoils none.
+    // Values are consistent after each statement, so a panic elsewhere does not matter.
     now.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,5 +1,5 @@
-//! `--metrics-listen`: `GET /metrics` for Prometheus, `GET /livez` for whoever restarts what is dead, and `GET /healthz`
-//! for whoever asks what can work.
+//! `--metrics-listen`: `GET /metrics` for Prometheus, `GET /livez` for liveness probes, and `GET /healthz` for readiness
+//! probes.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 
 use super::Page;
 
-/// Those who collect metrics are few.
+/// The maximum number of connections; few clients collect metrics.
 const MOST_CONNECTIONS: usize = 64;
 
-/// Whether the process can do its work, or why not.
+/// Whether the process is ready, or the reason why not.
 #[derive(Clone)]
 pub struct Health(Arc<Check>);
 
@@ -39,7 +39,7 @@ impl fmt::Debug for Health {
     }
 }
 
-/// Serves until the runtime ends. Nothing that is asked here changes anything.
+/// Serves until the runtime ends. All requests are read-only.
 pub async fn serve(listener: TcpListener, page: Page, health: Health) {
     let router = Router::new()
         .route("/metrics", get(metrics).with_state(page))
@@ -50,7 +50,7 @@ pub async fn serve(listener: TcpListener, page: Page, health: Health) {
 }
 
 async fn metrics(State(page): State<Page>) -> Response {
-    // Thousands of series take milliseconds, which the runtime's threads have better use for.
+    // Encoding thousands of series takes milliseconds, which would block the runtime's threads.
     let text = tokio::task::spawn_blocking(move || page.text()).await;
     match text {
         Ok(Ok(text)) => ([(CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),

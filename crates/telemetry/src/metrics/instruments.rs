@@ -1,4 +1,4 @@
-//! From the catalogue to OpenTelemetry's instruments.
+//! Creates OpenTelemetry instruments from the catalogue.
 
 use opentelemetry::metrics::{AsyncInstrument, Counter, Histogram, Meter};
 
@@ -19,13 +19,13 @@ pub(super) fn histogram(meter: &Meter, metric: &Metric) -> Histogram<f64> {
     builder.with_boundaries(bounds.to_vec()).build()
 }
 
-/// A gauge that is read when somebody looks; a series that is not read any more goes away.
+/// A gauge that is read on each scrape. A series that is no longer read disappears.
 pub(super) fn gauge(meter: &Meter, metric: &Metric, read: impl Fn(&dyn AsyncInstrument<f64>) + Send + Sync + 'static) {
     let builder = meter.f64_observable_gauge(metric.name).with_unit(metric.unit).with_description(metric.help);
     builder.with_callback(read).build();
 }
 
-/// A counter that somebody else counts.
+/// A counter whose value comes from elsewhere.
 pub(super) fn counted(
     meter: &Meter,
     metric: &Metric,

@@ -1,4 +1,4 @@
-//! Values of labels: redacted, short, and few, however many a plan or an endpoint brings.
+//! Label values: redacted, short, and limited in number.
 
 use std::{
     borrow::Cow,
@@ -11,12 +11,12 @@ use std::{
 
 use crate::redact;
 
-/// What stands for all values beyond the first few.
+/// The value for all values beyond the limit.
 pub(super) const OTHER: &str = "other";
 
-/// Different values that one label has in one process.
+/// The maximum number of different values of a label in one process.
 pub(super) const MOST_VALUES: usize = 200;
-/// Longer values are cut: a series keeps its labels for as long as the process lives.
+/// Longer values are cut, because a series keeps its labels as long as the process runs.
 const LONGEST: usize = 120;
 
 /// The values of one label.
@@ -32,7 +32,7 @@ impl Values {
         Self { label, seen: RwLock::default(), warned: AtomicBool::new(false) }
     }
 
-    /// The value that a series may have for this one.
+    /// The label value for this value.
     pub(super) fn get(&self, value: &str) -> Arc<str> {
         let short = clean(value);
         if let Some(known) = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&*short) {
@@ -56,7 +56,7 @@ impl Values {
     }
 }
 
-/// As a label may have it, were there room for all.
+/// The redacted and cut value.
 pub(super) fn clean(value: &str) -> Cow<'_, str> {
     let cut = |text: &str| text.floor_char_boundary(LONGEST);
     match redact(value) {

@@ -1,4 +1,4 @@
-//! All metrics of a process, and where they go: a page for Prometheus, an exporter for OTLP, or both.
+//! All metrics of a process and their outputs: a page for Prometheus, an exporter for OTLP, or both.
 
 use opentelemetry::{KeyValue, metrics::MeterProvider as _};
 use opentelemetry_sdk::metrics::{Instrument, MeterProviderBuilder, PeriodicReader, SdkMeterProvider, Stream};
@@ -18,7 +18,7 @@ pub enum Error {
     Write(#[from] prometheus::Error),
 }
 
-/// Makes the handles that observe.
+/// Creates the handles that record.
 #[derive(Debug, Clone)]
 pub struct Meters {
     provider: SdkMeterProvider,
@@ -26,7 +26,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// `None` where nobody reads metrics: neither a page nor a collector.
+    /// `None` without a page and a collector.
     pub fn start(
         telemetry: &mut Telemetry,
         page: Option<&Page>,
@@ -50,7 +50,7 @@ impl Meters {
         Ok(Some(meters))
     }
 
-    /// `dropped` tells how many spans and logs were lost so far.
+    /// `dropped` returns the number of lost spans and logs.
     pub(super) fn new(
         builder: MeterProviderBuilder,
         conventions: Conventions,
@@ -76,8 +76,8 @@ impl Meters {
     }
 }
 
-/// As many series as the catalogue says. The library has a bound of its own, beyond which it drops the labels and tells
-/// nobody; what bounds ours are the labels themselves.
+/// The number of series of the catalogue. The library has its own limit, beyond which it drops labels silently; our limit is
+/// that of the labels.
 fn room(instrument: &Instrument) -> Option<Stream> {
     let metric = catalogue::all().find(|metric| metric.name == instrument.name())?;
     Stream::builder().with_cardinality_limit(metric.most_series()).build().ok()

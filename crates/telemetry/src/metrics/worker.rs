@@ -1,6 +1,6 @@
-//! What a worker observes: calls, turns and trials as they end, and how full it is.
+//! Metrics of a worker: finished calls, turns and trials, and its load.
 //!
-//! Every attempt counts, also one that is lost later: a worker cannot know which attempt wins.
+//! Every attempt counts, even if it is lost later: a worker cannot know which attempt counts.
 
 use std::{
     collections::BTreeMap,
@@ -27,11 +27,11 @@ use crate::{asked::Endpoint, names::Conventions};
 mod calls;
 mod places;
 
-/// What a worker observes with; off unless somebody wants to see it.
+/// The worker's handle. It is off unless metrics are enabled.
 #[derive(Debug, Clone, Default)]
 pub struct Worker(Option<Arc<Inner>>);
 
-/// Where trials belong: the suite, the scenario and the persona that their series are named by.
+/// The labels of trials: suite, scenario and persona.
 #[derive(Debug, Clone, Default)]
 pub struct Place(Option<Arc<Series>>);
 
@@ -48,7 +48,7 @@ struct Inner {
     now: Arc<Now>,
 }
 
-/// What is read when somebody looks.
+/// The values to read on each scrape.
 #[derive(Debug, Default)]
 struct Now {
     slots: AtomicU32,
@@ -57,7 +57,7 @@ struct Now {
     connected: AtomicBool,
 }
 
-/// The labels of a place, made once for all turns of a trial.
+/// The labels of a place, computed once for all turns of a trial.
 struct Series {
     worker: Arc<Inner>,
     place: [KeyValue; 3],
@@ -90,7 +90,7 @@ impl Worker {
         })))
     }
 
-    /// Tells where the endpoints and agents of the settings are, so that calls have the labels that their spans have.
+    /// Sets the addresses of endpoints and agents, so that calls have the same labels as their spans.
     #[must_use]
     pub fn with_endpoints(self, endpoints: BTreeMap<String, Endpoint>) -> Self {
         if let Some(worker) = &self.0 {
@@ -110,7 +110,7 @@ impl Worker {
         Place(Some(Arc::new(series)))
     }
 
-    /// Trials that are being played, of how many that can be.
+    /// Sets the number of busy slots and of all slots.
     pub fn slots(&self, busy: u32, slots: u32) {
         if let Some(worker) = &self.0 {
             worker.now.slots.store(slots, Ordering::Relaxed);
@@ -118,14 +118,14 @@ impl Worker {
         }
     }
 
-    /// Ended trials whose end is not acknowledged.
+    /// Sets the number of unacknowledged trials.
     pub fn unacknowledged(&self, trials: usize) {
         if let Some(worker) = &self.0 {
             worker.now.unacknowledged.store(trials as u64, Ordering::Relaxed);
         }
     }
 
-    /// Whether a coordinator has welcomed the worker on a stream that is still open.
+    /// Sets whether the worker has an open stream to a coordinator.
     pub fn connected(&self, connected: bool) {
         if let Some(worker) = &self.0 {
             worker.now.connected.store(connected, Ordering::Relaxed);
@@ -157,7 +157,7 @@ impl Series {
 }
 
 impl Place {
-    /// A turn is over, with everything that was asked for it.
+    /// Records a finished turn with its calls.
     pub fn turn(&self, turn: &Turn) {
         let Some(Series { worker, place }) = self.0.as_deref() else { return };
         worker.turns.add(1, place);
@@ -170,14 +170,14 @@ impl Place {
         }
     }
 
-    /// A call is over that belongs to no turn.
+    /// Records a finished call without a turn.
     pub fn call(&self, call: &Call) {
         if let Some(Series { worker, .. }) = self.0.as_deref() {
             worker.calls.ended(call);
         }
     }
 
-    /// A trial is over.
+    /// Records a finished trial.
     pub fn ended(&self, trial: &Trial) {
         let Some(Series { worker, place }) = self.0.as_deref() else { return };
         let [suite, scenario, persona] = place;

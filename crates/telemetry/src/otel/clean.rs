@@ -1,4 +1,4 @@
-//! Log records that cannot show a key: every text passes the redactor on its way in.
+//! Redacts every text of a log record.
 
 use std::{borrow::Cow, time::SystemTime};
 

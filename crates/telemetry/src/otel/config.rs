@@ -1,4 +1,4 @@
-//! What the `OTEL_*` variables say, read once and checked: a value that makes no sense is told, not a surprise.
+//! Reads and validates the `OTEL_*` variables; invalid values are reported.
 
 mod batch;
 mod sampler;

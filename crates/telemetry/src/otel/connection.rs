@@ -1,4 +1,4 @@
-//! How a collector is reached: by gRPC or HTTP, behind TLS with the files that variables name, and why it was not.
+//! Connects to a collector by gRPC or HTTP, with TLS files from variables, and explains failures.
 
 use std::{
     path::Path,

@@ -1,4 +1,4 @@
-//! What sends, by gRPC or HTTP, with a watch round it.
+//! The exporter, by gRPC or HTTP, wrapped in a watch.
 
 use std::time::Duration;
 

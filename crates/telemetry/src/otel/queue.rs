@@ -1,4 +1,4 @@
-//! What waits to be sent, counted, so that what is dropped is known.
+//! Counts queued items, so that the number of dropped ones is known.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! Log records on their way out: bounded, batched, never waited for.
+//! Exports log records: bounded, in batches, without blocking.
 
 use std::time::Duration;
 

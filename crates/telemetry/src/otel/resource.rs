@@ -1,4 +1,4 @@
-//! Who speaks: the attributes that every span, metric and log record of a process shares.
+//! The resource: attributes that all spans, metrics and log records of a process share.
 
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;

@@ -1,4 +1,4 @@
-//! Finished spans on their way out: bounded, batched, never waited for.
+//! Exports finished spans: bounded, in batches, without blocking.
 
 use opentelemetry_sdk::{
     Resource,

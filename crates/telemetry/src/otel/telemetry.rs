@@ -1,4 +1,4 @@
-//! The telemetry of a process: started once, ended within a bounded time.
+//! The telemetry of a process: starts once, and stops within a bounded time.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

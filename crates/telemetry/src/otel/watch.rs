@@ -1,4 +1,4 @@
-//! Keeps a bad collector from mattering: one warning, a time limit for every message, and an end that comes soon.
+//! Limits the effect of a bad collector: one warning, a timeout for every message, and a quick shutdown.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! A run itself, as one span in a trace of its own: what its trials' traces link to.
+//! The run as one span in its own trace, to which the traces of its trials link.
 
 use opentelemetry::{
     KeyValue,

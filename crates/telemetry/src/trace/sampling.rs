@@ -1,4 +1,4 @@
-//! Which of the attempts that do not fail are traced.
+//! Selects which attempts without a failure are traced.
 
 use std::num::NonZeroU32;
 
@@ -11,12 +11,12 @@ use governor::{
 
 use crate::otel::config::Sampler;
 
-/// Traces of a process at once, before [`PER_SECOND`] counts: whoever tries a few conversations sees them all.
+/// The burst of traces before [`PER_SECOND`] applies, so that a few conversations are all traced.
 const AT_ONCE: NonZeroU32 = NonZeroU32::new(100).expect("it is not zero");
-/// Traces a second of a process in the long run. Workers that talk to real agents rarely end more trials.
+/// The sustained rate of traces per second. Workers with real agents rarely finish more trials.
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 
-/// Decides when an attempt begins, so that the agent can be told.
+/// Decides at the start of an attempt, so that the agent gets the decision in `traceparent`.
 #[derive(Debug)]
 pub(super) struct Sampling<C: Clock = DefaultClock> {
     sampler: Sampler,

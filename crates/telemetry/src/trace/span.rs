@@ -1,4 +1,4 @@
-//! One span, made whole: its place in a trace, its times, and what is said of it.
+//! One complete span: its place in a trace, its times and its attributes.
 
 use std::{
     borrow::Cow,

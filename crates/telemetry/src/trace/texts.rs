@@ -1,4 +1,4 @@
-//! Texts on their way into attributes: without keys, and no longer than allowed.
+//! Texts for attributes: redacted, and cut to the allowed length.
 
 use std::{
     borrow::Cow,

@@ -1,4 +1,4 @@
-//! Where finished trials and runs are given to be exported; does nothing where nobody asked for traces.
+//! Exports finished trials and runs. Does nothing if traces are off.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The figures of the latest ended run of each suite: those of its report.
+//! The values of the latest finished run of each suite, as in its report.
 
 use std::sync::{Arc, Mutex};
 

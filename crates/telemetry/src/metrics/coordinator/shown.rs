@@ -1,4 +1,4 @@
-//! What a coordinator shows when somebody looks: the fleet, the queues and what was counted.
+//! The values of a coordinator at a scrape: the fleet, the queues and the counters.
 
 use std::sync::{Arc, Mutex};
 
@@ -48,7 +48,7 @@ pub(super) fn queues(meter: &Meter, now: &Arc<Mutex<Now>>) {
     }
 }
 
-/// A counter that begins with its first event hides it, since Prometheus sees no increase: all begin with the suite.
+/// All counters start at 0 with the suite: Prometheus sees no increase of a counter that starts with its first event.
 pub(super) fn counters(meter: &Meter, now: &Arc<Mutex<Now>>) {
     every(meter, now, &catalogue::RUNS, |label, suite, to| {
         for (status, runs) in STATUSES.into_iter().zip(suite.ends) {

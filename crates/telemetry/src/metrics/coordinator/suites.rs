@@ -1,7 +1,7 @@
-//! What is known of each suite: so many suites and scenarios, and those that were not played for the longest time are
-//! forgotten for new ones.
+//! The suites with their scenarios. Their number is bounded: new ones replace those that were not played for the longest
+//! time.
 //!
-//! A coordinator lives for months, and scenarios get new names. A scenario that is forgotten takes its series with it.
+//! A coordinator runs for months, and scenarios get new names. A forgotten scenario loses its series.
 
 use std::{
     collections::BTreeMap,

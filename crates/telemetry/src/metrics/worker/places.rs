@@ -1,4 +1,4 @@
-//! Where trials are counted: so many combinations of suite, scenario and persona, and what comes after them together.
+//! The labels under which trials count: a limited number of combinations of suite, scenario and persona, and `other`.
 
 use std::{
     collections::HashSet,

@@ -20,7 +20,7 @@ use crate::{
     names,
 };
 
-/// The latency alone, of the last try: what was waited for stands before it, where there is an attribute for it.
+/// The time of the last try only. The waits before it have their own attributes.
 pub(super) fn times(played: &Played<'_>, call: &Call) -> Times {
     let waited = call.wait_micros.saturating_add(call.connect_micros.unwrap_or(0));
     let before = waited.saturating_add(call.retried_micros);
@@ -66,7 +66,7 @@ pub(super) fn span(
     if call.lost_tries > 0 {
         attributes.push(KeyValue::new(names::LOST_TRIES, i64::from(call.lost_tries)));
     }
-    // Of several calls of a turn nobody knows which message came with which; their turn's span has all of them.
+    // With several calls in a turn it is unknown which message belongs to which call, so the turn's span has all messages.
     let agents = turn.map_or(0, |turn| turn.calls.iter().filter(|one| one.role == Role::Agent).count());
     if exported.content
         && call.role == Role::Agent
@@ -101,7 +101,7 @@ pub(super) fn span(
     }
 }
 
-/// Who is asked, and where.
+/// The provider and its address.
 pub(super) fn place(endpoint: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue> {
     let mut attributes = vec![texts.name(names::PROVIDER, provider(endpoint))];
     let Some(place) = endpoint else { return attributes };
@@ -110,7 +110,7 @@ pub(super) fn place(endpoint: Option<&Endpoint>, texts: &Texts) -> Vec<KeyValue>
     attributes
 }
 
-/// Of a low number of kinds, as the conventions want it.
+/// A small number of kinds, as the conventions require.
 pub(super) fn error_type(call: Option<&Call>) -> &'static str {
     call.and_then(|call| call.error_kind).map_or(UNKNOWN, ErrorKind::name)
 }

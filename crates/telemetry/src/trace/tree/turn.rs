@@ -1,4 +1,4 @@
-//! One turn as a span: from the first thing that was done for it to the last, the judging included.
+//! One turn as a span, from its first action to its last, including judges.
 
 use opentelemetry::{
     KeyValue,
@@ -26,7 +26,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
     let texts = &exported.texts;
     let agent = texts.known(&played.case.agent);
     let times = times(played, turn);
-    // Where there were several, the last one answered or failed.
+    // Of several calls, the last one answered or failed.
     let agent_call = turn.calls.iter().rfind(|call| call.role == Role::Agent);
     let error = agent_call.and_then(|call| call.error.as_deref());
     let mut attributes = vec![
@@ -68,7 +68,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
             let result = tool.result.as_deref();
             told.extend(result.map(|result| KeyValue::new(names::TOOL_RESULT, texts.long_text(result))));
         }
-        // Records do not say when a tool was called; the reply is where it is known at the latest.
+        // Records do not contain the time of a tool call; it is known at the latest with the reply.
         events.push(Event::new(names::TOOL_EVENT, at(reply_at(played, turn)), told, 0));
     }
     for judgment in &played.trial.judgments {
@@ -90,7 +90,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
     }
 }
 
-/// When the agent had answered.
+/// The time of the agent's answer.
 fn reply_at(played: &Played<'_>, turn: &Turn) -> u64 {
     let agent = turn.calls.iter().rfind(|call| call.role == Role::Agent);
     agent.map_or_else(|| times(played, turn).to, |agent| call::times(played, agent).to)
