@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recomputes the figures of report.json from what a run wrote down, by a second path, and compares.
+"""Recomputes the figures of report.json from the records of a run, independently, and compares them.
 
 Usage: bench/recompute.py RUN_FOLDER…
        bench/recompute.py --falsify RUN_FOLDER…
@@ -28,10 +28,10 @@ Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 ROLES = ["agent", "judge", "scorer", "user_sim"]
 VERDICTS = ["pass", "fail", "inconclusive", "error", "skipped", "cancelled"]
 QUANTILES = [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]
-# Agents, tags and values of axes beyond these have no latency.
+# Only this many agents, tags and axis values have latencies.
 MEASURED_PARTS = 64
 
-# Keys that are compared with nothing, by their path, and why.
+# Keys that are not compared, by path, with the reason.
 UNTOLD = {
     r"cases\[\d+\]\.combination": "a name that gabfest makes of the values of a case",
     r"cases\[\d+\]\.id": "a hash of the case; that trials name the same ids is compared",
@@ -40,7 +40,7 @@ UNTOLD = {
 
 
 class Folder:
-    """What one run left behind."""
+    """The files of one run."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -77,7 +77,7 @@ class Folder:
         return sum(row.get("begun", 1) for row in rows)
 
     def spend_of(self, texts):
-        """By role and model. Batches say what their calls used: those of all attempts, also of those that were lost."""
+        """By role and model. Batches contain the usage of all attempts, including lost ones."""
         spend = collections.defaultdict(collections.Counter)
         for text in texts:
             for entry in json.loads(text):
@@ -100,7 +100,7 @@ class Folder:
 
 
 class Comparison:
-    """Compares leaves of the report by their path, and knows which were compared."""
+    """Compares leaves of the report by path, and records which ones were compared."""
 
     def __init__(self, report):
         self.report, self.compared, self.wrong = report, set(), []
@@ -121,7 +121,7 @@ class Comparison:
             self.wrong.append(f"{name_of(path)}: the report says {reported!r}, and {recomputed!r} is right")
 
     def holds(self, path, whether, why):
-        """`path` is compared by a rule of its own."""
+        """Marks `path` as compared by a special rule."""
         self.compared.update(leaves(self.at(path), path))
         if not whether:
             self.wrong.append(f"{name_of(path)}: {why}")
@@ -149,12 +149,12 @@ def is_untold(path):
 
 
 class Counts(collections.Counter):
-    """Trials by verdict, those ERRORs that are the agent's, and what became of earlier attempts."""
+    """Trials by verdict, errors of the agent, and earlier attempts."""
 
     def add(self, trial):
         agent_error = trial["verdict"] == "ERROR" and trial["blame"] == "agent"
         held = trial["verdict"] == "FAIL" or agent_error
-        # Whoever plays a failure until it passes has no evidence: the trial has failed.
+        # A failure that passes in a replay is still a failure.
         replayed = trial["past_failures"] > 0 and not held
         self["fail" if replayed else trial["verdict"].lower()] += 1
         self["agent_errors"] += agent_error
@@ -210,7 +210,7 @@ def compare_rates(comparison, path, counts, planned):
 
 def compare_counts(comparison, path, counts, cancelled_with=0):
     for verdict in VERDICTS:
-        # What a cancelled run did not play is cancelled with it.
+        # Trials that a cancelled run did not play are cancelled too.
         more = cancelled_with if verdict == "cancelled" else 0
         comparison.equal((*path, verdict), counts[verdict] + more)
     for key in ["agent_errors", "replayed_failures", "doubtful"]:
@@ -332,7 +332,7 @@ def compare_cases(comparison, folder, by_case, verdicts):
 
 
 def least_of(share, trials):
-    """How many of `trials` a written share asks for: docs/statistics.md, "Shares are exact"."""
+    """The number of `trials` that a share requires: docs/statistics.md, "Shares are exact"."""
     share = min(max(share, 0.0), 1.0)
     text = f"{share:.15f}".rstrip("0")
     decimals = len(text.partition(".")[2])
@@ -346,7 +346,7 @@ def least_of(share, trials):
 
 
 def upper_bound(passed, n):
-    """Clopper-Pearson, one-sided 95 %: where so few passes or fewer have a chance of 5 %."""
+    """Clopper-Pearson, one-sided 95 %: the rate at which so few passes or fewer have a probability of 5 %."""
     if passed >= n:
         return 1.0
     low, high = 0.0, 1.0
@@ -519,7 +519,7 @@ def times_of_calls(folder):
 
 
 def replies(folder, trials):
-    """Times of answered turns to their last and to their first byte, and how many were not answered."""
+    """Times of answered turns to the last and first byte, and the number of unanswered turns."""
     whole, first, unanswered = [], [], 0
     for trial in trials:
         if trial["turns"] and trial["number"] not in folder.transcripts:
@@ -529,7 +529,7 @@ def replies(folder, trials):
             unanswered += body["unanswered"]
             continue
         for turn in folder.transcripts.get(trial["number"], []):
-            # A conversation that was read from a file asked nobody.
+            # A conversation from a file made no calls.
             if turn["speaker"] == "program" or (turn["agent"] is not None and not any(it["role"] == "agent" for it in turn["calls"]) and turn["duration_micros"] == 0):
                 continue
             if turn["agent"] is None:
@@ -571,7 +571,7 @@ def compare_totals(comparison, folder, total):
 
 
 def parts_of(folder, case):
-    """Which agent, tags and values of axes a case belongs to."""
+    """The agent, tags and axis values of a case."""
     group = folder.groups[case["number"]]
     asks = group["format"] == "qna"
     values = [(name, value) for name, value in case["parameters"].items() if not (asks and name == "question")]
@@ -642,7 +642,7 @@ def compare_checks(comparison, folder):
 
 
 def compare_trials(comparison, folder):
-    """What trials.jsonl sums up, the transcripts have in full."""
+    """Compares the sums of trials.jsonl with the transcripts."""
     for trial in folder.trials:
         calls = folder.calls(trial["number"])
         if trial["number"] not in folder.transcripts or len(calls) != sum(trial["llm_calls"].values()):
@@ -678,7 +678,7 @@ def compare(folder):
 
 
 def another(value):
-    """A value that is not this one."""
+    """A different value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)):

@@ -1,4 +1,4 @@
-"""A chat model that answers every call after SECONDS with BYTES of text, and says at /stats when it last did.
+"""A chat model that answers every call after SECONDS with BYTES of text. /stats returns the time of its last answer.
 
 slow_server.py SECONDS BYTES prints its address. One thread, no library: 10,000 connections have to fit beside what is measured."""
 import asyncio, json, sys, time

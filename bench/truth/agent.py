@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chat agent with known faults that writes down what it did: the truth for bench/truth/check.py.
+"""A chat agent with known faults that logs what it does: the ground truth for bench/truth/check.py.
 
 An OpenAI-compatible server on 127.0.0.1. Each request is one line of JSON in the log: when it came, its status, the
 conversation's id, the turn, the tokens and how long it took. Standard library only.
@@ -21,7 +21,7 @@ import time
 
 
 class Truth:
-    """What is decided for each request, and the log of it."""
+    """The decisions for each request, and their log."""
 
     def __init__(self, options):
         self.options = options
@@ -60,7 +60,7 @@ def tokens(text):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # A reply in two packets would wait for an acknowledgement in between.
+    # A reply in two packets would wait for an acknowledgement between them.
     wbufsize = -1
     disable_nagle_algorithm = True
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays a run against bench/truth/agent.py and compares what gabfest says with the agent's own log.
+"""Plays a run against bench/truth/agent.py and compares gabfest's results with the agent's log.
 
 The agent is wrong, slow, throttled and down by known shares. Each statement of report.json, report.md, junit.xml and the
 terminal that the log can know is printed with its truth. Ends with 1 if one is false. Standard library only.
@@ -26,7 +26,7 @@ SCENARIOS = {
 }
 # Histograms keep three significant digits.
 PRECISION = 0.001
-# Between the agent's clock and gabfest's: threads that wait for a core, and the way through the loopback.
+# Difference between the agent's and gabfest's clock: threads waiting for a core, and the loopback.
 SLACK_MS = 25.0
 SLACK_SHARE = 0.05
 # The last hundredth is of few calls, which one stall of the machine moves.
@@ -75,7 +75,7 @@ def play(options, place):
     (place / "stderr.txt").write_text(done.stderr)
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     if not options.usage:
-        # What the agent did not report, nobody else can know.
+        # Only the agent knows what it did not report.
         for entry in entries:
             entry.pop("prompt_tokens", None)
             entry.pop("completion_tokens", None)
@@ -83,7 +83,7 @@ def play(options, place):
 
 
 class Log:
-    """What the agent knows."""
+    """The figures from the agent's log."""
 
     def __init__(self, entries):
         self.entries = sorted(entries, key=lambda entry: entry["at"])
@@ -105,7 +105,7 @@ class Log:
             self.conversations.setdefault(conversation, []).append(last)
         self.answered = [last for last in self.last.values() if last["status"] == 200]
         self.service = sorted(last["took_ms"] for last in self.answered)
-        # From the first request for a turn to the end of the last one, with all pauses in between.
+        # From the first request for a turn to the end of the last one, including pauses.
         whole = [
             (tries[-1]["at"] - tries[0]["at"]) * 1e3 + tries[-1]["took_ms"]
             for tries in self.turns.values()
@@ -114,7 +114,7 @@ class Log:
         self.whole = sorted(whole)
 
     def verdict(self, turns):
-        # A wrong answer decides it, whatever comes afterwards.
+        # A wrong answer is decisive.
         if any(turn.get("wrong") for turn in turns):
             return "FAIL"
         return "ERROR" if any(turn["status"] != 200 for turn in turns) else "PASS"

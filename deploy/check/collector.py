@@ -1,16 +1,16 @@
-"""Rotel, which others made, in the place of the OpenTelemetry collector: how it is started, and what it printed of all that arrived."""
+"""Starts Rotel, a third-party collector, instead of the OpenTelemetry collector, and reads what it prints."""
 
 import pathlib
 import re
 import sysconfig
 
-# An event's name in a span is printed further to the right.
+# Rotel indents an event's name inside a span further.
 METRIC = re.compile(r"^     -> Name: ((?:gabfest|gen_ai\.client)\..+)$", re.MULTILINE)
 PROGRAM = pathlib.Path(sysconfig.get_path("purelib")) / "rotel/rotel-agent"
 
 
 def arguments(grpc: str, http: str) -> list[str]:
-    """Listens at two addresses, prints every span, figure and log record, and sends them nowhere."""
+    """Listens on two addresses and prints every span, metric and log record."""
     words = ["start", "--exporter", "blackhole", "--debug-log-verbosity", "detailed"]
     words += ["--otlp-grpc-endpoint", grpc, "--otlp-http-endpoint", http]
     for signal in ("traces", "metrics", "logs"):
@@ -19,7 +19,7 @@ def arguments(grpc: str, http: str) -> list[str]:
 
 
 class Printed:
-    """What it printed, read again each time that something is asked."""
+    """The output, read again for each query."""
 
     def __init__(self, log: pathlib.Path):
         self.log = log
@@ -31,15 +31,15 @@ class Printed:
         return len(re.findall(r"^Span #\d+$", self.text(), re.MULTILINE))
 
     def records(self, event: str) -> int:
-        """Log records that are an event of this name."""
+        """The log records of an event with this name."""
         return len(re.findall(rf"^EventName: {re.escape(event)}$", self.text(), re.MULTILINE))
 
     def metrics(self) -> list[str]:
         return METRIC.findall(self.text())
 
     def total(self, metric: str, **labels: str) -> float:
-        """The sum of all points of a metric whose attributes say this; of a histogram, how often it was told something."""
-        # The text is a name, what belongs to it, the next name, and so on. The last point of a message ends where a line says so.
+        """The sum of all points of a metric with these attributes; for a histogram, its count."""
+        # The text is a name, its content, the next name, and so on. A line marks the end of the last point of a message.
         _, *words = METRIC.split(self.text())
         of_the_metric = [text for name, text in zip(words[::2], words[1::2]) if name == metric]
         total = 0.0

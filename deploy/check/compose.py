@@ -1,4 +1,4 @@
-"""Starts what compose.yaml says as processes: the same commands, variables, mounts and names, in containers without an engine.
+"""Starts the services of compose.yaml as processes: the same commands, variables, mounts and names, in containers without an engine.
 
     compose.py BINARY PLACE    inside a network of its own: `unshare --net`, or `unshare --map-root-user --net`
 
@@ -24,7 +24,7 @@ import stage
 from container import Container, of_image, of_machine, own
 from stage import DEPLOY, until
 
-# Planted as a key: it must be nowhere but in the worker's environment.
+# A planted key: it must appear only in the worker's environment.
 CANARY = "sk-canary-5f2d8c61b7a94e03"
 PROMETHEUS_PORT = 9090
 
@@ -42,7 +42,7 @@ class Topology:
         self.next_address = 1
 
     def container(self, service: str, program: list[str]) -> Container:
-        """One more replica of a service, not started yet."""
+        """Adds a replica of a service without starting it."""
         said = self.services[service]
         number = len(self.containers.setdefault(service, []))
         address = f"127.77.0.{self.next_address}"
@@ -70,7 +70,7 @@ class Topology:
             return (folder if folder.exists() else own(folder), target, True)
         copy = self.place / "mounts" / source.replace("..", "up").replace("/", "_")
         if not copy.exists():
-            # The image's user may not be able to reach the sources where they are.
+            # The image's user may have no access to the sources in their original place.
             copy.parent.mkdir(exist_ok=True)
             original = DEPLOY / source
             shutil.copytree(original, copy) if original.is_dir() else shutil.copy(original, copy)
@@ -96,7 +96,7 @@ class Topology:
         return container
 
     def collector(self) -> Container:
-        """Rotel, with the addresses of the collector's configuration."""
+        """Starts Rotel with the addresses of the collector's configuration."""
         ((configuration, _, _),) = [self.mount(volume) for volume in self.services["collector"]["volumes"]]
         receiver = yaml.safe_load(configuration.read_text())["receivers"]["otlp"]["protocols"]
         container = self.container("collector", [])
@@ -114,7 +114,7 @@ class Topology:
             container.kill()
 
     def order(self) -> list[str]:
-        """gabfest's services that are started by `up`, those first that others depend on."""
+        """The gabfest services that `up` starts, dependencies first."""
         ours = [name for name, said in self.services.items() if "build" in said and "profiles" not in said]
         ordered: list[str] = []
         while rest := [name for name in ours if name not in ordered]:
@@ -206,7 +206,7 @@ def traced(rotel: Container) -> None:
 
 
 def hidden(topology: Topology) -> None:
-    """The key that was planted is in no file that any service wrote."""
+    """Asserts that no file of a service contains the planted key."""
     files = [path for path in topology.place.rglob("*") if path.is_file() and topology.place / "tree" not in path.parents]
     found = [path for path in files if CANARY.encode() in path.read_bytes()]
     if found:

@@ -1,4 +1,4 @@
-"""A container without a container engine: the image's files read-only, nobody's rights, and only the mounts that were asked for."""
+"""A container without a container engine: a read-only image, user nobody, and only the requested mounts."""
 
 import dataclasses
 import json
@@ -12,13 +12,13 @@ from image import Image
 
 @dataclasses.dataclass
 class Container:
-    """What compose.yaml or a manifest says of one container."""
+    """The settings of a container in compose.yaml or a manifest."""
 
     name: str
     address: str
     command: list[str]
     environment: dict[str, str]
-    # (folder or file of this machine, path inside, whether it may be written)
+    # (folder or file of this machine, path inside, whether it is writable)
     mounts: list[tuple[pathlib.Path, str, bool]]
     tmpfs: list[str]
     log: pathlib.Path
@@ -38,14 +38,14 @@ class Container:
             self.first_pid = json.load(info)["child-pid"]
 
     def run(self, sandbox: list[str], command: list[str], seconds: float) -> subprocess.CompletedProcess:
-        """Runs another command in a container like this one, to its end."""
+        """Runs another command in a container like this one and waits for it."""
         return subprocess.run(
             ["bwrap", *sandbox, *self.inside(), *command],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, **nobody(),
         )
 
     def stop(self, seconds: float) -> int:
-        """SIGTERM to process 1, as an engine does; its exit code. Too slow is an error, where an engine would kill."""
+        """Sends SIGTERM to process 1, like an engine, and returns its exit code. A timeout is an error; an engine would kill."""
         os.kill(self.first_pid, signal.SIGTERM)
         return self.process.wait(seconds)
 
@@ -58,7 +58,7 @@ class Container:
         return self.process is not None and self.process.poll() is None
 
     def inside(self) -> list[str]:
-        # An engine names a container so, and gabfest its workers after it.
+        # Engines set this host name, and gabfest uses it as the worker's name.
         hostname = self.log.with_suffix(".hostname")
         hostname.write_text(f"{self.name}\n")
         words = ["--ro-bind", str(hostname), "/etc/hostname"]
@@ -83,7 +83,7 @@ def of_image(image: Image, etc: pathlib.Path) -> list[str]:
 
 
 def of_machine(etc: pathlib.Path) -> list[str]:
-    """A sandbox for the servers of others, whose images are not to be had: the programs of this machine, none of its files."""
+    """A sandbox for third-party servers without images: the programs of this machine, but none of its files."""
     words = isolated("65534", "65534")
     words += ["--ro-bind", "/usr", "/usr"]
     for name in ("bin", "lib", "lib64"):
@@ -102,23 +102,23 @@ def isolated(user: str, group: str) -> list[str]:
 
 
 def names(etc: pathlib.Path) -> list[str]:
-    """What an engine puts into every container: how names are found."""
+    """The name resolution files that an engine puts into every container."""
     return [word for file in ("resolv.conf", "hosts") for word in ("--ro-bind", str(etc / file), f"/etc/{file}")]
 
 
 def nobody() -> dict:
-    """Who starts the sandbox. From root, somebody else, so that folders must really belong to the image's user."""
+    """The user that starts the sandbox. Not root, so that folders must really belong to the image's user."""
     return {"user": 65532, "group": 65532, "extra_groups": []} if is_root() else {}
 
 
 def is_root() -> bool:
-    """Whether this process may become anybody; root of a namespace with one user may not."""
+    """Whether this process can change its user; root of a namespace with one user cannot."""
     users = pathlib.Path("/proc/self/uid_map").read_text().split()
     return os.geteuid() == 0 and int(users[2]) > 65532
 
 
 def own(folder: pathlib.Path) -> pathlib.Path:
-    """A new volume, as an engine makes it: it belongs to the image's user."""
+    """A new volume, owned by the image's user, as an engine creates it."""
     folder.mkdir(parents=True)
     if is_root():
         os.chown(folder, 65532, 65532)

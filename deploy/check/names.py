@@ -1,15 +1,15 @@
-"""A name server for the containers of a check, where an engine has its own: names of services to addresses, nothing else."""
+"""A name server for the containers of a check, like that of an engine: it resolves only names of services."""
 
 import socket
 import struct
 import threading
 
-# Where engines put theirs, and what resolv.conf in a container says.
+# The usual address of an engine's name server, as in a container's resolv.conf.
 ADDRESS = "127.0.0.11"
 
 
 def serve(table: dict[str, list[str]]) -> None:
-    """Answers from now on until the process ends. The table may change meanwhile."""
+    """Answers until the process ends. The table can change meanwhile."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.bind((ADDRESS, 53))
 

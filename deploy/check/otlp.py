@@ -17,9 +17,9 @@ GRPC, HTTP = "127.0.0.1:4317", "127.0.0.1:4318"
 WAYS = {"grpc": GRPC, "http/protobuf": HTTP, "http/json": HTTP}
 # By HTTP as JSON, OTLP writes integers of 64 bits as texts, where Rotel looks for numbers: of figures it knows the names alone.
 NAMES_ALONE = "http/json"
-# Planted as the agent's key: the agent says it again, and no collector may hear it.
+# A planted key of the agent: the agent repeats it, and no collector may receive it.
 CANARY = "sk-canary-9b1f04d7c26e83a5"
-# In no hurry, so that whoever tells of the run keeps up.
+# Slow enough for the exporter to keep up.
 SETTINGS = """endpoints:
   mock: { kind: mock, mock: { latency: { kind: uniform, min_ms: 5, max_ms: 15 }, pass: [{ probability: 0.9 }] } }
   parrot: { url: "http://127.0.0.1:%d/v1", key: "env:PARROT_KEY", retries: { deadline_ms: 300 } }
@@ -55,7 +55,7 @@ def main(binary: pathlib.Path, place: pathlib.Path) -> None:
 
 
 def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, protocol: str, address: str) -> Printed:
-    """Two runs and one collector, which must have printed what their reports count."""
+    """Plays two runs with one collector, whose output must match the counts of their reports."""
     log = place / f"{told.name}.log"
     with log.open("wb") as output:
         rotel = subprocess.Popen([PROGRAM, *arguments(GRPC, HTTP)], stdout=output, stderr=output)
@@ -68,7 +68,7 @@ def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, pr
             "OTEL_TRACES_SAMPLER": "always_on",
             "OTEL_BSP_MAX_QUEUE_SIZE": "100000",
             "OTEL_BLRP_MAX_QUEUE_SIZE": "100000",
-            # Once, at the end: figures that are sent again would count twice.
+            # Sent once, at the end: repeated metrics would count twice.
             "OTEL_METRIC_EXPORT_INTERVAL": "3600000",
         }
         summaries, judged = [], 0
@@ -112,7 +112,7 @@ def told_of(summaries: list[dict], judged: int) -> dict:
 
 
 def figures(summaries: list[dict]) -> dict:
-    """What metrics must say by the reports, and what they say."""
+    """The expected metrics from the reports, and the actual ones."""
     count = lambda of: sum(map(of, summaries))
     metric = lambda name, **labels: lambda printed: printed.total(name, **labels)
     return {
@@ -127,7 +127,7 @@ def figures(summaries: list[dict]) -> dict:
 
 
 class Parrot(http.server.BaseHTTPRequestHandler):
-    """An agent that says the key by which it was asked, in an answer or with a refusal."""
+    """An agent that repeats the key of its caller, in an answer or in a refusal."""
 
     unasked: list[str] = []
 

@@ -65,7 +65,7 @@ def main(binary: pathlib.Path, place: pathlib.Path) -> None:
 
 
 def serve_tls(place: pathlib.Path) -> str:
-    """An agent that says the same to everybody, with a certificate that it made itself."""
+    """An agent with a constant answer and a self-signed certificate."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
          "-subj", "/CN=agent.test", "-addext", "subjectAltName=DNS:agent.test", "-addext", "basicConstraints=critical,CA:FALSE",
@@ -82,7 +82,7 @@ def serve_tls(place: pathlib.Path) -> str:
 
 class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, *_) -> None:
-        """Whoever does not trust the certificate hangs up."""
+        """Clients that do not trust the certificate disconnect."""
 
 
 class Agent(http.server.BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""What checks stand on: a network that is up, the image's files, the logs of a check that fails, and patience."""
+"""Helpers for checks: a network, the image's files, the logs of a failed check, and polling."""
 
 import contextlib
 import fcntl
@@ -28,7 +28,7 @@ def image(binary: pathlib.Path, place: pathlib.Path) -> Image:
 
 
 def etc(place: pathlib.Path, *hosts: str) -> pathlib.Path:
-    """What an engine writes into containers. Names beside `hosts` are those of the check's own name server."""
+    """The files that an engine writes into containers. Names that are not in `hosts` come from the check's name server."""
     folder = place / "etc"
     folder.mkdir()
     (folder / "resolv.conf").write_text(f"nameserver {names.ADDRESS}\n")
@@ -38,7 +38,7 @@ def etc(place: pathlib.Path, *hosts: str) -> pathlib.Path:
 
 @contextlib.contextmanager
 def logs_told(place: pathlib.Path):
-    """Shows how each log ends, where the check fails."""
+    """Shows the end of each log if the check fails."""
     try:
         yield
     except BaseException:
@@ -48,7 +48,7 @@ def logs_told(place: pathlib.Path):
 
 
 def until(what: str, seconds: float, probe) -> object:
-    """What `probe` returns as soon as it is true."""
+    """Polls until `probe` returns a true value, and returns it."""
     end = time.monotonic() + seconds
     while True:
         found = probe()
@@ -69,7 +69,7 @@ def listens(address: str) -> bool:
 
 
 def begin(check) -> None:
-    """Runs a check with the binary and the place of its command line, in a network of its own."""
+    """Runs a check with the binary and folder of its command line, in a separate network."""
     loopback_up()
     binary, place = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     with logs_told(place):

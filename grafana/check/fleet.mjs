@@ -1,5 +1,5 @@
-// A real run to look at: `gabfest mock` as agent, simulated user and judge over HTTP, a coordinator, two workers, and a
-// Prometheus that scrapes them with the shipped rules.
+// Starts a real run: `gabfest mock` as agent, simulated user and judge over HTTP, a coordinator, two workers, and a
+// Prometheus that scrapes them with the rules of this folder.
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const METRICS = /(http:\/\/\S+\/metrics)/;
 /** The addresses of `{ coordinator, workers }`, and of Prometheus, once the run has ended. */
 export async function playRun(gabfest, place) {
   const program = (...args) => new Process(gabfest, args, { cwd: place, env: environment() });
-  // Unsteady, so that cases fail and flake, and slow enough to be scraped some times while it is played.
+  // Flaky, so that cases fail and flake, and slow enough for several scrapes during the run.
   const mock = '{ latency: { kind: uniform, min_ms: 40, max_ms: 160 }, pass: [{ probability: 0.97 }], error_rate: 0.01 }';
   const behaviour = join(place, 'mock.yaml');
   writeFileSync(behaviour, `endpoints: { mock: { kind: mock, mock: ${mock} } }\n`);

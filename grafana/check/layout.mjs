@@ -1,5 +1,5 @@
-// What Grafana's schema cannot say of the dashboards and alerts: `node layout.mjs`. Panels fill the grid without overlaps and
-// tell in words what they show; names that refer to something find it; each alert has a runbook and a test of both kinds.
+// Checks what Grafana's schema cannot express: `node layout.mjs`. Panels fill the grid without overlaps and have
+// descriptions; references resolve; each alert has a runbook and both kinds of tests.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -85,7 +85,7 @@ function alerts() {
     if (!anchors.includes(runbook)) wrong(`docs/operations.md has no heading for #${runbook}`);
     const about = cases.filter((one) => one.includes(`alertname: ${name}`));
     if (!about.some((one) => one.includes('exp_labels'))) wrong('no test in which it fires');
-    // A test that expects some labels also says that no other series fires.
+    // A test that expects some labels also asserts that no other series fires.
     if (!about.some((one) => one.match(new RegExp(`alertname: ${name},.*exp_alerts: \\[\\]`)))) wrong('no test in which it must not fire');
   }
 }

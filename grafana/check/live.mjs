@@ -1,5 +1,5 @@
 // Every query of the dashboards and rules against a real Prometheus that scrapes a coordinator and two workers during a real
-// run: `node live.mjs GABFEST FOLDER`. A query that answers nothing, or only "not a number", is an error.
+// run: `node live.mjs GABFEST FOLDER`. A query without a result, or with only NaN, is an error.
 import { spawnSync } from 'node:child_process';
 
 import { ask, playRun } from './fleet.mjs';
@@ -8,7 +8,7 @@ import { panelQueries, ruleQuery, variableQueries } from './queries.mjs';
 
 const [gabfest, place] = process.argv.slice(2);
 const problems = [];
-// Out of time, or somebody's Ctrl-C: workers that drain would outlive this process.
+// After a timeout or Ctrl-C: draining workers would outlive this process.
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stopAll().then(() => process.exit(1)));
 try {
   const { coordinator, workers, prometheus } = await playRun(gabfest, place);
@@ -35,7 +35,7 @@ async function allAnswer(prometheus) {
     where: `${where}: the values of ${label} in ${metric}`,
     answers: async () => (await ask(prometheus, `label/${label}/values`, { 'match[]': metric })).length > 0,
   }));
-  // The last scrape and the rules that follow it need a moment.
+  // The last scrape and the rules after it need a moment.
   let silent = [...queries, ...variables];
   const quiet = async () => {
     const answers = await Promise.all(silent.map(async (one) => (await one.answers().catch(refuse(one))) ?? true));

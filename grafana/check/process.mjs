@@ -1,4 +1,4 @@
-// Programs of the check: started in this process group, ended with it, their output kept for a failure's message.
+// Programs of the check: they run in this process group, end with it, and their output is kept for error messages.
 import { spawn } from 'node:child_process';
 
 const started = [];

@@ -1,5 +1,5 @@
-// Every query of the dashboards and rules, made ready to be asked: variables have a value, and "a day ago" is seconds ago,
-// because the run that is asked about is only seconds old.
+// Prepares every query of the dashboards and rules: variables have values, and "a day ago" is seconds ago, because the run
+// is only seconds old.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

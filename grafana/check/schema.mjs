@@ -1,4 +1,4 @@
-// Holds the dashboards to Grafana's published TypeScript types: `node schema.mjs FOLDER`, where FOLDER has node_modules.
+// Checks the dashboards against Grafana's published TypeScript types: `node schema.mjs FOLDER`, where FOLDER has node_modules.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -10,7 +10,7 @@ const dashboards = join(here, '..', 'dashboards');
 
 copyFileSync(join(here, 'shape.ts'), join(place, 'shape.ts'));
 const sources = readdirSync(dashboards).map((file) => {
-  // As a literal: of an imported JSON file the compiler would not mind unknown keys.
+  // As a literal, because the compiler accepts unknown keys in an imported JSON file.
   const json = readFileSync(join(dashboards, file), 'utf8');
   const name = `${basename(file, '.json')}.ts`;
   writeFileSync(join(place, name), `import type { Dashboard } from './shape';\nexport const dashboard: Dashboard = ${json};\n`);

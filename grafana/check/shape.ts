@@ -1,5 +1,5 @@
-// What a dashboard of this folder may be: Grafana's published types, narrowed to the panels that are used here, so that a
-// misspelt key of a panel's options is an error too. Panels of another kind need a line in `Panel`.
+// The type of a dashboard: Grafana's published types, narrowed to the panels of this folder, so that a misspelled key in a
+// panel's options is an error. Other kinds of panels need a line in `Panel`.
 import type * as schema from './node_modules/@grafana/schema/dist/types/raw/dashboard/x/types.gen';
 import type * as barGauge from './node_modules/@grafana/schema/dist/types/raw/composable/bargauge/panelcfg/x/types.gen';
 import type * as heatmap from './node_modules/@grafana/schema/dist/types/raw/composable/heatmap/panelcfg/x/types.gen';
@@ -7,7 +7,7 @@ import type * as stat from './node_modules/@grafana/schema/dist/types/raw/compos
 import type * as table from './node_modules/@grafana/schema/dist/types/raw/composable/table/panelcfg/x/types.gen';
 import type * as timeSeries from './node_modules/@grafana/schema/dist/types/raw/composable/timeseries/panelcfg/x/types.gen';
 
-// JSON has texts where the types have enums.
+// JSON has strings where the types have enums.
 type Json<T> = T extends string
   ? `${T}`
   : T extends (infer Item)[]
@@ -16,7 +16,7 @@ type Json<T> = T extends string
       ? { [Key in keyof T]: Json<T[Key]> }
       : T;
 
-// The schema leaves a query's keys to its data source. The last five are what Grafana's editor adds.
+// The schema does not define a query's keys, because they depend on the data source. Grafana's editor adds the last five.
 interface Target {
   refId: string;
   expr: string;
@@ -49,7 +49,7 @@ type Panel =
   | Of<'timeseries', timeSeries.Options, timeSeries.FieldConfig>
   | schema.RowPanel;
 
-// Grafana writes `definition` beside the query of a variable, and its schema does not know it.
+// Grafana writes `definition` beside a variable's query, but its schema does not have it.
 interface Variable extends schema.VariableModel {
   definition?: string;
 }
