@@ -252,7 +252,7 @@ fn json_that_is_no_knowledge_base_is_refused() {
         ("{}", "has no `qnaList`"),
         ("[1, 2]", "its JSON is a list; the name of a conversation ends in `.conversation.json`"),
         (r#"{"qnaList": 3}"#, "is no list"),
-        (r#"{"qnaList": [{"questions": ["a"]}]}"#, "`qnaList[0]` has no `answer`"),
+        (r#"{"qnaList": [{"questions": ["a"]}]}"#, "`qnaList[0]` has no text `answer`"),
         (r#"{"qnaList": [{"answer": "a", "questions": []}]}"#, "`qnaList[0]` has no questions"),
         (r#"{"qnaList": [{"answer": "a", "questions": ["q"], "id": -3}]}"#, "has the id -3"),
         (
