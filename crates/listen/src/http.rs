@@ -35,7 +35,7 @@ impl Limits {
     };
 }
 
-/// Serves until `shutdown` is ready, then waits until requests that are being answered have ended.
+/// Serves until `shutdown` is ready, then finishes the current requests.
 pub async fn serve<S, B>(door: Door, service: S, shutdown: impl Future<Output = ()>)
 where
     S: Service<Request<TimelyBody>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
@@ -62,7 +62,7 @@ where
             guest = door.next() => guest,
             () = &mut shutdown => break,
         };
-        // Nagle's algorithm would hold small answers back for 40 ms.
+        // Nagle's algorithm would delay small answers by 40 ms.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no nodelay on this socket");
         }

@@ -1,9 +1,9 @@
-//! Listeners that keep their process in order: who comes in, how many, and for how long without a word.
+//! Listeners with bounds: on connections, on silent peers, and on file descriptors.
 //!
-//! - [`Door`]: connections one by one. It waits when the system refuses one, leaves descriptors for everything else, and
-//!   closes connections that do not speak.
-//! - [`http`]: HTTP/1 behind such a door, with time limits for the head and the body of each request.
-//! - [`descriptors`]: how many files and connections the process may have.
+//! - [`Door`]: accepts connections. It waits if the system refuses one, leaves descriptors for other uses, and closes silent
+//!   connections.
+//! - [`http`]: HTTP/1 behind a door, with time limits for the head and the body of each request.
+//! - [`descriptors`]: the process's limit of open files and connections.
 
 pub mod descriptors;
 mod door;
