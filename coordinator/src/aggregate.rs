@@ -11,6 +11,7 @@ use store::{Recovered, RunRow, Store, StoredTrial};
 mod breakdown;
 mod called;
 mod summary;
+mod totals;
 
 /// Trials read from the store at a time.
 const PAGE: u32 = 512;

@@ -1,4 +1,4 @@
-//! The wall clock, handed in by whoever starts the coordinator: for reports, never for leases.
+//! The wall clock, an argument of the coordinator. It is for reports, never for leases.
 
 use std::{fmt, sync::Arc};
 

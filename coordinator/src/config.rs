@@ -1,4 +1,4 @@
-//! What a coordinator is told when it starts: its times, and what it may do with sessions of before.
+//! The settings of a coordinator: its times, and what happens to sessions from before a restart.
 
 use std::time::Duration;
 
@@ -8,32 +8,38 @@ pub struct Config {
     pub reclaim: Reclaim,
 }
 
-/// What becomes of sessions that the store knows from before this process.
+/// What happens to sessions from before this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reclaim {
-    /// Their workers may come back until the sessions' time is over: for workers that are other processes.
+    /// Their workers may come back until their time is over. For workers that are other processes.
     #[default]
     AfterTtl,
-    /// They are over: for workers that lived and died with the coordinator's process.
+    /// They are over. For workers in the coordinator's process, which died with it.
     AtOnce,
 }
 
-/// Workers renew at `beat`, stop by themselves after 20 s without an answer, and are given up after `session_ttl`.
+/// The times of the lease protocol. They are ordered:
+///
+/// - A worker stops by itself 20 s after its last answered heartbeat, and the coordinator leases its trials again after
+///   `session_ttl`. So no trial runs twice at once, with 10 s to spare for clocks that differ.
+/// - `session_ttl` is 15 heartbeats: a link may lose several, and a machine may pause.
+/// - `closed_stream` is shorter, since a closed stream is noticed: the worker starts no call after 1 s without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// How often workers say that they live.
-    pub beat: Duration,
-    /// How long a session lives without a beat.
+    /// How often workers send a heartbeat.
+    pub heartbeat: Duration,
+    /// How long a session lives without a heartbeat.
     pub session_ttl: Duration,
-    /// How old the stored time of a session's last beat may be: so much earlier it is over after a restart.
-    pub stored_beat: Duration,
+    /// How old the stored time of the last heartbeat may be. Each stored heartbeat costs a disk write; after a restart the
+    /// session ends this much earlier.
+    pub stored_heartbeat: Duration,
     /// How long a session lives without a stream. A worker starts no call after 1 s without one.
     pub closed_stream: Duration,
-    /// How long a trial stays lent that no beat lists.
+    /// How long a trial stays leased without being listed in a heartbeat.
     pub unlisted: Duration,
-    /// The same, once its worker has come back to a coordinator that was started again.
+    /// The same, after a worker has come back to a restarted coordinator.
     pub relisted: Duration,
-    /// When a worker that got nothing asks again.
+    /// When a worker whose claim got nothing claims again.
     pub claim_retry: Duration,
     /// How often the coordinator looks for sessions that are over.
     pub tick: Duration,
@@ -42,9 +48,9 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         Self {
-            beat: Duration::from_secs(2),
+            heartbeat: Duration::from_secs(2),
             session_ttl: Duration::from_secs(30),
-            stored_beat: Duration::from_secs(5),
+            stored_heartbeat: Duration::from_secs(5),
             closed_stream: Duration::from_secs(3),
             unlisted: Duration::from_secs(30),
             relisted: Duration::from_secs(6),

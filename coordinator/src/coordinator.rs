@@ -1,4 +1,4 @@
-//! The coordinator as a whole: opened on a store, run until drained, spoken to through a handle.
+//! The coordinator as a whole: opened on a store, run until drained, reached through a handle.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     dispatcher::{Dispatcher, Error, command::Command},
 };
 
-/// What may wait to be heard: enough that streams need not take turns, few enough to stay in memory.
+/// How many commands may wait: enough that streams do not wait for each other, few enough to stay in memory.
 const WAITING_COMMANDS: usize = 256;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Coordinator<S> {
 }
 
 impl<S: Store> Coordinator<S> {
-    /// Takes up the runs that the store has as running.
+    /// Continues the runs that are running in the store.
     pub async fn open(
         store: Arc<S>,
         config: Config,
@@ -34,8 +34,8 @@ impl<S: Store> Coordinator<S> {
         Ok((Self { dispatcher, commands }, Handle::new(sender, store, config, clock)))
     }
 
-    /// Until `drain` is cancelled or the last handle is gone. What workers sent before is stored and
-    /// acknowledged; sessions live on in the store, for the next coordinator.
+    /// Runs until `drain` is cancelled or the last handle is gone. What workers have sent is stored and acknowledged;
+    /// sessions stay in the store, for the next coordinator.
     pub async fn run(self, drain: CancellationToken) {
         self.dispatcher.run(self.commands, drain).await;
     }

@@ -1,18 +1,22 @@
-//! The one task that owns who plays what: it asks the scheduler, stores what it orders, then believes it.
+//! The one task that owns the scheduler: it stores what the scheduler decides, then tells workers.
 //!
-//! A grant is stored before it is sent, a batch before it is acknowledged or counted. When the store fails, what
-//! the scheduler believes may not be stored, so everything stops: running runs are interrupted, workers are sent
-//! home, and a resume starts from what the store has.
+//! A grant is stored before it is sent, a batch before it is acknowledged or counted. When the store fails, the scheduler's
+//! state may differ from the store's. Then everything stops: runs are interrupted, sessions end, and a resume starts from
+//! the store.
+//!
+//! One task, and no lock: commands arrive in one channel, so each is handled against a state that no other changes
+//! meanwhile. A slow store therefore slows all commands. That is intended: the channel is bounded, so streams are read
+//! later, and workers stop starting turns.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
-use record::{Usd, summary::RunState};
+use record::Usd;
 use scenario::RunId;
-use store::{Commit, EndedTrial, Store};
+use store::Store;
 use tokio::{
     sync::mpsc,
     task::JoinSet,
@@ -22,58 +26,37 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::{
     active::Active,
-    command::{Capacity, Command, Message, Order, Refusal},
-    links::{Links, Turn},
+    command::{Capacity, Command, Message, Order},
+    links::Links,
     roster::Roster,
     shares::Shares,
 };
 use crate::{
-    Clock, Config, Observers, aggregate,
-    scheduler::{Event, Held, Scheduler},
+    Clock, Config, Observers,
+    scheduler::{Event, Scheduler},
     token::Token,
 };
 
 mod act;
 pub(crate) mod active;
-mod beginning;
 pub(crate) mod command;
+mod commit;
+mod early_stop;
+mod error;
 mod links;
 mod roster;
 mod runs;
 pub(crate) mod shares;
 mod shown;
 
-/// Ended runs that stay in memory, for those who ask for their numbers next.
+pub use self::error::Error;
+
+/// How many ended runs stay in memory, so that their numbers are at hand.
 const ENDED_KEPT: usize = 8;
-/// How long a drain waits for the numbers of runs that have just ended.
+/// How long a drain waits until the numbers of ended runs are shown.
 const LAST_NUMBERS: Duration = Duration::from_secs(2);
-/// Between two looks whether the store is where it was.
+/// Between two checks that the store was not removed.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("session {0} is over")]
-    SessionOver(u64),
-    #[error("session {0} belongs to another worker")]
-    NotYours(u64),
-    #[error("the system gives no random bytes: {0}")]
-    Random(#[from] getrandom::Error),
-    #[error("run {run} is {state:?}, so it cannot be resumed")]
-    NotResumable { run: RunId, state: RunState },
-    /// What was sent cannot be used.
-    #[error("{0}")]
-    Refused(String),
-    #[error("the coordinator has stopped")]
-    Stopped,
-    #[error(transparent)]
-    Read(#[from] aggregate::Error),
-}
-
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
-        Self::Read(error.into())
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct Dispatcher<S> {
@@ -91,9 +74,9 @@ pub(crate) struct Dispatcher<S> {
     shares: Shares,
     /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
     own: Option<(u64, u64)>,
-    /// Ended runs whose numbers are being found out for those who look on.
+    /// Tasks that compute the numbers of ended runs for observers.
     telling: JoinSet<()>,
-    /// When it was last looked whether the store is there.
+    /// When the store was last checked.
     looked: Instant,
 }
 
@@ -117,7 +100,7 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
-    /// Until `drain`: then what was sent already is still stored and acknowledged, and all streams are closed.
+    /// Runs until `drain`. Then what workers have sent already is stored and acknowledged, and all streams close.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>, drain: CancellationToken) {
         let mut tick = tokio::time::interval(self.config.timing.tick);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -135,7 +118,7 @@ impl<S: Store> Dispatcher<S> {
         while let Some(command) = commands.recv().await {
             self.obey(command).await;
         }
-        // Whoever looks on gets the last numbers, unless that takes long; what is left of it is given up.
+        // Observers get the last numbers, unless that takes too long.
         let _ = tokio::time::timeout(LAST_NUMBERS, self.telling.join_all()).await;
     }
 
@@ -150,7 +133,7 @@ impl<S: Store> Dispatcher<S> {
         while self.telling.try_join_next().is_some() {}
     }
 
-    /// Whether the store is where it was. A commit finds out too, but an agent may take minutes for its next reply.
+    /// Checks that the store was not removed. A commit finds out too, but an agent may take minutes for its next reply.
     async fn look_for_the_store(&mut self) {
         if self.looked.elapsed() < BETWEEN_LOOKS || !self.runs.values().any(Active::is_running) {
             return;
@@ -162,7 +145,7 @@ impl<S: Store> Dispatcher<S> {
     }
 
     async fn obey(&mut self, command: Command) {
-        // Whoever asked may be gone by now; then nobody waits for the answer.
+        // A failed reply means that the asker is gone.
         match command {
             Command::Join { worker, reply } => {
                 let _ = reply.send(self.join(&worker).await);
@@ -223,7 +206,7 @@ impl<S: Store> Dispatcher<S> {
         }
         let acknowledged = self.store.watermark(session).await?.ok_or(Error::SessionOver(session))?;
         if !self.scheduler.knows(session) {
-            // From before a restart, and not given up by the store.
+            // A session from before a restart that the store has not ended.
             self.hear(Event::Joined { session }).await;
         }
         self.roster.opened(session, &worker, Instant::now());
@@ -237,17 +220,17 @@ impl<S: Store> Dispatcher<S> {
     }
 
     async fn listen(&mut self, session: u64, stream: u64, message: Message) {
-        // What an older stream still had to say is said again on the newer one.
+        // An older stream: the worker repeats its messages on the newer one.
         if self.links.get(session, stream).is_none() {
             return;
         }
         match message {
-            Message::Beat { held, unsettled } => {
+            Message::Heartbeat { held, unsettled } => {
                 self.roster.heard(session, Instant::now());
-                if let Err(error) = self.keep_beat(session, stream, unsettled).await {
+                if let Err(error) = self.keep_heartbeat(session, stream, unsettled).await {
                     return self.store_failed_for(session, error).await;
                 }
-                self.hear(Event::Beat { session, held }).await;
+                self.hear(Event::Heartbeat { session, held }).await;
             }
             Message::Claim { number, want, idle } => {
                 self.hear(Event::Claimed { session, number, want, idle }).await;
@@ -268,13 +251,8 @@ impl<S: Store> Dispatcher<S> {
                     self.refuse(session, stream, sequence, refusal);
                 }
             }
-            Message::Batch { mut commit, room } => {
-                if !self.is_due(session, stream, commit.sequence) {
-                    return;
-                }
-                commit.replays = self.runs.get(&commit.run).map_or(0, |run| run.plan.replays);
-                commit.begun = self.links.take_begun(session, stream);
-                if let Err(error) = self.commit(session, stream, &commit).await {
+            Message::Batch { commit, room } => {
+                if let Err(error) = self.take_batch(session, stream, *commit).await {
                     self.store_failed_for(session, error).await;
                 }
                 drop(room);
@@ -282,20 +260,21 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
-    /// Stores that the session lives, unless that was done a moment ago and nothing has changed.
-    async fn keep_beat(&mut self, session: u64, stream: u64, unsettled: Usd) -> Result<(), store::Error> {
+    /// Stores that the session lives, unless that was stored recently and nothing has changed.
+    async fn keep_heartbeat(&mut self, session: u64, stream: u64, unsettled: Usd) -> Result<(), store::Error> {
         let (now, at) = (Instant::now(), self.clock.now());
         let Some(link) = self.links.get(session, stream) else { return Ok(()) };
-        let recent = link.stored_at.is_some_and(|stored| now.duration_since(stored) < self.config.timing.stored_beat);
+        let recent =
+            link.stored_at.is_some_and(|stored| now.duration_since(stored) < self.config.timing.stored_heartbeat);
         if recent && link.unsettled == Some(unsettled) && link.begun.is_empty() {
             return Ok(());
         }
         (link.unsettled, link.stored_at) = (Some(unsettled), Some(now));
         let begun = std::mem::take(&mut link.begun);
-        self.store.beat(session, unsettled, &begun, at).await
+        self.store.heartbeat(session, unsettled, &begun, at).await
     }
 
-    /// Tells workers which part of their limits they may use from now on, where that has changed.
+    /// Sends workers their share of the limits, where it has changed.
     fn share_limits(&mut self) {
         let now = Instant::now().duration_since(self.began);
         for (session, share) in self.shares.balance(|session| self.scheduler.plays(session), now) {
@@ -303,97 +282,7 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
-    /// Whether a batch is taken now, by its number. One that comes too early ends the session.
-    fn is_due(&mut self, session: u64, stream: u64, sequence: u64) -> bool {
-        let turn = self.links.get(session, stream).map(|link| link.turn_of(sequence));
-        if let Some(Turn::Early(due)) = turn {
-            self.links.dismiss(session, &format!("batch {sequence} came where {due} was due"));
-        }
-        turn == Some(Turn::Takes)
-    }
-
-    /// Nothing of the batch is stored. The trials at fault end by it, and the session goes on.
-    fn refuse(&mut self, session: u64, stream: u64, sequence: u64, refusal: Refusal) {
-        let Some(link) = self.links.get(session, stream) else { return };
-        if sequence <= link.acknowledged {
-            // What is committed is never sent in another form.
-            return self.links.send(session, Order::Acknowledged { sequence });
-        }
-        link.refuse(sequence);
-        tracing::warn!(session, sequence, reason = refusal.reason, "a batch is refused; its trials end as errors");
-        self.links.send(session, Order::Refused { sequence, refusal });
-    }
-
-    async fn commit(&mut self, session: u64, stream: u64, commit: &Commit) -> Result<(), store::Error> {
-        if let Some(run) = self.runs.get(&commit.run)
-            && let Some((trial, reason)) =
-                commit.ended.iter().find_map(|ended| run.refuses(&ended.trial).map(|why| (&ended.trial, why)))
-        {
-            let trials = trial.number..trial.number.saturating_add(1);
-            let trials = vec![Held { run: commit.run.clone(), trials, epoch: trial.epoch }];
-            self.refuse(session, stream, commit.sequence, Refusal { reason, trials });
-            return Ok(());
-        }
-        let asked = Instant::now();
-        let committed = self.store.commit(commit, self.clock.now()).await?;
-        self.observers.metrics.committed(asked.elapsed());
-        if committed.session_over {
-            self.links.dismiss(session, "the session is over");
-            return Ok(());
-        }
-        if let Some(link) = self.links.get(session, stream) {
-            link.acknowledged = link.acknowledged.max(commit.sequence);
-            link.stored_at = Some(Instant::now());
-        }
-        let (mut exhausted, mut hopeless) = (false, None);
-        if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
-            run.spent(&commit.segment.spend);
-            let was_hopeless = run.hopeless.is_some();
-            // The first of several that name one trial is the one that was counted.
-            let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
-            let mut kept: BTreeSet<u64> = counted.iter().chain(&committed.again).copied().collect();
-            for EndedTrial { trial, .. } in &commit.ended {
-                if counted.remove(&trial.number) {
-                    run.count(trial, committed.past(trial.number), &self.observers);
-                }
-                exhausted |= kept.remove(&trial.number) && trial.is_exhausted();
-            }
-            run.row.exhausted |= exhausted;
-            if run.is_running() && !was_hopeless {
-                hopeless.clone_from(&run.hopeless);
-            }
-        }
-        self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
-        let fenced: Vec<Held> = commit
-            .ended
-            .iter()
-            .map(|ended| &ended.trial)
-            .filter(|trial| committed.fenced.contains(&trial.number))
-            .filter(|trial| !committed.counted.contains(&trial.number) && !committed.again.contains(&trial.number))
-            .map(|trial| Held { run: commit.run.clone(), trials: trial.number..trial.number + 1, epoch: trial.epoch })
-            .collect();
-        if !fenced.is_empty() {
-            self.links.send(session, Order::Fenced { trials: fenced });
-        }
-        if !committed.counted.is_empty() {
-            self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;
-        }
-        if !committed.again.is_empty() {
-            self.hear(Event::Again { session, run: commit.run.clone(), trials: committed.again }).await;
-        }
-        if exhausted {
-            tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
-            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
-        }
-        if let Some(reason) = hopeless {
-            tracing::warn!(run = %commit.run, reason, "the run is drained");
-            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
-        }
-        self.publish(&commit.run);
-        Ok(())
-    }
-
-    /// Some of what a store refuses is the worker's fault and no reason to stop everything.
+    /// Some errors of the store are the worker's fault: they end its session and nothing else.
     async fn store_failed_for(&mut self, session: u64, error: store::Error) {
         match error {
             store::Error::UnknownRun(_) | store::Error::SessionOver(_) => {

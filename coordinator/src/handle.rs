@@ -1,4 +1,4 @@
-//! A cheap handle on a running coordinator: what its services speak through.
+//! A cheap handle on a running coordinator, for its services.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     token::Token,
 };
 
-/// Bytes of batches that may wait for the store over all streams; then streams are not read.
+/// How many bytes of batches may wait for the store, over all streams. Above it streams are not read.
 const WAITING_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! A plan in; results and a summary out.
 //!
-//! [`scheduler`] decides who plays what, without a clock or a network. The dispatcher is the one task that owns
-//! it: it stores what was decided, then tells workers. [`aggregate`] folds what comes back into the numbers of a
-//! run. [`service`] is the face: gRPC for workers and for people.
+//! [`scheduler`] decides who plays what, without a clock or a network. The dispatcher is the one task that owns it: it
+//! stores decisions, then tells workers. [`aggregate`] folds results into the numbers of a run. [`service`] is the gRPC
+//! interface for workers and for people.
 
 pub mod aggregate;
 mod clock;

@@ -1,6 +1,6 @@
-//! Who looks on while runs are played: they are told what the store has, and change nothing.
+//! Observers of runs, metrics and traces: they see what the store has, and change nothing.
 
-/// All are off unless somebody wants to see what they show.
+/// All are off by default.
 #[derive(Debug, Clone, Default)]
 pub struct Observers {
     pub metrics: telemetry::metrics::Coordinator,
@@ -8,7 +8,7 @@ pub struct Observers {
 }
 
 impl Observers {
-    /// Whether anybody wants the numbers of a run that has ended, which take a moment to find out.
+    /// Whether the numbers of an ended run are wanted: they take a moment to compute.
     pub(crate) fn want_summaries(&self) -> bool {
         self.metrics.is_on() || self.traces.is_on()
     }

@@ -18,12 +18,12 @@ pub struct Progress {
     pub estimated_calls: u64,
     /// Workers with an open stream.
     pub workers: u32,
-    /// Trials that are lent.
+    /// Trials that are leased.
     pub running: u64,
     pub lost_attempts: u64,
     pub elapsed_millis: u64,
     /// What went wrong with the run itself.
     pub trouble: Option<String>,
-    /// Why nobody plays what waits although workers are connected.
+    /// Why trials wait although workers are connected.
     pub waiting_for: Option<String>,
 }

@@ -1,24 +1,26 @@
-//! The face of the coordinator: gRPC for workers and for people, with health and reflection.
+//! The gRPC services of the coordinator: for workers, for people, health and reflection.
 
 use std::time::Duration;
 
 use proto::v1::{coordinator_server::CoordinatorServer, runs_server::RunsServer};
 use store::Store;
-use tonic::{Status, transport::server::Router};
+use tonic::transport::server::Router;
 
 use self::{people::People, workers::Workers};
-use crate::{Error, Handle, aggregate};
+use crate::Handle;
 
+mod batch;
 mod parts;
 mod people;
 mod readable;
+mod status;
 mod transcripts;
 mod workers;
 
-/// HTTP/2 pings find a peer that vanished without a word; they are off unless asked for.
+/// HTTP/2 pings find a peer that vanished without closing its connection. They are off by default.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-/// A store that falls behind closes the window, and workers stop starting turns.
+/// When the store falls behind, this window fills, and workers stop starting turns.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 const HEADER_BYTES: u32 = 16 << 10;
 
@@ -50,25 +52,4 @@ pub async fn router<S: Store>(handle: Handle<S>) -> Result<Router, tonic_reflect
         .add_service(reflection)
         .add_service(workers)
         .add_service(people))
-}
-
-/// What went wrong, in gRPC's words.
-fn status(error: Error) -> Status {
-    let text = error.to_string();
-    match error {
-        Error::SessionOver(_) | Error::NotYours(_) | Error::NotResumable { .. } => Status::failed_precondition(text),
-        Error::Refused(_) => Status::invalid_argument(text),
-        Error::Stopped | Error::Random(_) => Status::unavailable(text),
-        Error::Read(aggregate::Error::UnknownRun(_) | aggregate::Error::PlanMissing(_)) => Status::not_found(text),
-        Error::Read(aggregate::Error::Plan { .. }) => Status::data_loss(text),
-        Error::Read(aggregate::Error::Store(error)) => match error {
-            store::Error::Conflict(_) => Status::already_exists(text),
-            store::Error::UnknownRun(_) => Status::not_found(text),
-            store::Error::SessionOver(_) => Status::failed_precondition(text),
-            store::Error::Unwritable(_) | store::Error::InUse(_) | store::Error::Gone(_) | store::Error::Failed(_) => {
-                Status::unavailable(text)
-            }
-            store::Error::Version(_) => Status::internal(text),
-        },
-    }
 }

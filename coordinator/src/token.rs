@@ -2,7 +2,7 @@
 
 use scenario::Digest;
 
-/// As many as nobody can guess.
+/// Long enough that it cannot be guessed.
 const BYTES: usize = 16;
 
 #[derive(Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Why a coordinator or a worker could not be reached, in the words of whoever knows.
+//! Why a coordinator or a worker could not be reached.
 
 use std::error::Error as _;
 
@@ -8,7 +8,7 @@ use tonic::Status;
 const LAYER: &str = "transport error";
 
 /// What a status says, and its causes as far as they say more: "tcp connect error" alone does not tell a wrong name from
-/// a port that nobody listens on.
+/// a port without a listener.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     let mut text = status.message().to_owned();

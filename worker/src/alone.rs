@@ -1,7 +1,6 @@
-//! A plan played where nobody has to be told: no coordinator, no store, the same executor and the same outbox.
+//! Plays a plan without a coordinator or a store, with the same executor and the same outbox.
 //!
-//! It is for unit tests of agents (`gabfest::expect`). Each trial has one attempt; what became of all of them is held in
-//! memory.
+//! For unit tests of agents (`gabfest::expect`). Each trial has one attempt; all results are held in memory.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +8,7 @@ use proto::v1;
 use record::{Trial, Turn};
 use scenario::{Plan, RunId};
 
-use crate::{Resources, executor::Executor, gate::Gate, outbox::Outbox};
+use crate::{Resources, admission::Admission, executor::Executor, outbox::Outbox};
 
 /// The fencing token of the only attempt.
 const EPOCH: u32 = 1;
@@ -21,22 +20,22 @@ pub struct Played {
     pub turns: Vec<Turn>,
 }
 
-/// Plays all trials of a plan, so many at the same time, and gives them back in the plan's order.
+/// Plays all trials of a plan, `slots` at a time, and returns them in the plan's order.
 pub async fn play(plan: Plan, run: &RunId, resources: Resources, slots: u32) -> Vec<Played> {
-    let gate = Gate::new();
-    let outbox = Outbox::new(gate.clone());
-    let mut executor = Executor::new(slots.max(1), Arc::new(resources), outbox.clone(), gate);
+    let admission = Admission::new();
+    let outbox = Outbox::new(admission.clone());
+    let mut executor = Executor::new(slots.max(1), Arc::new(resources), outbox.clone(), admission);
     let (digest, end) = (plan.digest(), plan.planned());
     executor.keep(digest.clone(), plan);
     let plan_digest = digest.as_str().to_owned();
     let lease = v1::Lease { run: run.as_str().to_owned(), plan_digest, first: 0, end, epoch: EPOCH };
-    executor.lend(&lease).expect("the plan was just kept, and it has as many trials as it says");
+    executor.accept(&lease).expect("the plan was just kept, and it has as many trials as it says");
     executor.start_ready();
     let mut kept = Kept::default();
     while !executor.is_idle() {
         tokio::select! {
             () = executor.finished() => executor.start_ready(),
-            // Also while all are being played: an outbox that nobody empties closes the gate.
+            // Also while all slots are busy: a full outbox admits no more calls.
             () = outbox.wait() => kept.take(&outbox),
         }
     }

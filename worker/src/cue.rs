@@ -1,4 +1,4 @@
-//! What an agent that does as the scenario expects would answer in a step: the mock agent plays by it.
+//! Cues for the mock agent: the answer that a scenario expects in a step.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use scenario::{
 };
 use serde_json::{Map, Value};
 
-/// `None` where the scenario expects nothing in particular, as in a conversation with a simulated user.
+/// `None` if the step expects no particular answer, as in a conversation with a simulated user.
 pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
     let Action::Say { expected, .. } = &step.action else { return None };
     let checks = || step.checks.iter().filter(|check| !check.negated);
@@ -34,7 +34,7 @@ pub(crate) fn of_step(step: &Step) -> Option<Arc<Cue>> {
     Some(Arc::new(Cue { text, tool_calls, actions, notes }))
 }
 
-/// What a pattern of an expected conversation says of the answer.
+/// The condition on the answer in a pattern of an expected conversation.
 fn condition_of(check: &Check) -> Option<&str> {
     match &check.rule {
         Rule::SemanticCondition(check::SemanticCondition { condition }) => Some(condition),
@@ -73,7 +73,7 @@ fn object(fields: &[(String, ArgumentRule)]) -> Value {
     Value::Object(given.collect::<Map<String, Value>>())
 }
 
-/// A value that satisfies the rule, as far as one can be told from it.
+/// A value that satisfies the rule, if the rule determines one.
 fn argument(name: &str, rule: &ArgumentRule) -> Option<Value> {
     let checks = match rule {
         ArgumentRule::Optional => return None,

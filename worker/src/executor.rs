@@ -1,4 +1,4 @@
-//! Slots: which leased trials wait, which are being played, and what is held.
+//! The worker's slots: which leased trials wait, which run, and which are held.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -16,17 +16,18 @@ use tokio::{
 };
 
 use crate::{
+    admission::Admission,
     outbox::{Attempt, Outbox},
     resources::Resources,
     script::Scripts,
     trial::{self, Ticket},
 };
 
-/// Plans of which nothing is held are kept until there are this many.
+/// Plans without a held trial are dropped beyond this many.
 const KEPT_PLANS: usize = 8;
-/// A claim that is due so soon after the last grant was too small: each costs the coordinator a write to the disk.
+/// A claim that is due this soon after the last grant was too small. Each claim costs the coordinator a disk write.
 const SOON: Duration = Duration::from_millis(100);
-/// Of trials that wait here. They last for [`SOON`] and not much longer, so that nobody else waits for them.
+/// The most trials that wait here, so that they last for about [`SOON`] and no other worker waits for them.
 const MOST_AT_HAND_PER_SLOT: u32 = 8;
 
 #[derive(Debug)]
@@ -34,29 +35,29 @@ pub(crate) struct Executor {
     slots: u32,
     resources: Arc<Resources>,
     outbox: Outbox,
-    gate: crate::gate::Gate,
+    admission: Admission,
     plans: BTreeMap<Digest, (Arc<Plan>, Arc<Scripts>)>,
-    /// Trials that are to wait here beside those that are being played.
+    /// How many trials shall wait here besides the running ones.
     at_hand: u32,
     granted_at: Option<Instant>,
     waiting: VecDeque<Ticket>,
     running: BTreeMap<Attempt, AbortHandle>,
-    /// Those of them that the coordinator was not told of.
+    /// Running trials that the coordinator does not know to run.
     begun: BTreeSet<Attempt>,
     tasks: JoinSet<()>,
-    /// Being given up, since what was recorded of them is refused, and why.
+    /// Trials that end because the coordinator refused their record, and its reason.
     unrecorded: BTreeMap<Attempt, String>,
-    /// Which trial a task plays.
+    /// The trial of each task.
     by_task: BTreeMap<Id, Ticket>,
 }
 
 impl Executor {
-    pub(crate) fn new(slots: u32, resources: Arc<Resources>, outbox: Outbox, gate: crate::gate::Gate) -> Self {
+    pub(crate) fn new(slots: u32, resources: Arc<Resources>, outbox: Outbox, admission: Admission) -> Self {
         Self {
             slots,
             resources,
             outbox,
-            gate,
+            admission,
             plans: BTreeMap::new(),
             at_hand: fewest_at_hand(slots),
             granted_at: None,
@@ -73,7 +74,7 @@ impl Executor {
         self.resources.agents.keys().cloned().collect()
     }
 
-    /// Trials to claim now: enough to fill the slots and to have some at hand.
+    /// How many trials to claim now: enough to fill the slots and to have some at hand.
     pub(crate) fn wanted(&self) -> u32 {
         let held = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
         // A claim for one trial costs as much as a claim for many.
@@ -86,7 +87,7 @@ impl Executor {
         self.granted_at = Some(now);
     }
 
-    /// Trials that are over in no time are claimed in larger numbers, those that last in smaller ones.
+    /// Claims more short trials at a time, and fewer long ones.
     pub(crate) fn pace(&mut self, now: Instant) {
         let Some(granted_at) = self.granted_at else { return };
         let least = fewest_at_hand(self.slots);
@@ -105,7 +106,7 @@ impl Executor {
         u32::try_from(self.running.len()).unwrap_or(u32::MAX)
     }
 
-    /// Which part of its limits the worker uses from now on.
+    /// Sets the worker's share of the limits.
     pub(crate) fn set_share(&self, share: Share) {
         self.resources.limits.iter().for_each(|limit| limit.set_share(share));
     }
@@ -115,7 +116,7 @@ impl Executor {
         self.resources.limits.iter().all(|limit| limit.is_settled())
     }
 
-    /// What is in flight at most, and what was spent and is in no batch that is acknowledged.
+    /// The most that calls in flight may cost, and what was spent and is not acknowledged yet.
     pub(crate) fn unsettled_nanos(&self) -> i64 {
         (self.resources.unsettled)().saturating_add(self.outbox.owed().nanos())
     }
@@ -124,7 +125,7 @@ impl Executor {
         self.plans.contains_key(digest)
     }
 
-    /// Reads a plan and keeps it for the leases that name it.
+    /// Reads a plan and keeps it for its leases.
     pub(crate) fn learn(&mut self, digest: Digest, plan: &[u8]) -> Result<(), LeaseError> {
         let text = std::str::from_utf8(plan).map_err(|error| LeaseError::Plan(error.to_string()))?;
         let plan = Plan::from_json(text).map_err(|error| LeaseError::Plan(error.to_string()))?;
@@ -134,7 +135,7 @@ impl Executor {
 
     pub(crate) fn keep(&mut self, digest: Digest, plan: Plan) {
         if self.plans.len() >= KEPT_PLANS {
-            // Each held trial holds its plan's scripts.
+            // Each held trial has a handle to its plan's scripts.
             self.plans.retain(|_, (_, scripts)| Arc::strong_count(scripts) > 1);
         }
         let plan = Arc::new(plan);
@@ -142,8 +143,8 @@ impl Executor {
         self.plans.insert(digest, (plan, scripts));
     }
 
-    /// Takes a lease of a plan that is known.
-    pub(crate) fn lend(&mut self, lease: &v1::Lease) -> Result<(), LeaseError> {
+    /// Accepts a lease whose plan is known: all of it, or nothing.
+    pub(crate) fn accept(&mut self, lease: &v1::Lease) -> Result<(), LeaseError> {
         let (plan, scripts) = self.plans.get(&Digest::new(lease.plan_digest.clone())).ok_or(LeaseError::Unknown)?;
         let tickets = (lease.first..lease.end).map(|number| {
             let trial = plan.trial(number).ok_or_else(|| LeaseError::Plan(format!("there is no trial {number}")))?;
@@ -155,7 +156,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Starts waiting trials while there are slots.
+    /// Starts waiting trials while slots are free.
     pub(crate) fn start_ready(&mut self) {
         while self.running.len() < self.slots as usize {
             let Some(ticket) = self.waiting.pop_front() else { break };
@@ -164,7 +165,7 @@ impl Executor {
                 ticket.clone(),
                 Arc::clone(&self.resources),
                 self.outbox.clone(),
-                self.gate.clone(),
+                self.admission.clone(),
             ));
             self.by_task.insert(handle.id(), ticket);
             self.begun.insert(attempt.clone());
@@ -173,20 +174,20 @@ impl Executor {
         self.show_slots();
     }
 
-    /// Returns when trials have ended and their slots are free. Waits for ever while none is played.
+    /// Returns when trials have ended and their slots are free. Waits for ever while none runs.
     pub(crate) async fn finished(&mut self) {
         let Some(ended) = self.tasks.join_next_with_id().await else {
             return std::future::pending().await;
         };
         self.free(ended);
-        // Many that ended meanwhile cost the caller one look at everything.
+        // The caller looks at everything once, however many ended meanwhile.
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             self.free(ended);
         }
         self.show_slots();
     }
 
-    /// Whether the coordinator has welcomed us on a stream that is open.
+    /// Shows in the metrics whether the coordinator has welcomed us on an open stream.
     pub(crate) fn connected(&self, connected: bool) {
         self.resources.metrics.connected(connected);
     }
@@ -201,7 +202,7 @@ impl Executor {
         self.running.remove(&ticket.attempt);
         let refused = self.unrecorded.remove(&ticket.attempt);
         let Err(error) = ended else { return };
-        // Its last words may have come after it was given up.
+        // The task may have recorded turns after it was given up.
         self.outbox.forget(|attempt| *attempt == ticket.attempt);
         let failure = match refused {
             Some(reason) => Failure::new(FailureKind::RecordRefused, reason),
@@ -213,7 +214,7 @@ impl Executor {
         trial::end_unplayed(&ticket, Verdict::Error, failure, &self.resources, &self.outbox);
     }
 
-    /// What is held: waiting, being played, or ended but not acknowledged.
+    /// All held trials: waiting, running, or ended but not acknowledged.
     pub(crate) fn held(&self, unacknowledged: &[Attempt]) -> Vec<v1::Held> {
         let all: BTreeSet<&Attempt> = self
             .waiting
@@ -225,30 +226,30 @@ impl Executor {
         ranges(all)
     }
 
-    /// Slots in which nothing is played: so many of the next trials begin at once.
+    /// Free slots: this many of the next trials begin at once.
     pub(crate) fn idle(&self) -> u32 {
         let taken = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
         self.slots.saturating_sub(taken)
     }
 
-    /// What has begun since this was asked last.
+    /// Trials that have begun since the last call.
     pub(crate) fn take_begun(&mut self) -> Vec<v1::Held> {
         ranges(std::mem::take(&mut self.begun).iter().collect())
     }
 
-    /// All that has begun and is still held.
+    /// All held trials that have begun.
     pub(crate) fn all_begun(&mut self, unacknowledged: &[Attempt]) -> Vec<v1::Held> {
         self.begun.clear();
         ranges(self.running.keys().chain(unacknowledged).collect())
     }
 
-    /// Gives back what waits; what is being played goes on.
+    /// Gives back waiting trials; running ones go on.
     pub(crate) fn give_back_unstarted(&mut self) -> Vec<v1::Held> {
         let waiting = std::mem::take(&mut self.waiting);
         ranges(waiting.iter().map(|ticket| &ticket.attempt).collect())
     }
 
-    /// Gives up what is being played, so that somebody else may play it from the start.
+    /// Gives up running trials, so that another worker plays them from the start.
     pub(crate) fn give_up_running(&mut self) -> Vec<v1::Held> {
         for handle in self.running.values() {
             handle.abort();
@@ -258,10 +259,10 @@ impl Executor {
         ranges(running.keys().collect())
     }
 
-    /// Ends trials of which the coordinator keeps nothing.
+    /// Ends trials whose record the coordinator refused.
     pub(crate) fn end_unrecorded(&mut self, attempts: Vec<Attempt>, reason: &str) {
         for attempt in attempts {
-            // One that is not played any more was given back, and others play it.
+            // A trial that does not run any more was given back, and another worker plays it.
             if let Some(task) = self.running.get(&attempt) {
                 task.abort();
                 self.unrecorded.insert(attempt, reason.to_owned());
@@ -269,7 +270,7 @@ impl Executor {
         }
     }
 
-    /// Somebody else plays these now, or nobody should.
+    /// Drops trials that another worker plays now, or that nobody should play.
     pub(crate) fn fence(&mut self, fenced: &[v1::Held]) {
         let is_fenced = |attempt: &Attempt| {
             fenced.iter().any(|held| {
@@ -289,7 +290,7 @@ impl Executor {
         self.outbox.forget(is_fenced);
     }
 
-    /// Stops playing a run. Returns what had not begun, and what had and was not ended.
+    /// Stops a run. Returns its waiting trials, and those that were running and are given up.
     pub(crate) fn stop_run(&mut self, run: &str, drain: bool) -> (Vec<v1::Held>, Vec<v1::Held>) {
         let (mut waited, mut given_up) = (BTreeSet::new(), BTreeSet::new());
         self.waiting.retain(|ticket| {
@@ -363,14 +364,14 @@ mod tests {
 
     use super::*;
     use crate::{
+        admission::Admission,
         fakes::{self, Cast},
-        gate::Gate,
     };
 
     #[test]
     fn plans_of_which_nothing_is_held_are_not_kept_for_ever() {
-        let outbox = Outbox::new(Gate::new());
-        let mut executor = Executor::new(1, Cast::plain().resources(), outbox, Gate::new());
+        let outbox = Outbox::new(Admission::new());
+        let mut executor = Executor::new(1, Cast::plain().resources(), outbox, Admission::new());
         let steps = json!([{ "input": "hello" }]);
         let mut first = None;
         for number in 0..100 {
@@ -381,9 +382,9 @@ mod tests {
             if first.is_none() {
                 let plan_digest = digest.as_str().to_owned();
                 let lease = v1::Lease { run: "r".to_owned(), plan_digest, first: 3, end: 4, epoch: 1 };
-                executor.lend(&lease).unwrap();
+                executor.accept(&lease).unwrap();
                 let too_far = v1::Lease { end: 11, ..lease };
-                assert!(matches!(executor.lend(&too_far), Err(LeaseError::Plan(_))));
+                assert!(matches!(executor.accept(&too_far), Err(LeaseError::Plan(_))));
                 assert_eq!(executor.waiting.len(), 1, "all of a lease or nothing");
                 first = Some(digest);
             }
@@ -393,7 +394,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn quick_trials_are_claimed_in_larger_numbers() {
-        let mut executor = Executor::new(10, Cast::plain().resources(), Outbox::new(Gate::new()), Gate::new());
+        let mut executor =
+            Executor::new(10, Cast::plain().resources(), Outbox::new(Admission::new()), Admission::new());
         executor.pace(Instant::now());
         assert_eq!(executor.wanted(), 15);
         let paced = |executor: &mut Executor, after| {

@@ -1,10 +1,17 @@
-//! Results on their way to the coordinator: batched, numbered, kept until they are acknowledged.
+//! Results on their way to the coordinator: batched, numbered, and kept until they are acknowledged.
 //!
-//! The bound is on bytes: when it is reached the [`Gate`] closes, so that no new turn starts. Nothing is dropped.
+//! Delivery is at least once: a new stream sends every unacknowledged batch again, under its old number, and the store
+//! counts each number once. So a batch never changes after it is closed, unless the coordinator refuses it.
 //!
-//! Each turn and each end has a bound of its own, and a batch is closed with the one that makes it large enough, so a
-//! batch is never larger than a message. [`batches`] makes them; [`refusals`] is what becomes of one that the
-//! coordinator never takes.
+//! Memory has a bound in bytes. Above it [`Admission`] admits no call, so no new turn starts. Nothing is dropped: a turn
+//! that was played has cost money, and may be the only evidence of a failure.
+//!
+//! Each turn and each end of a trial has a bound of its own, and a batch closes with the item that makes it large enough.
+//! So a batch is never larger than a message. [`batches`] makes batches; [`refusals`] handles those that the coordinator
+//! refuses.
+//!
+//! Lock order: the state is one mutex, held for a few statements and never across an await. Under it only [`Admission`] is
+//! called, which has a lock of its own and calls nothing back.
 
 mod batches;
 mod refusals;
@@ -22,9 +29,9 @@ use record::{Call, Trial, Turn, Usd, bounds, call::Spend};
 use scenario::RunId;
 use tokio::sync::Notify;
 
-use crate::{gate::Gate, redact};
+use crate::{admission::Admission, record_redaction};
 
-/// Unacknowledged bytes at which no new turn starts, as estimated from the texts.
+/// From this many unacknowledged bytes on, no new turn starts. Estimated from the texts.
 const FULL_BYTES: usize = 16 << 20;
 /// A batch is closed at this size.
 const BATCH_BYTES: usize = 256 << 10;
@@ -41,12 +48,12 @@ pub(crate) struct Attempt {
 pub(crate) struct Outbox {
     state: Arc<Mutex<State>>,
     something: Arc<Notify>,
-    gate: Gate,
+    admission: Admission,
     metrics: telemetry::metrics::Worker,
     owed: Owed,
 }
 
-/// What calls have cost and no batch that is acknowledged says, in nano-dollars.
+/// What calls have cost that is in no acknowledged batch, in nano-dollars.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Owed(Arc<AtomicI64>);
 
@@ -73,16 +80,16 @@ struct State {
     /// Batches that are not acknowledged, oldest first.
     closed: VecDeque<Closed>,
     last_sequence: u64,
-    /// The last batch that the stream has been given.
+    /// The last batch that went to the stream.
     given: u64,
-    /// Where the turns are that went into batches, of attempts that have not ended.
+    /// In which batches the turns of unfinished attempts are.
     pieces: BTreeMap<Attempt, Vec<v1::Piece>>,
-    /// Attempts whose record the coordinator refused, and why; they end as errors.
+    /// Attempts whose record the coordinator refused, and its reason. They end as errors.
     refused: BTreeMap<Attempt, String>,
     bytes: usize,
 }
 
-/// What is not in a batch yet, for one run.
+/// Results of one run that are in no batch yet.
 #[derive(Debug, Default)]
 struct Pending {
     turns: BTreeMap<(u64, u32), Vec<Turn>>,
@@ -95,24 +102,24 @@ struct Pending {
 #[derive(Debug)]
 struct Closed {
     batch: v1::Batch,
-    /// Whose turns each piece of the segment has, and how many.
+    /// The attempt and the number of turns of each piece of the segment.
     said: Vec<(Attempt, u32)>,
     ended: Vec<Attempt>,
     cost: Usd,
     bytes: usize,
-    /// Attempts of which it says nothing any more, since it was refused.
+    /// Attempts whose content was removed after a refusal.
     silent: BTreeSet<Attempt>,
-    /// How often it was refused for what is not known.
+    /// How often it was refused without a trial at fault.
     refusals: u32,
 }
 
 impl Outbox {
-    pub(crate) fn new(gate: Gate) -> Self {
+    pub(crate) fn new(admission: Admission) -> Self {
         let metrics = telemetry::metrics::Worker::default();
-        Self { state: Arc::default(), something: Arc::default(), gate, metrics, owed: Owed::default() }
+        Self { state: Arc::default(), something: Arc::default(), admission, metrics, owed: Owed::default() }
     }
 
-    /// Lets others see how much is not acknowledged.
+    /// Shows in the metrics how much is not acknowledged.
     pub(crate) fn shown_to(self, metrics: telemetry::metrics::Worker) -> Self {
         Self { metrics, ..self }
     }
@@ -121,14 +128,14 @@ impl Outbox {
         &self.owed
     }
 
-    /// A turn is over. Its words may still be judged, but everything that it cost is in it.
+    /// Takes a finished turn. Conversations may still be judged later, but all that the turn cost is in it.
     pub(crate) fn turn(&self, attempt: &Attempt, mut turn: Turn) {
-        redact::turn(&mut turn);
+        record_redaction::turn(&mut turn);
         bounds::turn(&mut turn);
         let mut state = self.lock();
         let bytes = bounds::size_of_turn(&turn);
         state.bytes += bytes;
-        self.gate.set_full(state.bytes >= FULL_BYTES);
+        self.admission.set_full(state.bytes >= FULL_BYTES);
         let pending = state.pending.entry(attempt.run.clone()).or_default();
         for call in &turn.calls {
             pending.spend.add_call(call);
@@ -137,19 +144,19 @@ impl Outbox {
         pending.count += 1;
         pending.bytes += bytes;
         if pending.bytes >= BATCH_BYTES {
-            // While there is no stream much can come together, and a message has a bound.
+            // Without a stream much can come together, and a message has a bound.
             state.close(&attempt.run);
         }
         drop(state);
         self.something.notify_one();
     }
 
-    /// Calls were made that are in no turn: there was none yet.
+    /// Takes calls that precede the first turn.
     pub(crate) fn spent(&self, run: &RunId, mut calls: Vec<Call>) {
         if calls.is_empty() {
             return;
         }
-        calls.iter_mut().for_each(redact::call);
+        calls.iter_mut().for_each(record_redaction::call);
         let mut state = self.lock();
         let pending = state.pending.entry(run.clone()).or_default();
         calls.iter().for_each(|call| pending.spend.add_call(call));
@@ -157,14 +164,14 @@ impl Outbox {
         self.something.notify_one();
     }
 
-    /// A trial is over; its turns were given before.
+    /// Takes the end of a trial, after its turns.
     pub(crate) fn ended(&self, run: &RunId, mut trial: Trial) {
-        redact::trial(&mut trial);
+        record_redaction::trial(&mut trial);
         bounds::end(&mut trial);
         let mut state = self.lock();
         let bytes = bounds::size_of_end(&trial);
         state.bytes += bytes;
-        self.gate.set_full(state.bytes >= FULL_BYTES);
+        self.admission.set_full(state.bytes >= FULL_BYTES);
         let pending = state.pending.entry(run.clone()).or_default();
         pending.ended.push(trial);
         pending.bytes += bytes;
@@ -176,36 +183,36 @@ impl Outbox {
         self.something.notify_one();
     }
 
-    /// Attempts that will not end here: somebody else plays them, or nobody. What they cost is still sent.
+    /// Forgets attempts that will not end here. What they have cost is still sent.
     pub(crate) fn forget(&self, gone: impl Fn(&Attempt) -> bool) {
         let mut state = self.lock();
         for (run, pending) in &mut state.pending {
             pending.ended.retain(|trial| !gone(&attempt_of(run, trial)));
         }
-        // What they said goes into batches first, since that would name them anew.
+        // Their turns go into batches first: closing a batch later would list their pieces again.
         state.close_all();
         state.pieces.retain(|attempt, _| !gone(attempt));
         state.refused.retain(|attempt, _| !gone(attempt));
     }
 
-    /// Forgets everything: the session is over, so nothing of it counts any more.
+    /// Forgets everything: the session is over, so none of it can be counted.
     pub(crate) fn clear(&self) {
         let gone = std::mem::take(&mut *self.lock());
         gone.closed.iter().for_each(|closed| self.owed.settle(closed.cost));
         gone.pending.values().for_each(|pending| self.owed.settle(pending.spend.cost()));
         self.metrics.unacknowledged(0);
-        self.gate.set_full(false);
+        self.admission.set_full(false);
     }
 
-    /// Waits until something is to be sent.
+    /// Waits until there is something to send.
     pub(crate) async fn wait(&self) {
-        // What was notified once may still be there when a stream broke before it was sent.
+        // Checked first: results may be left from a stream that broke, whose notification is used up.
         while !self.has_something() {
             self.something.notified().await;
         }
     }
 
-    /// The next batch for this stream, if there is anything to send.
+    /// The next batch for this stream.
     pub(crate) fn next(&self) -> Option<v1::Batch> {
         let mut state = self.lock();
         if !state.has_closed() {
@@ -218,7 +225,7 @@ impl Outbox {
         Some(batch)
     }
 
-    /// A new stream has been given nothing: what is not acknowledged is sent again.
+    /// Starts a new stream: everything that is not acknowledged is sent again.
     pub(crate) fn rewind(&self) {
         let mut state = self.lock();
         state.given = state.closed.front().map_or(state.last_sequence, |closed| closed.batch.sequence - 1);
@@ -234,11 +241,11 @@ impl Outbox {
             }
         }
         state.given = state.given.max(sequence.min(state.last_sequence));
-        self.gate.set_full(state.bytes >= FULL_BYTES);
+        self.admission.set_full(state.bytes >= FULL_BYTES);
         self.metrics.unacknowledged(state.ended());
     }
 
-    /// Attempts that ended and whose end is not committed: they are still held.
+    /// Attempts that have ended and are not committed. The worker still holds them.
     pub(crate) fn unacknowledged_attempts(&self) -> Vec<Attempt> {
         let state = self.lock();
         let pending =
@@ -252,7 +259,7 @@ impl Outbox {
         state.pending.is_empty() && state.closed.is_empty()
     }
 
-    /// Whether enough is pending that waiting for more would not pay.
+    /// Whether a full batch waits, so that waiting for more gains nothing.
     pub(crate) fn is_heavy(&self) -> bool {
         self.lock().has_closed()
     }
@@ -263,8 +270,8 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock means that a thread panicked between two statements of this file; the counts
-        // could be wrong then, so going on would be worse than stopping.
+        // A poisoned lock means that a thread panicked between two statements of this file. The counts could be wrong, so
+        // stopping is better than going on.
         self.state.lock().expect("no panic happens while the outbox is locked")
     }
 }

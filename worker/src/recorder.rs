@@ -11,10 +11,10 @@ use llm::{
     Call, Named, Receipt,
     call::{Reply, Request},
 };
-use record::{Role, Tokens, Usd, call::ErrorKind, few};
+use record::{Role, Tokens, Usd, by_model, call::ErrorKind};
 use tokio::time::Instant;
 
-use crate::{gate::Gate, outbox::Owed};
+use crate::{admission::Admission, outbox::Owed};
 
 /// The calls of one trial since they were last taken.
 #[derive(Debug)]
@@ -39,8 +39,13 @@ impl CallLog {
         std::mem::take(&mut self.lock().calls)
     }
 
+    /// Counts what a call costs as owed, without keeping the call.
+    pub(crate) fn owe(&self, call: &record::Call) {
+        self.owed.add(call);
+    }
+
     pub(crate) fn push(&self, call: record::Call) {
-        self.owed.add(&call);
+        self.owe(&call);
         self.lock().calls.push(call);
     }
 
@@ -58,12 +63,12 @@ pub(crate) struct Recorded<C: ?Sized> {
     model: Arc<C>,
     role: Role,
     log: Arc<CallLog>,
-    gate: Gate,
+    admission: Admission,
 }
 
 impl<C: ?Sized> Recorded<C> {
-    pub(crate) fn new(model: Arc<C>, role: Role, log: Arc<CallLog>, gate: Gate) -> Self {
-        Self { model, role, log, gate }
+    pub(crate) fn new(model: Arc<C>, role: Role, log: Arc<CallLog>, admission: Admission) -> Self {
+        Self { model, role, log, admission }
     }
 }
 
@@ -87,7 +92,7 @@ impl<C: Named + ?Sized> Named for Recorded<C> {
 impl<R: Request, C: Call<R> + ?Sized> Call<R> for Recorded<C> {
     async fn ask(&self, request: &R) -> Result<R::Reply, llm::Error> {
         let came = Instant::now();
-        let held = self.gate.pass().await;
+        let held = self.admission.pass().await;
         let began = Instant::now();
         let mut open = OpenCall { recorded: Some(self), came, held, began };
         let answer = (*self.model).call(request).await;
@@ -99,7 +104,7 @@ impl<R: Request, C: Call<R> + ?Sized> Call<R> for Recorded<C> {
     }
 }
 
-/// A call to a model as it is kept. `held`: before the gate.
+/// A call to a model as it is recorded. `held`: how long admission withheld it.
 pub(crate) fn call_of(
     role: Role,
     model: &(impl Named + ?Sized),
@@ -111,7 +116,7 @@ pub(crate) fn call_of(
         Ok(receipt) => record::Call {
             role,
             endpoint: model.endpoint().to_owned(),
-            model: few::name(&receipt.model).into_owned(),
+            model: by_model::name(&receipt.model).into_owned(),
             started_micros,
             wait_micros: micros(held + receipt.timing.wait),
             connect_micros: receipt.timing.connect.map(micros),
@@ -156,13 +161,13 @@ impl<C: Named + ?Sized> Drop for OpenCall<'_, C> {
     }
 }
 
-/// What is said of a call that its trial did not wait for.
+/// The error of a call that its trial did not wait for.
 pub(crate) const GIVEN_UP: &str = "given up before it was answered";
 
 /// How long a call took that gave nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Took {
-    /// Before the gate.
+    /// How long admission withheld the call.
     pub(crate) held: Duration,
     /// From then on, with its retries and its rate-limit waits.
     pub(crate) elapsed: Duration,
@@ -170,7 +175,7 @@ pub(crate) struct Took {
 }
 
 impl Took {
-    /// Nobody knows how far the call had come.
+    /// It is unknown how far the call had come.
     pub(crate) fn given_up(held: Duration, elapsed: Duration) -> Self {
         Self { held, elapsed, effort: llm::Effort { tries: 1, ..llm::Effort::default() } }
     }

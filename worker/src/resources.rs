@@ -1,6 +1,6 @@
-//! What a worker plays with: agents, models, hooks and leave to execute, all from its operator's settings.
+//! The worker's resources: agents, models, hooks and the permission to execute, all from its operator's settings.
 //!
-//! A plan names these; it never holds an address or a key.
+//! A plan names them; it never has an address or a key.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,35 +23,35 @@ pub struct Resources {
     /// Addresses of databases that scenarios may seed, by name.
     pub databases: BTreeMap<String, String>,
     pub execution: Execution,
-    /// Where agents that call their tools themselves find them.
+    /// Serves tools to agents that call them themselves.
     pub tool_server: ToolServer,
     /// Wall time in Unix milliseconds, for the mocks that answer with it.
     pub now_millis: fn() -> i64,
-    /// Where finished trials are told of, if anybody wants traces.
+    /// Exports finished trials as traces, if traces are on.
     pub traces: telemetry::Traces,
-    /// Where calls, turns and trials are counted, if anybody wants figures.
+    /// Counts calls, turns and trials, if metrics are on.
     pub metrics: telemetry::metrics::Worker,
     /// What the calls in flight may cost at most, in nano-dollars.
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
-    /// Of all endpoints and agents: the worker uses its share of each.
+    /// The limits of all endpoints and agents. The worker uses its share of each.
     pub limits: Vec<Arc<llm::limit::Limiter>>,
 }
 
-/// The language models that are asked on gabfest's own behalf. [`llm::Absent`] stands where a key is not there.
+/// The language models of gabfest's own roles. [`llm::Absent`] replaces a model without a key.
 #[derive(Debug, Clone)]
 pub struct Models {
     pub user_sim: Arc<dyn llm::Chat>,
     pub judge: Arc<dyn llm::Chat>,
     /// By model type, such as `TEXT_LARGE`; a type that is not here means the role's own model.
     pub by_type: BTreeMap<String, Arc<dyn llm::Chat>>,
-    /// What measures texts; the judge does what is not here.
+    /// Models that measure texts. The judge measures what they do not.
     pub scores: evaluate::scorer::Models,
     /// The most tokens of one answer of a judge, its reasoning included.
     pub judge_max_tokens: u32,
 }
 
 impl Models {
-    /// Why a scenario that asks these cannot be played: a judge is missing, or else the simulated user.
+    /// Why a scenario with these questions cannot be played: a judge is missing, or the simulated user.
     #[must_use]
     pub fn missing(&self, asks: &Asks) -> Option<Failure> {
         let judges = asks.judges.iter().map(|model_type| self.judge(model_type.as_deref()) as Arc<dyn Named>);
@@ -65,7 +65,7 @@ impl Models {
         })
     }
 
-    /// Every endpoint that somebody may be asked at and that has no key, said once each.
+    /// Every endpoint without a key, once each.
     #[must_use]
     pub fn absent(&self) -> BTreeSet<String> {
         let chats = [&self.user_sim, &self.judge].into_iter().chain(self.by_type.values());

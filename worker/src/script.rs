@@ -1,4 +1,4 @@
-//! A scenario made ready to play: its checks compiled, once for all trials of a case.
+//! A scenario that is ready to play: its checks are compiled once for all trials of a case.
 
 use std::{
     collections::BTreeMap,
@@ -11,14 +11,14 @@ use scenario::{Action, Asks, Case, Check, Plan, Scenario};
 
 use crate::cue;
 
-/// Scripts kept at hand; a plan's cases are played in order, so the oldest is the least likely to be needed.
+/// How many scripts are kept. A plan's cases are played in order, so the oldest is the least likely to be needed.
 const KEPT: usize = 512;
 
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) case: Case,
     pub(crate) scenario: Scenario,
-    /// Whom it asks besides the agent.
+    /// The models that it asks besides the agent.
     pub(crate) asks: Asks,
     pub(crate) steps: Vec<StepChecks>,
     /// One for each step.
@@ -33,7 +33,7 @@ pub(crate) struct StepChecks {
     pub(crate) of_the_step: Vec<Evaluator>,
 }
 
-/// The scripts of one plan, made when they are first needed.
+/// The scripts of one plan, made when first needed.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     plan: Arc<Plan>,

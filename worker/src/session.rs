@@ -1,4 +1,7 @@
-//! The worker's side of the lease protocol: one session after the other, until somebody says that it is enough.
+//! The worker's side of the lease protocol: one session after the other, until the worker is drained.
+//!
+//! [`live`] is one session over its streams, [`orders`] what the coordinator says on them, [`outgoing`] what the worker
+//! says, [`pipe`] how many results are on their way at a time. [`heartbeat`] renews the session, [`claim`] asks for trials.
 
 use std::time::Duration;
 
@@ -7,62 +10,23 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use self::live::{End, Session};
-use crate::{executor::Executor, gate::Gate, outbox::Outbox};
+use self::{
+    config::RECONNECT,
+    live::{End, Session},
+};
+use crate::{admission::Admission, executor::Executor, outbox::Outbox};
 
+mod claim;
+mod config;
+mod heartbeat;
 mod live;
+mod orders;
+mod outgoing;
 mod pipe;
 #[cfg(test)]
 mod tests;
 
-/// How a worker presents itself.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// For people.
-    pub name: String,
-    /// Concurrent trials.
-    pub slots: u32,
-    pub timing: Timing,
-}
-
-/// How long the worker trusts a silent coordinator.
-#[derive(Debug, Clone, Copy)]
-pub struct Timing {
-    /// Without an open stream no new call starts after this.
-    pub away: Duration,
-    /// Without a renewed lease everything that is being played is given up after this.
-    pub self_fence: Duration,
-    /// How long to try to reach a coordinator before giving up.
-    pub patience: Duration,
-    /// How long trials that are being played may take after a drain began.
-    pub grace: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        Self {
-            away: Duration::from_secs(1),
-            self_fence: Duration::from_secs(20),
-            patience: Duration::from_secs(60),
-            grace: Duration::from_secs(120),
-        }
-    }
-}
-
-/// How a worker is asked to stop.
-#[derive(Debug, Clone, Default)]
-pub struct Drain {
-    /// Take no more trials, and finish those that are being played.
-    pub begin: CancellationToken,
-    /// Give back what is being played too, at once. Means nothing before the drain began.
-    pub hurry: CancellationToken,
-}
-
-impl From<CancellationToken> for Drain {
-    fn from(begin: CancellationToken) -> Self {
-        Self { begin, hurry: CancellationToken::new() }
-    }
-}
+pub use self::config::{Config, Drain, Timing};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -75,22 +39,20 @@ pub enum Error {
     Unsent,
 }
 
-const RECONNECT: Duration = Duration::from_millis(200);
-
-/// Plays leased trials until `drain` is cancelled and what was being played is sent.
+/// Plays leased trials until `drain` is cancelled and the running ones are sent.
 pub(crate) async fn run(
     config: &Config,
     channel: Channel,
     executor: &mut Executor,
     outbox: &Outbox,
-    gate: &Gate,
+    admission: &Admission,
     drain: &Drain,
 ) -> Result<(), Error> {
     let mut client = CoordinatorClient::new(channel)
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
     while let Some(joined) = join(config, &mut client, &drain.begin).await? {
-        let mut session = Session::new(&joined, config, &mut client, executor, outbox, gate);
+        let mut session = Session::new(&joined, config, &mut client, executor, outbox, admission);
         match session.live(drain).await {
             End::Drained => break,
             End::Over | End::Broken => {
@@ -100,7 +62,7 @@ pub(crate) async fn run(
                 tracing::info!("the session is over: running conversations are given up");
                 executor.abandon_all();
                 outbox.clear();
-                // A coordinator that sends everybody home is not asked again at once.
+                // A coordinator that ends all sessions is not asked again at once.
                 sleep(RECONNECT).await;
             }
         }

@@ -1,7 +1,7 @@
-//! The simulated user: given who they are and what was said, what do they say next?
+//! The simulated user: a language model plays a person and says the next line.
 //!
-//! [`prompt`] asks a language model to play the person, [`cleaning`] leaves of its answer only what the person
-//! says. A model that fails or says nothing is our fault and ends the trial; nothing is ever put into its mouth.
+//! [`prompt`] asks the model to play the person, [`cleaning`] keeps only the person's words of its answer. A model that fails
+//! or says nothing is our fault and ends the trial: no line is ever made up for it.
 
 mod cleaning;
 mod prompt;
@@ -12,19 +12,19 @@ use scenario::{conversation::Simulator, ids::seed_of};
 /// A model that says nothing is asked once more.
 const MOST_CALLS: u32 = 2;
 
-/// What the user says next, and how it came about.
+/// What the user says next, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) text: String,
-    /// Everything that the model was shown, one block a message.
+    /// The whole prompt, one block for each message.
     pub(crate) prompt_for_debug: String,
-    /// The model's words before they were cleaned.
+    /// The model's answer before cleaning.
     pub(crate) raw: String,
 }
 
 /// Asks `model` to speak as the user after `turns`, the conversation so far, oldest first.
 ///
-/// `context` is that of the first call, `seed` belongs to this trial and turn.
+/// `context`: of the first call. `seed`: of this trial and turn.
 pub(crate) async fn next_line(
     simulator: &Simulator,
     turns: &[Turn],

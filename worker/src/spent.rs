@@ -1,4 +1,4 @@
-//! What a question took that belongs to no trial: the same calls as those of a trial, added up.
+//! What a call outside of any trial has cost, for `gabfest ping` and the preflight.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use llm::{Named, Receipt};
 use record::{Call, Role, call::Spend};
 
 use crate::{
+    record_redaction,
     recorder::call_of,
-    redact,
-    stage::{Broken, answered_calls},
+    trial::{Broken, answered_calls},
 };
 
-/// Of one message to an agent, which had no more time than `patience`.
+/// The cost of one message to an agent. `patience`: the time that it had.
 #[must_use]
 pub fn on_agent(
     agent: &dyn Agent,
@@ -27,7 +27,7 @@ pub fn on_agent(
     sum(&mut calls)
 }
 
-/// Of one question to a model.
+/// The cost of one question to a model.
 #[must_use]
 pub fn on_model(
     role: Role,
@@ -38,11 +38,11 @@ pub fn on_model(
     sum(&mut [call_of(role, model, outcome, 0, (Duration::ZERO, elapsed))])
 }
 
-/// A server may say a key where it names its model.
+/// Redacted first: a server may put a key into the name of its model.
 fn sum(calls: &mut [Call]) -> Spend {
     let mut spend = Spend::default();
     for call in calls {
-        redact::call(call);
+        record_redaction::call(call);
         spend.add_call(call);
     }
     spend

@@ -1,13 +1,12 @@
-//! Is the conversation over? Asked after each turn; the first condition that holds ends it, and is remembered.
+//! Decides after each turn whether the conversation is over. The first condition that holds ends it.
 //!
-//! A condition is decided by the means that are written with it: keywords, a question to the judge, a hook. The
-//! cheapest is asked first, and one that says yes is enough. Where neither a question nor a hook is written,
-//! the condition's usual keywords decide. Two exceptions follow ElizaOS: `goal_achieved` with a question is
-//! decided by the judge alone, and `max_turns_reached` never ends anything by itself.
-//! What the user said before the agent's first reply, a scripted line, ends nothing: nobody is content with what they
-//! have not heard.
-//! What cannot be decided is our fault and ends the trial: a conversation that went on because of it, or
-//! stopped, would be judged as what it was not.
+//! A condition decides by what is written with it: keywords, a question to the judge, a hook. The cheapest is asked first,
+//! and one yes is enough. Without a question and a hook, the condition's usual keywords decide. Two exceptions follow
+//! ElizaOS: with a question, the judge alone decides `goal_achieved`, and `max_turns_reached` never ends a conversation by
+//! itself. The user's words before the agent's first reply are scripted, so they end nothing.
+//!
+//! A condition that cannot be decided is our fault and ends the trial: the conversation would go on, or stop, for a reason
+//! that is not its own.
 
 pub mod hook;
 mod keywords;
@@ -25,7 +24,7 @@ use self::hook::Hook;
 
 /// Two replies with more of their words in common than this say the same.
 const STUCK_ABOVE: f64 = 0.8;
-/// Sooner than this nobody can be stuck.
+/// No conversation counts as stuck before this turn.
 const STUCK_FROM_TURNS: usize = 3;
 
 /// What the conditions of one turn answered.
@@ -115,7 +114,7 @@ impl Evidence<'_> {
         Ok(Decision { holds: false, why: reasons.join("; ") })
     }
 
-    /// Whose words a condition is about. An agent that says "perfect" has not satisfied anybody.
+    /// Whose words a condition is about: an agent that says "perfect" does not show that the user is satisfied.
     fn words_that_count(&self, condition: Condition) -> String {
         let agent = self.last.said().unwrap_or_default();
         match condition {

@@ -1,16 +1,17 @@
-//! Tools for agents that call them by themselves: the scenario's mocks, by HTTP and by the Model Context Protocol.
+//! Tools for agents that call them themselves: the scenario's mocks, by HTTP and by the Model Context Protocol.
 //!
-//! One [`listener`] serves all trials of a worker. A trial takes a [`Seat`] with a path of its own, behind which stands
-//! its [`desk`]: what answers its calls and keeps them in a [`journal`]. [`http`] and [`mcp`] are the two ways to it.
-//! [`place`] says where all this is.
+//! One [`listener`] at one [`place`] serves all trials of a worker. A trial's [`registration`] gives it a path of its own,
+//! and a [`handler`] that answers its calls and records them in a [`journal`]. [`http`] and [`mcp`] are the two protocols;
+//! [`request`] is what they share.
 
-mod desk;
+mod handler;
 mod http;
 mod journal;
 mod listener;
 mod mcp;
 mod place;
-mod seat;
+mod registration;
+mod request;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -18,4 +19,4 @@ mod token;
 pub use listener::{Error, ToolServer};
 pub use place::Place;
 
-pub(crate) use seat::Seat;
+pub(crate) use registration::Registration;

@@ -1,4 +1,4 @@
-//! Carries out what the scheduler orders, in order, and stops everything when the store cannot follow.
+//! Carries out the actions of the scheduler in order. If the store fails, it stops everything.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -30,7 +30,7 @@ impl<S: Store> Dispatcher<S> {
     pub(super) fn publish(&mut self, id: &RunId) {
         let workers = u32::try_from(self.scheduler.connected()).unwrap_or(u32::MAX);
         let waiting_for = self.scheduler.waiting_for(id);
-        let fleet = Fleet { workers, running: self.scheduler.lent(id), waiting_for };
+        let fleet = Fleet { workers, running: self.scheduler.leased(id), waiting_for };
         if let Some(run) = self.runs.get_mut(id) {
             run.lost_attempts = run.lost_attempts.max(self.scheduler.lost_attempts(id));
             run.publish(fleet, self.clock.now());
@@ -38,8 +38,8 @@ impl<S: Store> Dispatcher<S> {
         self.show_queue(id);
     }
 
-    /// Nothing that the scheduler believes is certain any more. Workers drop what they play; all that was
-    /// acknowledged is stored, and a resume starts from there.
+    /// The scheduler's state may differ from the store's now. Workers drop their trials; everything that was acknowledged is
+    /// stored, and a resume starts from there.
     pub(super) async fn store_failed(&mut self, error: &store::Error) {
         let trouble = error.to_string();
         tracing::error!(error = trouble, "store failed; runs are interrupted");
@@ -57,7 +57,7 @@ impl<S: Store> Dispatcher<S> {
         self.own = None;
         for id in running {
             let at = self.clock.now();
-            // Where even this cannot be written, the run stays `running` in the store and is resumed as such.
+            // If even this cannot be written, the run stays `running` in the store and is resumed as such.
             let _ = self.store.set_state(&id, RunState::Interrupted, Some(at)).await;
             self.end(&id, RunState::Interrupted, at, Some(trouble.clone()));
         }
@@ -67,7 +67,7 @@ impl<S: Store> Dispatcher<S> {
         Instant::now().duration_since(self.began)
     }
 
-    /// What follows from it is heard next.
+    /// Carries out one action. Returns the event that follows from it.
     async fn act(&mut self, action: Action) -> Result<Option<Event>, store::Error> {
         let at = self.clock.now();
         match action {
@@ -103,7 +103,7 @@ impl<S: Store> Dispatcher<S> {
                 self.store.set_state(&run, state, Some(at)).await?;
                 let (mut tally, mut trouble) = (None, None);
                 if let Some(active) = self.runs.get(&run).filter(|_| state != RunState::Finished) {
-                    // Nobody plays again now what was to be: how it ended is what there is.
+                    // Trials that were to be played again count as they have ended.
                     let nothing = aggregate::nothing(&active.plan);
                     let all = aggregate::tally(&*self.store, &run, Which::Ended, nothing).await;
                     tally = Some(all.map_err(failed)?);
@@ -138,11 +138,11 @@ impl<S: Store> Dispatcher<S> {
         self.links.send(session, Order::Grant { claim, leases: with_plan, retry });
     }
 
-    /// Ends a trial that brings workers down, as a worker would: in a session, with a lease.
+    /// Ends a poisoned trial as a worker would: in a session, with a lease.
     async fn poison(&mut self, run: RunId, number: u64, epoch: u32, at: i64) -> Result<Option<Event>, store::Error> {
         let Some(planned) = self.runs.get(&run).and_then(|run| run.plan.trial(number)) else { return Ok(None) };
         tracing::warn!(%run, trial = number, "trial is poisoned");
-        // No secret has such a digest, so nobody else can open a stream for it.
+        // No secret has this digest, so no worker can open a stream for the session.
         let nobodys = Digest::new("");
         let (session, sequence) = match self.own {
             Some((session, sequence)) => (session, sequence + 1),
@@ -166,7 +166,7 @@ impl<S: Store> Dispatcher<S> {
             for EndedTrial { trial, .. } in &commit.ended {
                 run.count(trial, committed.past(number), &self.observers);
                 if let Some(case) = run.plan.case(trial.case) {
-                    // No worker is left to tell of it.
+                    // No worker exports it as a trace.
                     let began_micros = u64::try_from(at).unwrap_or(0).saturating_mul(1_000);
                     let (id, suite) = (&commit.run, run.row.name.as_str());
                     let (turns, calls, conversations) = (&[], &[], &[]);

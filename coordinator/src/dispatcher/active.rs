@@ -7,7 +7,7 @@ use scenario::Plan;
 use store::RunRow;
 use tokio::sync::watch;
 
-use super::beginning::Beginnings;
+use super::early_stop::EarlyStop;
 use crate::{Observers, Progress};
 
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(super) struct Active {
     spend: Spend,
     pub(super) lost_attempts: u64,
     trouble: Option<String>,
-    beginnings: Beginnings,
-    /// Why it takes no more trials, where it does not and nobody asked for that.
+    early_stop: EarlyStop,
+    /// Why the run takes no more trials, though it was not stopped.
     pub(super) hopeless: Option<String>,
     progress: watch::Sender<Progress>,
 }
@@ -32,15 +32,15 @@ impl Active {
         let trouble = None;
         let progress = progress(&row, &tally, &spend, lost_attempts, None, Fleet::default(), now);
         let progress = watch::Sender::new(progress);
-        let (beginnings, hopeless) = (Beginnings::default(), None);
-        Self { row, plan, cases, tally, spend, lost_attempts, trouble, beginnings, hopeless, progress }
+        let (early_stop, hopeless) = (EarlyStop::default(), None);
+        Self { row, plan, cases, tally, spend, lost_attempts, trouble, early_stop, hopeless, progress }
     }
 
     pub(super) fn is_running(&self) -> bool {
         self.row.state == RunState::Running
     }
 
-    /// Those that whoever plays it must know.
+    /// The agents that a worker must know to play the run.
     pub(super) fn agents(&self) -> BTreeSet<String> {
         self.plan.agents.iter().cloned().collect()
     }
@@ -66,11 +66,11 @@ impl Active {
         }
         if !self.plan.plays_on
             && self.hopeless.is_none()
-            && !self.beginnings.are_over(self.plan.agents.len())
+            && !self.early_stop.is_over(self.plan.agents.len())
             && let Some(case) = self.plan.case(trial.case)
         {
             let cases = self.cases / u64::try_from(self.plan.agents.len().max(1)).unwrap_or(1);
-            self.hopeless = self.beginnings.add(&case.agent, cases, trial);
+            self.hopeless = self.early_stop.add(&case.agent, cases, trial);
         }
         if observers.metrics.is_on() {
             let scenario = self.plan.case(trial.case).map(|case| case.scenario).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Active {
         self.progress.subscribe()
     }
 
-    /// Shows it to whoever watches, if it is anything new.
+    /// Shows the progress to watchers, if it has changed.
     pub(super) fn publish(&self, fleet: Fleet, now: i64) {
         let trouble = self.trouble.clone();
         let next = progress(&self.row, &self.tally, &self.spend, self.lost_attempts, trouble, fleet, now);

@@ -1,4 +1,4 @@
-//! What the dispatcher is asked for, and what it orders workers to do.
+//! The commands of the dispatcher, the messages of workers, and the orders to them.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use store::{Commit, Lease, RunRow};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio_util::sync::DropGuard;
 
-use super::{Error, shares::Share};
+use super::{error::Error, shares::Share};
 use crate::{Progress, scheduler::Held, token::Token};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
@@ -26,7 +26,7 @@ pub(crate) enum Command {
         token: Token,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
-        /// Dropped when the stream is not wanted any more.
+        /// Dropped to end the stream.
         wanted: DropGuard,
         reply: Reply<u64>,
     },
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     },
     Resume {
         run: RunId,
-        /// Also what was held against the agent.
+        /// Also play the agent's failures again.
         failed: bool,
         reply: Reply<Resumed>,
     },
@@ -56,12 +56,12 @@ pub(crate) enum Command {
         drain: bool,
         reply: Reply<RunState>,
     },
-    /// Nothing, if the run is not in memory.
+    /// `None` if the run is not in memory.
     Watch {
         run: RunId,
         reply: oneshot::Sender<Option<watch::Receiver<Progress>>>,
     },
-    /// Nothing, if the run is not in memory.
+    /// `None` if the run is not in memory.
     Snapshot {
         run: RunId,
         reply: oneshot::Sender<Option<Snapshot>>,
@@ -74,20 +74,20 @@ pub(crate) enum Command {
 /// What a worker can play.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Capacity {
-    /// Those that it knows.
+    /// The agents in its settings.
     pub(crate) agents: BTreeSet<String>,
-    /// Trials at the same time; 0 from workers that do not say it.
+    /// Trials at the same time; 0 from workers that do not tell.
     pub(crate) slots: u32,
     /// For people.
     pub(crate) name: String,
     pub(crate) version: String,
 }
 
-/// What a worker says on its stream.
+/// A message of a worker.
 #[derive(Debug)]
 pub(crate) enum Message {
-    Beat {
-        /// Nothing, if it does not say.
+    Heartbeat {
+        /// `None` in a brief heartbeat.
         held: Option<Vec<Held>>,
         unsettled: Usd,
     },
@@ -99,12 +99,12 @@ pub(crate) enum Message {
     Begun {
         trials: Vec<Held>,
     },
-    /// `room` is given back when the batch was stored: so much may wait.
+    /// `room` bounds how much may wait. It is released once the batch is stored.
     Batch {
         commit: Box<Commit>,
         room: OwnedSemaphorePermit,
     },
-    /// A batch that can never be stored; its session goes on.
+    /// A batch that can never be stored. The session goes on.
     Unstorable {
         sequence: u64,
         refusal: Refusal,
@@ -114,24 +114,24 @@ pub(crate) enum Message {
         begun: bool,
     },
     Leave,
-    /// It keeps to this part of its limits.
+    /// It keeps to this share of its limits.
     ShareTaken {
         share: Share,
     },
-    /// Not what the protocol says; the session cannot go on.
+    /// A violation of the protocol: the session ends.
     Malformed {
         reason: String,
     },
 }
 
-/// Why a batch is never taken, and whose words are to blame; nobody named: it may be any attempt of the batch.
+/// Why a batch is refused, and the trials at fault; none: any attempt of the batch may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) reason: String,
     pub(crate) trials: Vec<Held>,
 }
 
-/// What a worker is told.
+/// A message to a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
     Welcome { acknowledged: u64 },

@@ -1,4 +1,4 @@
-//! The open streams: at most one a session, never waited for.
+//! The open streams, at most one for each session. The dispatcher never waits for one.
 
 use std::collections::BTreeMap;
 
@@ -22,24 +22,24 @@ pub(super) struct Link {
     _wanted: DropGuard,
     /// The highest sequence that the session has committed.
     pub(super) acknowledged: u64,
-    /// A batch that was refused: until it comes again, those of later numbers are passed over.
+    /// A refused batch. Until it comes again, later ones are skipped.
     refused: Option<u64>,
-    /// As last stored over this stream; what was stored before it is not known here.
+    /// As last stored on this stream; `None` before the first heartbeat.
     pub(super) unsettled: Option<Usd>,
-    /// When it was last stored that the session lives.
+    /// When the store last heard that the session lives.
     pub(super) stored_at: Option<Instant>,
-    /// What has begun and is not stored as such.
+    /// Trials that have begun, which the store does not know yet.
     pub(super) begun: Vec<Lease>,
-    /// Trials that it plays at the same time.
+    /// How many trials the worker plays at the same time.
     slots: u32,
 }
 
-/// What becomes of a batch by its number.
+/// Whether a batch is taken, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It is due, or was committed before.
     Takes,
-    /// It comes again, after the one that was refused.
+    /// It comes after a refused one, and will come again.
     Passes,
     /// This number is due instead.
     Early(u64),
@@ -93,7 +93,7 @@ impl Links {
         self.links.get_mut(&session).filter(|link| link.stream == stream)
     }
 
-    /// What has begun is stored with what the session says next.
+    /// Keeps what has begun, to be stored with the session's next message.
     pub(super) fn begin(&mut self, session: u64, leases: Vec<Lease>) {
         if let Some(link) = self.links.get_mut(&session) {
             link.begun.extend(leases);
@@ -112,7 +112,7 @@ impl Links {
         !self.links.contains_key(&session)
     }
 
-    /// A worker that does not read what it is told loses its stream instead of holding up everybody.
+    /// Never waits: a worker that does not read its stream loses it, since it would hold up all others.
     pub(super) fn send(&mut self, session: u64, order: Order) {
         if let Some(link) = self.links.get(&session)
             && link.orders.try_send(order).is_err()

@@ -1,4 +1,4 @@
-//! Who the workers are: for people who ask, and for the line that says which of them was lost.
+//! Names and versions of workers, for `gabfest workers` and for log lines.
 
 use std::collections::BTreeMap;
 

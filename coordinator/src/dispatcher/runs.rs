@@ -162,7 +162,7 @@ impl<S: Store> Dispatcher<S> {
             return Ok(recovered);
         }
         for session in unknown {
-            // Whoever ended the process was no trial, so none is suspected.
+            // No trial has ended the process, so none is suspected.
             let lost = self.store.end_session(session, "coordinator restarted", false, &[], self.clock.now()).await?;
             self.observers.metrics.lost(begun_of(&lost));
         }

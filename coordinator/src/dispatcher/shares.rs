@@ -1,11 +1,11 @@
-//! Which part of its limits each worker may use: by slots, and never more than the whole in sum.
+//! The share of the limits that each worker may use: by slots, and never more than the whole in sum.
 //!
-//! A worker has nothing when its stream begins. A part that shrinks is taken away first, and what it frees is given
-//! to others once the worker has said that it keeps to it, or once its session is over.
+//! A worker has no share when its stream begins. A share shrinks first; what it frees goes to others once the worker has
+//! confirmed its smaller share, or once its session is over.
 
 use std::{collections::BTreeMap, time::Duration};
 
-/// So many slots of the fleet's.
+/// This many slots of all slots of the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) slots: u32,

@@ -37,7 +37,7 @@ impl<S: Store> Dispatcher<S> {
             started_at: run.row.started_at,
             running: run.is_running(),
             planned: run.row.planned,
-            lent: self.scheduler.lent(id),
+            lent: self.scheduler.leased(id),
             done: run.tally.total.ended(),
         };
         self.observers.metrics.queue(&run.row.name, queue);

@@ -1,4 +1,4 @@
-//! What the scheduler hears and what it orders.
+//! The events that go into the scheduler, and the actions that come out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,17 +12,17 @@ use store::{Lease, Recovered};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A run that is new, was resumed, or was found running after a restart.
+    /// A run that is new, resumed, or found running after a restart.
     RunStarted {
         run: RunId,
         planned: u64,
-        /// Of its plan: a worker must know them all.
+        /// The agents of its plan. A worker must know all of them.
         agents: BTreeSet<String>,
         recovered: Recovered,
         /// How long sessions of its leases have been silent.
         silent: BTreeMap<u64, Duration>,
     },
-    /// With `drain` trials that are lent may end first.
+    /// With `drain`, leased trials may end first.
     RunStopped {
         run: RunId,
         drain: bool,
@@ -38,17 +38,17 @@ pub enum Event {
     Disconnected {
         session: u64,
     },
-    /// The worker lives, and believes that it holds these, if it says so.
-    Beat {
+    /// The worker lives. `held`: the trials that it lists; `None` in a brief heartbeat.
+    Heartbeat {
         session: u64,
         held: Option<Vec<Held>>,
     },
-    /// Counts up by one from claim to claim; the same number gets the same grant.
+    /// `number` counts up by one; the same number gets the same grant.
     Claimed {
         session: u64,
         number: u64,
         want: u32,
-        /// Slots that are free: so many of the granted trials begin at once.
+        /// Free slots: this many of the granted trials begin at once.
         idle: u32,
     },
     /// The worker has begun these of the trials that it holds.
@@ -56,19 +56,19 @@ pub enum Event {
         session: u64,
         trials: Vec<Held>,
     },
-    /// The worker gives these back. Where they were begun, their next attempts have another epoch.
+    /// The worker gives trials back. If they had begun, their next attempts have another epoch.
     Released {
         session: u64,
         trials: Vec<Held>,
         begun: bool,
     },
-    /// The store has counted these.
+    /// The store has counted these trials.
     Ended {
         session: u64,
         run: RunId,
         trials: Vec<u64>,
     },
-    /// The store has kept how these ended, and they are to be played again.
+    /// The store has the ends of these trials, and they are played again.
     Again {
         session: u64,
         run: RunId,
@@ -91,18 +91,18 @@ pub struct Held {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// `new`: to be stored before it is sent; else it was sent before.
+    /// `new`: to be stored before it is sent; otherwise it was sent before.
     Grant { session: u64, claim: u64, leases: Vec<Lease>, new: bool },
-    /// To be stored: these are not lent any more. Where they were `begun`, their attempts are lost.
+    /// To be stored: these are not leased any more. If they had `begun`, their attempts are lost.
     Release { session: u64, leases: Vec<Lease>, begun: bool },
-    /// To be stored with what the session says next: these have begun.
+    /// To be stored with the session's next message: these have begun.
     Begin { session: u64, leases: Vec<Lease> },
-    /// To be stored: the session is over and what it holds is lost, of which these had begun. `proof`: it held one
-    /// trial, and nothing else can have brought its worker down.
+    /// To be stored: the session is over and its trials are lost, of which these had begun. `proof`: it held one trial, and
+    /// only that trial can have crashed its worker.
     EndSession { session: u64, reason: &'static str, proof: bool, begun: Vec<Lease> },
     /// To be stored: the trial ends as an ERROR, with this epoch.
     Poison { run: RunId, trial: u64, epoch: u32 },
-    /// To be stored: nothing of the run is lent any more.
+    /// To be stored: nothing of the run is leased any more.
     Finish { run: RunId, state: RunState, lost_attempts: u64 },
     /// Tell the worker that it does not hold these.
     Fence { session: u64, trials: Vec<Held> },

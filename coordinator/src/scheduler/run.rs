@@ -1,4 +1,4 @@
-//! The trials of one run that wait, and what became of the others.
+//! The trials of one run: which wait, in which queue, and which epoch comes next.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,8 +10,8 @@ use record::summary::RunState;
 use store::{Lease, Recovered};
 
 use super::{
+    poison::{Circumstances, Suspects},
     ranges::Ranges,
-    suspects::{Circumstances, Suspects},
     unrest::Loss,
 };
 
@@ -25,25 +25,25 @@ pub(super) struct Unended {
 
 #[derive(Debug)]
 pub(super) struct Run {
-    /// Whoever plays it must know them all.
+    /// A worker must know all of them to play the run.
     pub(super) agents: BTreeSet<String>,
     planned: u64,
     done: u64,
-    /// Lent, or poisoned and not stored as ended yet.
-    pub(super) lent: u64,
+    /// Leased, or poisoned and not stored as ended yet.
+    pub(super) leased: u64,
     /// Those that had begun.
     pub(super) lost_attempts: u64,
-    /// Nothing more is lent; the run is over when nothing is lent any more.
+    /// Nothing more is leased; the run is over when nothing is leased any more.
     pub(super) draining: bool,
-    /// Never lent.
+    /// Never leased.
     fresh: Ranges,
-    /// Given back or lost: they go first, since the run waits for them longest.
+    /// Given back or lost. They go first, since the run waits longest for them.
     returned: Ranges,
-    /// Ended for now, to be played again: after those, so that what broke them has time to pass.
+    /// Ended for now, to be played again. They go last, so that the fault that broke them has time to pass.
     again: Ranges,
-    /// Lost so often that they are played last, and by themselves.
+    /// Lost so often that they are played last, with a worker of their own.
     suspects: Suspects,
-    /// The latest epoch, of trials that are not done and were lent for good.
+    /// The latest epoch, of trials that are not done and were leased for good.
     attempts: BTreeMap<u64, u32>,
     poisoned: BTreeSet<u64>,
 }
@@ -56,7 +56,7 @@ impl Run {
             agents,
             planned,
             done: 0,
-            lent: 0,
+            leased: 0,
             lost_attempts: recovered.lost_attempts,
             draining: false,
             fresh: Ranges::of(0..planned),
@@ -75,7 +75,7 @@ impl Run {
             run.fresh.remove(trial..trial + 1);
             if run.suspects.is_poisonous(trial) {
                 run.poisoned.insert(trial);
-                run.lent += 1;
+                run.leased += 1;
             } else if !run.suspects.is_suspect(trial) {
                 run.returned.insert(trial..trial + 1);
             }
@@ -83,7 +83,7 @@ impl Run {
         run
     }
 
-    /// Those that the last process had no time to end.
+    /// Poisoned trials that the last process did not end.
     pub(super) fn poisoned_already(&self) -> Vec<u64> {
         self.poisoned.iter().copied().collect()
     }
@@ -91,7 +91,7 @@ impl Run {
     /// Takes over a lease that was live before a restart and returns those of its trials that wait.
     pub(super) fn adopt(&mut self, lease: &Lease) -> Vec<u64> {
         let attempts = &self.attempts;
-        // One that ended and is played again waits for another epoch.
+        // A trial that ended and is played again waits for another epoch.
         let is_same = |trial: &u64| attempts.get(trial).copied().unwrap_or(0) + 1 == lease.epoch;
         let mut adopted = Vec::new();
         for queue in [&mut self.fresh, &mut self.returned].into_iter().chain(self.suspects.queues()) {
@@ -106,11 +106,11 @@ impl Run {
             }
         }
         self.suspects.forget_empty();
-        self.lent += adopted.len() as u64;
+        self.leased += adopted.len() as u64;
         adopted
     }
 
-    /// Trials that wait and are no suspects.
+    /// How many trials wait, suspects not included.
     pub(super) fn waiting(&self) -> u64 {
         if self.draining { 0 } else { self.returned.count() + self.fresh.count() + self.again.count() }
     }
@@ -124,12 +124,12 @@ impl Run {
         self.suspects.is_suspect(trial)
     }
 
-    /// Whether suspects wait, and nothing that is healthy: it goes first.
+    /// Whether suspects are next: healthy trials go first.
     pub(super) fn has_suspects(&self, now: Duration, calm: bool) -> bool {
         !self.draining && self.waiting() == 0 && self.suspects.are_ready(now, calm)
     }
 
-    /// Whether anything is to be lent, now or after a rest.
+    /// Whether anything is to be leased, now or after a rest.
     pub(super) fn has_work(&self) -> bool {
         self.waiting() > 0 || (!self.draining && self.suspects.count() > 0)
     }
@@ -145,7 +145,7 @@ impl Run {
         let attempts = &self.attempts;
         let (taken, lost_with) = self.suspects.take(most, pieces, now, calm, |range| of_one_epoch(attempts, range).0);
         let taken: Vec<_> = taken.into_iter().map(|range| of_one_epoch(attempts, &range)).collect();
-        self.lent += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
+        self.leased += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
         (taken, lost_with)
     }
 
@@ -170,23 +170,23 @@ impl Run {
             left -= piece.end - piece.start;
             taken.push((piece, epoch));
         }
-        self.lent += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
+        self.leased += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
         taken
     }
 
-    /// Lent and not begun: nothing has happened.
+    /// Takes back trials that had not begun.
     pub(super) fn give_back(&mut self, trials: &[u64], now: Duration) {
         self.take_back(trials, &Circumstances::default(), now);
     }
 
     fn take_back(&mut self, trials: &[u64], how: &Circumstances, now: Duration) {
-        self.lent -= trials.len() as u64;
+        self.leased -= trials.len() as u64;
         let (suspects, others): (Vec<u64>, Vec<u64>) = trials.iter().partition(|trial| self.is_suspect(**trial));
         self.suspects.add_back(&suspects, how, now);
         others.into_iter().for_each(|trial| self.returned.insert(trial..trial + 1));
     }
 
-    /// Their worker had begun them and goes away in peace.
+    /// Takes back trials that had begun, from a worker that leaves on purpose.
     pub(super) fn give_up(&mut self, trials: &[u64], now: Duration) {
         for trial in trials {
             self.lost_attempts += 1;
@@ -195,7 +195,7 @@ impl Run {
         self.give_back(trials, now);
     }
 
-    /// They were lost with their worker. Returns those that are poisoned.
+    /// Takes back trials that were lost with their worker. Returns those that are poisoned.
     pub(super) fn lose(&mut self, lost: &[Unended], how: &Circumstances, now: Duration) -> Vec<u64> {
         let (mut poisoned, mut suspects, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for Unended { trial, begun } in lost.iter().copied() {
@@ -209,24 +209,24 @@ impl Run {
             }
         }
         self.poisoned.extend(&poisoned);
-        self.lent -= suspects.len() as u64;
+        self.leased -= suspects.len() as u64;
         self.suspects.add_lost(&suspects, how, now);
         self.take_back(&others, how, now);
         poisoned
     }
 
-    /// The store has counted the trial, which was lent or poisoned.
+    /// The store has counted the trial.
     pub(super) fn end(&mut self, trial: u64) {
         self.done += 1;
-        self.lent -= 1;
+        self.leased -= 1;
         self.poisoned.remove(&trial);
         self.attempts.remove(&trial);
         self.suspects.clear(trial);
     }
 
-    /// The store has kept how the trial ended, which was lent, and it is to be played again.
+    /// The store has the end of the trial, and it is played again.
     pub(super) fn end_for_now(&mut self, trial: u64) {
-        self.lent -= 1;
+        self.leased -= 1;
         *self.attempts.entry(trial).or_default() += 1;
         self.suspects.clear(trial);
         self.again.insert(trial..trial + 1);
@@ -236,7 +236,7 @@ impl Run {
     pub(super) fn over(&self) -> Option<RunState> {
         if self.done == self.planned {
             Some(RunState::Finished)
-        } else if self.draining && self.lent == 0 {
+        } else if self.draining && self.leased == 0 {
             Some(RunState::Interrupted)
         } else {
             None

@@ -1,4 +1,4 @@
-//! What one worker's session holds, and until when it is believed to live.
+//! One worker's session: the trials that it holds, and until when it is taken to live.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ fn claim_of(lease: u64) -> u64 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
-    /// Joined, or known from before a restart: it has until its deadline.
+    /// Joined, or known from before a restart. It has until its deadline.
     Awaited,
     Open,
     Closed {
@@ -41,22 +41,22 @@ pub(super) enum Stream {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) stream: Stream,
-    /// It is over then unless it beats.
+    /// The session is over then, unless a heartbeat comes.
     pub(super) deadline: Duration,
     /// Agents that the worker knows; none before its first stream.
     pub(super) agents: BTreeSet<String>,
     pub(super) last_claim: u64,
     pub(super) last_grant: Vec<Lease>,
-    /// The group of suspects that it was lent.
-    pub(super) suspects: Option<Lent>,
+    /// The group of suspects that it holds.
+    pub(super) suspects: Option<SuspectLease>,
     held: BTreeMap<RunId, BTreeMap<u64, HeldTrial>>,
 }
 
-/// A group of suspects.
+/// A leased group of suspects.
 #[derive(Debug, Clone)]
-pub(super) struct Lent {
+pub(super) struct SuspectLease {
     pub(super) at: Duration,
-    /// With these workers it was lost before.
+    /// The losses of the group before.
     pub(super) lost_with: Vec<Loss>,
     /// It is one trial.
     pub(super) single: bool,
@@ -68,7 +68,7 @@ struct HeldTrial {
     epoch: u32,
     /// As far as the worker said.
     begun: bool,
-    /// It is given back then unless a beat lists it.
+    /// It is taken back then, unless a heartbeat lists it.
     list_by: Duration,
 }
 
@@ -90,7 +90,7 @@ impl Session {
         self.held.entry(lease.run.clone()).or_default().insert(trial, held);
     }
 
-    /// A lease of before a restart tells which claim was answered last.
+    /// A lease from before a restart: its id tells which claim was answered last.
     pub(super) fn remember(&mut self, lease: &Lease) {
         let claim = claim_of(lease.id);
         if claim > self.last_claim {
@@ -184,7 +184,7 @@ impl Session {
         strangers
     }
 
-    /// Takes out what no beat has listed in time.
+    /// Takes out trials that no heartbeat has listed in time.
     pub(super) fn take_unlisted(&mut self, session: u64, now: Duration) -> Vec<Lease> {
         self.take_where(session, |_, _, held| held.list_by <= now)
     }
@@ -196,7 +196,7 @@ impl Session {
         }
     }
 
-    /// Its last grant is on its way again.
+    /// The last grant is sent again.
     pub(super) fn send_again(&mut self, list_by: Duration) {
         for lease in &self.last_grant {
             let Some(trials) = self.held.get_mut(&lease.run) else { continue };

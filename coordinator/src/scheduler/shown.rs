@@ -1,4 +1,4 @@
-//! What others may know of the scheduler: who is connected, who holds what, and what a run waits for.
+//! Questions about the scheduler: who is connected, who holds what, and what a run waits for.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ impl Scheduler {
         self.sessions.get(&session).is_some_and(|session| session.stream == Stream::Open)
     }
 
-    /// Whether the session holds trials, or may be lent some of a run that goes on; anybody, between runs.
+    /// Whether the session holds trials or may get some. Every session does between runs.
     #[must_use]
     pub fn plays(&self, session: u64) -> bool {
         self.sessions.get(&session).is_some_and(|session| {
@@ -46,10 +46,10 @@ impl Scheduler {
         })
     }
 
-    /// Trials of the run that are lent.
+    /// Trials of the run that are leased.
     #[must_use]
-    pub fn lent(&self, run: &RunId) -> u64 {
-        self.runs.get(run).map_or(0, |run| run.lent)
+    pub fn leased(&self, run: &RunId) -> u64 {
+        self.runs.get(run).map_or(0, |run| run.leased)
     }
 
     /// Attempts of the run that were lost so far.
@@ -58,7 +58,7 @@ impl Scheduler {
         self.runs.get(run).map_or(0, |run| run.lost_attempts)
     }
 
-    /// Why nobody plays what waits of the run although workers are connected, in words.
+    /// Why trials of the run wait although workers are connected, in words.
     #[must_use]
     pub fn waiting_for(&self, run: &RunId) -> Option<String> {
         let run = self.runs.get(run).filter(|run| run.has_work())?;

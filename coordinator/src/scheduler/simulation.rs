@@ -5,58 +5,19 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng as _, SeedableRng as _},
-};
-
-use self::{script::Script, world::World};
+use self::{mutation::Mutation, script::Script, world::World};
 
 mod batch;
+mod chance;
 mod faults;
 mod ledger;
+mod mutation;
 mod script;
 mod worker;
 mod world;
 
 /// How many seeds there are to play, unless `GABFEST_SEEDS` says otherwise; enough to meet every situation.
 const SEEDS: u64 = 600;
-
-/// Chance from a seed, the only source of chance in a script.
-struct Chance(Xoshiro256PlusPlus);
-
-impl Chance {
-    fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// Less than `end`.
-    fn below(&mut self, end: u64) -> u64 {
-        self.0.next_u64() % end
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
-
-/// A line of the protocol that is left out, to see that the checks would notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mutation {
-    None,
-    /// Trials that no beat lists stay lent.
-    NoReconcile,
-    /// Sessions never expire.
-    NoSweep,
-    /// A lost attempt does not raise the epoch.
-    EpochStays,
-    /// The store is not told that a session is over.
-    EndForgotten,
-    /// The store is not told what was given back.
-    ReleaseForgotten,
-    /// Every worker is believed to know every agent.
-    AgentsIgnored,
-}
 
 #[test]
 fn every_trial_is_done_exactly_once_whatever_fails() {

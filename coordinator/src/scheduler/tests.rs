@@ -1,165 +1,37 @@
-//! Each rule of lending by itself, with the times of the protocol.
+//! Each rule of leasing by itself, with the times of the protocol.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use record::summary::RunState;
-use scenario::RunId;
-use store::{Lease, Losses, Recovered};
+use store::{Losses, Recovered};
 
-use super::{Action, Event, Held, Scheduler, lease_id};
-use crate::Timing;
+use self::harness::{Harness, a, agents, ended, held, lease, run};
+use super::{Action, Event};
 
-mod suspects;
-
-struct Desk {
-    scheduler: Scheduler,
-    now: Duration,
-    claims: u64,
-}
-
-fn run(name: &str) -> RunId {
-    RunId::new(name)
-}
-
-fn held(name: &str, trials: Range<u64>, epoch: u32) -> Held {
-    Held { run: run(name), trials, epoch }
-}
-
-fn agents(names: &[&str]) -> BTreeSet<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-impl Desk {
-    /// A run `a` and connected sessions 1, 2, …; all know the agent `mock`.
-    fn new(planned: u64, sessions: u64) -> Self {
-        let mut desk = Self { scheduler: Scheduler::new(Timing::default()), now: Duration::ZERO, claims: 0 };
-        desk.start("a", planned, Recovered::default());
-        (1..=sessions).for_each(|session| desk.join(session));
-        desk
-    }
-
-    fn on(&mut self, event: Event) -> Vec<Action> {
-        self.scheduler.on(event, self.now)
-    }
-
-    fn start(&mut self, name: &str, planned: u64, recovered: Recovered) -> Vec<Action> {
-        self.start_after(name, planned, recovered, BTreeMap::new())
-    }
-
-    fn start_knowing(&mut self, name: &str, planned: u64, agents: BTreeSet<String>) {
-        let (recovered, silent) = (Recovered::default(), BTreeMap::new());
-        self.on(Event::RunStarted { run: run(name), planned, agents, recovered, silent });
-    }
-
-    /// `silent`: how long sessions were not heard.
-    fn start_after(
-        &mut self,
-        name: &str,
-        planned: u64,
-        recovered: Recovered,
-        silent: BTreeMap<u64, Duration>,
-    ) -> Vec<Action> {
-        self.on(Event::RunStarted { run: run(name), planned, agents: agents(&["mock"]), recovered, silent })
-    }
-
-    fn join(&mut self, session: u64) {
-        self.join_knowing(session, &["mock"]);
-    }
-
-    fn join_knowing(&mut self, session: u64, names: &[&str]) {
-        self.on(Event::Joined { session });
-        self.on(Event::Connected { session, agents: agents(names) });
-    }
-
-    fn reconnect(&mut self, session: u64) -> Vec<Action> {
-        self.on(Event::Connected { session, agents: agents(&["mock"]) })
-    }
-
-    /// Ticks as it should, so that nobody thinks the coordinator slept.
-    fn wait(&mut self, seconds: f64) -> Vec<Action> {
-        let end = self.now + Duration::from_secs_f64(seconds);
-        let mut actions = Vec::new();
-        while self.now < end {
-            self.now += Duration::from_millis(500);
-            actions.extend(self.on(Event::Tick));
-        }
-        actions
-    }
-
-    fn claim(&mut self, session: u64, want: u32) -> Vec<(String, Range<u64>, u32)> {
-        self.claims += 1;
-        self.claim_again(session, want)
-    }
-
-    fn claim_again(&mut self, session: u64, want: u32) -> Vec<(String, Range<u64>, u32)> {
-        self.claim_with(session, want, want)
-    }
-
-    /// `idle`: so many begin at once.
-    fn claim_with(&mut self, session: u64, want: u32, idle: u32) -> Vec<(String, Range<u64>, u32)> {
-        let number = self.claims;
-        match self.on(Event::Claimed { session, number, want, idle }).as_slice() {
-            [Action::Grant { leases, .. }] => {
-                leases.iter().map(|lease| (lease.run.to_string(), lease.trials.clone(), lease.epoch)).collect()
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn beat(&mut self, session: u64, held: Vec<Held>) -> Vec<Action> {
-        self.on(Event::Beat { session, held: Some(held) })
-    }
-
-    fn end(&mut self, session: u64, trials: Range<u64>) -> Vec<Action> {
-        self.on(Event::Ended { session, run: run("a"), trials: trials.collect() })
-    }
-
-    /// The worker is gone.
-    fn lose(&mut self, session: u64) -> Vec<Action> {
-        self.on(Event::Disconnected { session });
-        self.wait(3.0)
-    }
-}
-
-/// All of it has begun.
-fn lease(session: u64, claim: u64, trials: Range<u64>) -> Lease {
-    let begun = trials.end;
-    Lease { id: lease_id(session, claim, 0), run: run("a"), trials, epoch: 1, session, begun }
-}
-
-fn ended(session: u64, reason: &'static str, begun: Vec<Lease>) -> Action {
-    Action::EndSession { session, reason, proof: false, begun }
-}
-
-fn a(trials: Range<u64>, epoch: u32) -> (String, Range<u64>, u32) {
-    ("a".to_owned(), trials, epoch)
-}
+mod harness;
+mod poison;
 
 #[test]
 fn the_same_claim_gets_the_same_grant_and_a_new_one_the_next() {
-    let mut desk = Desk::new(10, 1);
-    assert_eq!(desk.claim(1, 4), [a(0..4, 1)]);
-    assert_eq!(desk.claim_again(1, 4), [a(0..4, 1)]);
-    assert_eq!(desk.claim(1, 4), [a(4..8, 1)]);
-    let old = desk.on(Event::Claimed { session: 1, number: 1, want: 4, idle: 4 });
+    let mut harness = Harness::new(10, 1);
+    assert_eq!(harness.claim(1, 4), [a(0..4, 1)]);
+    assert_eq!(harness.claim_again(1, 4), [a(0..4, 1)]);
+    assert_eq!(harness.claim(1, 4), [a(4..8, 1)]);
+    let old = harness.on(Event::Claimed { session: 1, number: 1, want: 4, idle: 4 });
     assert_eq!(old, [], "a claim that was followed by another is answered no more");
-    assert_eq!(desk.claim(1, 4), [a(8..10, 1)]);
-    assert_eq!(desk.claim(1, 4), []);
+    assert_eq!(harness.claim(1, 4), [a(8..10, 1)]);
+    assert_eq!(harness.claim(1, 4), []);
 }
 
 #[test]
 fn workers_share_what_is_left_at_the_end() {
-    let mut desk = Desk::new(100, 2);
-    assert_eq!(desk.claim(1, 1_000), [a(0..25, 1)], "of 100 for two workers");
-    assert_eq!(desk.claim(2, 10), [a(25..35, 1)], "never more than was asked for");
+    let mut harness = Harness::new(100, 2);
+    assert_eq!(harness.claim(1, 1_000), [a(0..25, 1)], "of 100 for two workers");
+    assert_eq!(harness.claim(2, 10), [a(25..35, 1)], "never more than was asked for");
     let mut last = 0;
     for turn in 0.. {
-        let lent = desk.claim(1 + turn % 2, 1_000);
-        let Some((_, trials, _)) = lent.first() else { break };
+        let leased = harness.claim(1 + turn % 2, 1_000);
+        let Some((_, trials, _)) = leased.first() else { break };
         last = trials.end - trials.start;
     }
     assert_eq!(last, 1, "the last trials go one by one");
@@ -167,120 +39,120 @@ fn workers_share_what_is_left_at_the_end() {
 
 #[test]
 fn runs_take_turns() {
-    let mut desk = Desk::new(100, 1);
-    desk.start("b", 3, Recovered::default());
-    let lent: Vec<String> =
-        (0..5).flat_map(|_| desk.claim(1, 2)).map(|(run, trials, _)| format!("{run}{trials:?}")).collect();
-    assert_eq!(lent, ["a0..2", "b0..2", "a2..4", "b2..3", "a4..5", "a5..7"], "and one fills what the other lacks");
+    let mut harness = Harness::new(100, 1);
+    harness.start("b", 3, Recovered::default());
+    let leased: Vec<String> =
+        (0..5).flat_map(|_| harness.claim(1, 2)).map(|(run, trials, _)| format!("{run}{trials:?}")).collect();
+    assert_eq!(leased, ["a0..2", "b0..2", "a2..4", "b2..3", "a4..5", "a5..7"], "and one fills what the other lacks");
 }
 
 #[test]
 fn a_closed_stream_costs_three_seconds_and_silence_thirty() {
     for (closed, seconds, over) in [(true, 2.5, false), (true, 3.0, true), (false, 29.5, false), (false, 30.0, true)] {
-        let mut desk = Desk::new(4, 1);
-        desk.claim(1, 4);
+        let mut harness = Harness::new(4, 1);
+        harness.claim(1, 4);
         if closed {
-            desk.on(Event::Disconnected { session: 1 });
+            harness.on(Event::Disconnected { session: 1 });
         }
-        let ended = desk.wait(seconds).iter().any(|action| matches!(action, Action::EndSession { .. }));
+        let ended = harness.wait(seconds).iter().any(|action| matches!(action, Action::EndSession { .. }));
         assert_eq!(ended, over, "closed: {closed}, {seconds} s");
-        desk.join(2);
-        assert_eq!(desk.claim(2, 4), if over { vec![a(0..4, 2)] } else { vec![] });
+        harness.join(2);
+        assert_eq!(harness.claim(2, 4), if over { vec![a(0..4, 2)] } else { vec![] });
     }
 }
 
 #[test]
 fn a_worker_that_comes_back_in_time_keeps_what_it_holds() {
-    let mut desk = Desk::new(4, 1);
-    desk.claim(1, 4);
-    desk.on(Event::Disconnected { session: 1 });
-    desk.wait(2.5);
-    desk.reconnect(1);
-    assert_eq!(desk.wait(29.0), []);
-    assert_eq!(desk.beat(1, vec![held("a", 0..4, 1)]), [Action::Renew { session: 1 }]);
-    assert_eq!(desk.wait(29.0), []);
+    let mut harness = Harness::new(4, 1);
+    harness.claim(1, 4);
+    harness.on(Event::Disconnected { session: 1 });
+    harness.wait(2.5);
+    harness.reconnect(1);
+    assert_eq!(harness.wait(29.0), []);
+    assert_eq!(harness.heartbeat(1, vec![held("a", 0..4, 1)]), [Action::Renew { session: 1 }]);
+    assert_eq!(harness.wait(29.0), []);
 }
 
 #[test]
-fn what_no_beat_lists_is_returned_and_what_is_not_lent_is_fenced() {
-    let mut desk = Desk::new(10, 1);
-    desk.claim(1, 6);
-    desk.wait(29.0);
+fn what_no_heartbeat_lists_is_returned_and_what_is_not_leased_is_fenced() {
+    let mut harness = Harness::new(10, 1);
+    harness.claim(1, 6);
+    harness.wait(29.0);
     let listed = vec![held("a", 0..2, 1), held("a", 4..9, 1), held("a", 5..6, 7), held("x", 0..u64::MAX, 1)];
     let fenced = vec![held("a", 6..9, 1), held("a", 5..6, 7), held("x", 0..u64::MAX, 1)];
-    let heard = desk.beat(1, listed.clone());
+    let heard = harness.heartbeat(1, listed.clone());
     assert_eq!(heard, [Action::Renew { session: 1 }, Action::Fence { session: 1, trials: fenced }]);
-    desk.wait(1.0);
-    let heard = desk.beat(1, vec![held("a", 0..2, 1), held("a", 4..6, 1)]);
+    harness.wait(1.0);
+    let heard = harness.heartbeat(1, vec![held("a", 0..2, 1), held("a", 4..6, 1)]);
     let leases = vec![lease(1, 1, 2..4)];
     assert_eq!(heard, [Action::Renew { session: 1 }, Action::Release { session: 1, leases, begun: false }]);
-    assert_eq!(desk.claim(1, 10), [a(2..4, 1), a(6..10, 1)], "returned first, and not counted as lost");
+    assert_eq!(harness.claim(1, 10), [a(2..4, 1), a(6..10, 1)], "returned first, and not counted as lost");
 }
 
 #[test]
 fn what_is_given_back_is_not_lost() {
-    let mut desk = Desk::new(8, 1);
-    desk.claim(1, 8);
+    let mut harness = Harness::new(8, 1);
+    harness.claim(1, 8);
     let given = vec![held("a", 2..4, 1), held("a", 6..20, 1), held("a", 0..1, 9), held("x", 0..9, 1)];
-    let released = desk.on(Event::Released { session: 1, trials: given, begun: false });
+    let released = harness.on(Event::Released { session: 1, trials: given, begun: false });
     let leases = vec![lease(1, 1, 2..4), lease(1, 1, 6..8)];
     assert_eq!(released, [Action::Release { session: 1, leases, begun: false }]);
-    assert_eq!(desk.claim(1, 8), [a(2..4, 1), a(6..8, 1)]);
-    let left = desk.on(Event::Left { session: 1 });
+    assert_eq!(harness.claim(1, 8), [a(2..4, 1), a(6..8, 1)]);
+    let left = harness.on(Event::Left { session: 1 });
     assert!(matches!(
         left.as_slice(),
         [Action::Release { .. }, Action::EndSession { proof: false, reason: "left", .. }]
     ));
-    assert_eq!(desk.scheduler.lost_attempts(&run("a")), 0);
-    assert_eq!(desk.scheduler.lent(&run("a")), 0);
+    assert_eq!(harness.scheduler.lost_attempts(&run("a")), 0);
+    assert_eq!(harness.scheduler.leased(&run("a")), 0);
 }
 
 #[test]
 fn lost_trials_go_first_grouped_by_epoch() {
-    let mut desk = Desk::new(10, 1);
-    desk.claim(1, 6);
-    desk.end(1, 1..2);
-    let lost = desk.lose(1);
+    let mut harness = Harness::new(10, 1);
+    harness.claim(1, 6);
+    harness.end(1, 1..2);
+    let lost = harness.lose(1);
     assert_eq!(lost, [ended(1, "stream closed", vec![lease(1, 1, 0..1), lease(1, 1, 2..6)])]);
-    desk.join(2);
-    assert_eq!(desk.claim(2, 3), [a(0..1, 2), a(2..4, 2)]);
-    assert_eq!(desk.claim(2, 10), [a(4..6, 2), a(6..10, 1)]);
-    assert_eq!(desk.scheduler.lost_attempts(&run("a")), 5);
+    harness.join(2);
+    assert_eq!(harness.claim(2, 3), [a(0..1, 2), a(2..4, 2)]);
+    assert_eq!(harness.claim(2, 10), [a(4..6, 2), a(6..10, 1)]);
+    assert_eq!(harness.scheduler.lost_attempts(&run("a")), 5);
 }
 
 #[test]
-fn a_drained_run_lends_nothing_more_and_can_go_on() {
-    let mut desk = Desk::new(6, 1);
-    desk.claim(1, 2);
-    let stopped = desk.on(Event::RunStopped { run: run("a"), drain: true });
+fn a_drained_run_leases_nothing_more_and_can_go_on() {
+    let mut harness = Harness::new(6, 1);
+    harness.claim(1, 2);
+    let stopped = harness.on(Event::RunStopped { run: run("a"), drain: true });
     let stop = [Action::Stop { session: 1, run: run("a"), drain: true }];
     assert_eq!(stopped, stop);
-    assert_eq!(desk.claim(1, 2), []);
-    desk.on(Event::Disconnected { session: 1 });
-    assert_eq!(desk.reconnect(1), stop, "the order may have been lost with the stream");
-    assert_eq!(desk.end(1, 0..1), []);
-    let over = desk.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)], begun: false });
+    assert_eq!(harness.claim(1, 2), []);
+    harness.on(Event::Disconnected { session: 1 });
+    assert_eq!(harness.reconnect(1), stop, "the order may have been lost with the stream");
+    assert_eq!(harness.end(1, 0..1), []);
+    let over = harness.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)], begun: false });
     let finish = Action::Finish { run: run("a"), state: RunState::Interrupted, lost_attempts: 0 };
     assert!(matches!(over.as_slice(), [Action::Release { .. }, last] if *last == finish), "{over:?}");
     let done = Recovered { done: std::iter::once(0..1).collect(), ..Recovered::default() };
-    desk.start("a", 6, done);
-    assert_eq!(desk.claim(1, 9), [a(1..6, 1)]);
+    harness.start("a", 6, done);
+    assert_eq!(harness.claim(1, 9), [a(1..6, 1)]);
 }
 
 #[test]
 fn a_drain_can_be_taken_back() {
-    let mut desk = Desk::new(6, 1);
-    desk.claim(1, 2);
-    desk.on(Event::RunStopped { run: run("a"), drain: true });
-    desk.start("a", 6, Recovered::default());
-    assert_eq!(desk.claim(1, 9), [a(2..6, 1)]);
+    let mut harness = Harness::new(6, 1);
+    harness.claim(1, 2);
+    harness.on(Event::RunStopped { run: run("a"), drain: true });
+    harness.start("a", 6, Recovered::default());
+    assert_eq!(harness.claim(1, 9), [a(2..6, 1)]);
 }
 
 #[test]
 fn a_cancelled_run_takes_everything_back_at_once() {
-    let mut desk = Desk::new(6, 2);
-    desk.claim(1, 2);
-    let cancelled = desk.on(Event::RunStopped { run: run("a"), drain: false });
+    let mut harness = Harness::new(6, 2);
+    harness.claim(1, 2);
+    let cancelled = harness.on(Event::RunStopped { run: run("a"), drain: false });
     let finish = Action::Finish { run: run("a"), state: RunState::Cancelled, lost_attempts: 0 };
     assert_eq!(
         cancelled,
@@ -290,21 +162,21 @@ fn a_cancelled_run_takes_everything_back_at_once() {
             finish
         ]
     );
-    assert_eq!(desk.end(1, 0..1), [], "late results change nothing");
-    assert_eq!(desk.claim(2, 9), []);
-    assert_eq!(desk.wait(31.0).len(), 2, "sessions live and end as ever");
+    assert_eq!(harness.end(1, 0..1), [], "late results change nothing");
+    assert_eq!(harness.claim(2, 9), []);
+    assert_eq!(harness.wait(31.0).len(), 2, "sessions live and end as ever");
 }
 
 #[test]
 fn a_run_is_over_when_every_trial_is() {
-    let mut desk = Desk::new(3, 1);
-    desk.claim(1, 3);
-    assert_eq!(desk.end(1, 0..2), []);
+    let mut harness = Harness::new(3, 1);
+    harness.claim(1, 3);
+    assert_eq!(harness.end(1, 0..2), []);
     let finish = |lost_attempts| Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts };
-    assert_eq!(desk.end(1, 2..3), [finish(0)]);
+    assert_eq!(harness.end(1, 2..3), [finish(0)]);
     let all = Recovered { done: std::iter::once(0..3).collect(), lost_attempts: 4, ..Recovered::default() };
-    assert_eq!(desk.start("a", 3, all), [finish(4)]);
-    assert_eq!(desk.start("a", 0, Recovered::default()), [finish(0)]);
+    assert_eq!(harness.start("a", 3, all), [finish(4)]);
+    assert_eq!(harness.start("a", 0, Recovered::default()), [finish(0)]);
 }
 
 #[test]
@@ -318,106 +190,106 @@ fn a_restart_goes_on_where_the_store_is() {
         lost_attempts: 7,
         ..Recovered::default()
     };
-    let mut desk = Desk::new(0, 0);
-    let started = desk.start("a", 14, recovered);
+    let mut harness = Harness::new(0, 0);
+    let started = harness.start("a", 14, recovered);
     assert_eq!(started, [Action::Poison { run: run("a"), trial: 4, epoch: 4 }], "the last process had no time for it");
-    assert_eq!(desk.scheduler.lent(&run("a")), 7);
-    desk.wait(5.0);
-    desk.reconnect(7);
-    desk.claims = 3;
-    assert_eq!(desk.claim_again(7, 5), [a(8..10, 1)], "the grant that may not have arrived is sent again");
-    desk.wait(24.5);
-    let over = desk.wait(0.5);
+    assert_eq!(harness.scheduler.leased(&run("a")), 7);
+    harness.wait(5.0);
+    harness.reconnect(7);
+    harness.claims = 3;
+    assert_eq!(harness.claim_again(7, 5), [a(8..10, 1)], "the grant that may not have arrived is sent again");
+    harness.wait(24.5);
+    let over = harness.wait(0.5);
     let given_up = ended(9, "no beat in time", vec![lease(9, 1, 10..12)]);
     assert_eq!(over, [given_up], "who does not come back is given up");
-    desk.join(11);
-    assert_eq!(desk.claim(7, 9), [a(2..3, 2), a(10..11, 2)], "shared between two");
-    assert_eq!(desk.claim(11, 9), [a(11..12, 2)]);
-    assert_eq!(desk.claim(11, 9), [a(12..13, 1)]);
-    assert_eq!(desk.claim(11, 9), [a(13..14, 1)]);
-    assert_eq!(desk.claim(11, 9), [], "a suspect goes to one that holds nothing");
-    desk.end(11, 11..14);
-    assert_eq!(desk.claim(11, 9), [a(3..4, 3)]);
+    harness.join(11);
+    assert_eq!(harness.claim(7, 9), [a(2..3, 2), a(10..11, 2)], "shared between two");
+    assert_eq!(harness.claim(11, 9), [a(11..12, 2)]);
+    assert_eq!(harness.claim(11, 9), [a(12..13, 1)]);
+    assert_eq!(harness.claim(11, 9), [a(13..14, 1)]);
+    assert_eq!(harness.claim(11, 9), [], "a suspect goes to one that holds nothing");
+    harness.end(11, 11..14);
+    assert_eq!(harness.claim(11, 9), [a(3..4, 3)]);
 }
 
 #[test]
 fn a_coordinator_that_overslept_blames_nobody() {
-    let mut desk = Desk::new(4, 1);
-    desk.claim(1, 4);
-    desk.wait(10.0);
-    desk.now += Duration::from_secs(3_600);
-    assert_eq!(desk.on(Event::Tick), []);
-    assert_eq!(desk.wait(19.5), []);
-    assert_eq!(desk.wait(0.5).len(), 1, "but its own time goes on");
+    let mut harness = Harness::new(4, 1);
+    harness.claim(1, 4);
+    harness.wait(10.0);
+    harness.now += Duration::from_secs(3_600);
+    assert_eq!(harness.on(Event::Tick), []);
+    assert_eq!(harness.wait(19.5), []);
+    assert_eq!(harness.wait(0.5).len(), 1, "but its own time goes on");
 }
 
 #[test]
-fn a_run_is_lent_to_workers_that_know_all_its_agents() {
-    let mut desk = Desk::new(4, 0);
+fn a_run_is_leased_to_workers_that_know_all_its_agents() {
+    let mut harness = Harness::new(4, 0);
     let both = agents(&["mock", "other"]);
-    desk.start_knowing("b", 6, both);
-    let waiting = |desk: &Desk| desk.scheduler.waiting_for(&run("b"));
-    assert_eq!(waiting(&desk), None, "nobody is connected, and that is said elsewhere");
-    desk.join_knowing(1, &["mock"]);
-    desk.join_knowing(2, &[]);
-    assert_eq!(desk.claim(2, 9), []);
-    assert_eq!(desk.claim(1, 1), [a(0..1, 1)]);
-    assert_eq!(desk.claim(1, 9), [a(1..2, 1)], "a share of what it can play");
-    assert_eq!(waiting(&desk).as_deref(), Some("no connected worker knows the agent `other`"));
-    assert_eq!(desk.scheduler.waiting_for(&run("a")), None);
-    desk.join_knowing(3, &["other", "third"]);
-    assert_eq!(desk.claim(3, 9), []);
-    assert_eq!(waiting(&desk).as_deref(), Some("no connected worker knows all of the agents `mock`, `other`"));
-    desk.join_knowing(4, &["mock", "other", "third"]);
-    assert_eq!(waiting(&desk), None);
-    assert_eq!(desk.claim(4, 1), [("b".to_owned(), 0..1, 1)]);
-    desk.on(Event::Disconnected { session: 4 });
+    harness.start_knowing("b", 6, both);
+    let waiting = |harness: &Harness| harness.scheduler.waiting_for(&run("b"));
+    assert_eq!(waiting(&harness), None, "nobody is connected, and that is said elsewhere");
+    harness.join_knowing(1, &["mock"]);
+    harness.join_knowing(2, &[]);
+    assert_eq!(harness.claim(2, 9), []);
+    assert_eq!(harness.claim(1, 1), [a(0..1, 1)]);
+    assert_eq!(harness.claim(1, 9), [a(1..2, 1)], "a share of what it can play");
+    assert_eq!(waiting(&harness).as_deref(), Some("no connected worker knows the agent `other`"));
+    assert_eq!(harness.scheduler.waiting_for(&run("a")), None);
+    harness.join_knowing(3, &["other", "third"]);
+    assert_eq!(harness.claim(3, 9), []);
+    assert_eq!(waiting(&harness).as_deref(), Some("no connected worker knows all of the agents `mock`, `other`"));
+    harness.join_knowing(4, &["mock", "other", "third"]);
+    assert_eq!(waiting(&harness), None);
+    assert_eq!(harness.claim(4, 1), [("b".to_owned(), 0..1, 1)]);
+    harness.on(Event::Disconnected { session: 4 });
     for session in 1..=2 {
-        desk.on(Event::Disconnected { session });
+        harness.on(Event::Disconnected { session });
     }
-    assert_eq!(waiting(&desk).as_deref(), Some("no connected worker knows the agent `mock`"));
-    desk.on(Event::RunStopped { run: run("b"), drain: true });
-    assert_eq!(waiting(&desk), None, "a run that is drained waits for nobody");
+    assert_eq!(waiting(&harness).as_deref(), Some("no connected worker knows the agent `mock`"));
+    harness.on(Event::RunStopped { run: run("b"), drain: true });
+    assert_eq!(waiting(&harness), None, "a run that is drained waits for nobody");
 }
 
 #[test]
 fn a_worker_that_comes_back_may_know_other_agents() {
-    let mut desk = Desk::new(4, 1);
-    assert_eq!(desk.claim(1, 1), [a(0..1, 1)]);
-    desk.on(Event::Disconnected { session: 1 });
-    desk.on(Event::Connected { session: 1, agents: agents(&["other"]) });
-    assert_eq!(desk.claim(1, 1), [], "what it holds stays its own, and more it does not get");
-    assert_eq!(desk.scheduler.lent(&run("a")), 1);
+    let mut harness = Harness::new(4, 1);
+    assert_eq!(harness.claim(1, 1), [a(0..1, 1)]);
+    harness.on(Event::Disconnected { session: 1 });
+    harness.on(Event::Connected { session: 1, agents: agents(&["other"]) });
+    assert_eq!(harness.claim(1, 1), [], "what it holds stays its own, and more it does not get");
+    assert_eq!(harness.scheduler.leased(&run("a")), 1);
 }
 
 #[test]
-fn what_was_begun_and_given_up_is_lent_with_another_epoch_and_without_suspicion() {
-    let mut desk = Desk::new(2, 0);
+fn what_was_begun_and_given_up_is_leased_with_another_epoch_and_without_suspicion() {
+    let mut harness = Harness::new(2, 0);
     for epoch in 1..=4 {
         let session = u64::from(epoch);
-        desk.join(session);
-        assert_eq!(desk.claim(session, 2), [a(0..2, epoch)], "and never alone");
-        let released = desk.on(Event::Released { session, trials: vec![held("a", 0..2, epoch)], begun: true });
+        harness.join(session);
+        assert_eq!(harness.claim(session, 2), [a(0..2, epoch)], "and never alone");
+        let released = harness.on(Event::Released { session, trials: vec![held("a", 0..2, epoch)], begun: true });
         assert!(matches!(released.as_slice(), [Action::Release { begun: true, .. }]), "{released:?}");
-        desk.on(Event::Left { session });
+        harness.on(Event::Left { session });
     }
-    assert_eq!(desk.scheduler.lost_attempts(&run("a")), 8);
+    assert_eq!(harness.scheduler.lost_attempts(&run("a")), 8);
 }
 
 #[test]
 fn what_is_played_again_goes_last_and_keeps_the_run_open() {
-    let mut desk = Desk::new(4, 1);
-    assert_eq!(desk.claim(1, 2), [a(0..2, 1)]);
+    let mut harness = Harness::new(4, 1);
+    assert_eq!(harness.claim(1, 2), [a(0..2, 1)]);
     let again = |trials: Range<u64>| Event::Again { session: 1, run: run("a"), trials: trials.collect() };
-    assert_eq!(desk.on(again(0..2)), []);
-    assert_eq!(desk.scheduler.lent(&run("a")), 0);
-    assert_eq!(desk.claim(1, 9), [a(2..4, 1), a(0..2, 2)]);
-    assert_eq!(desk.end(1, 2..4), []);
-    assert_eq!(desk.on(again(1..2)), []);
-    assert_eq!(desk.end(1, 0..1), []);
-    assert_eq!(desk.claim(1, 9), [a(1..2, 3)]);
+    assert_eq!(harness.on(again(0..2)), []);
+    assert_eq!(harness.scheduler.leased(&run("a")), 0);
+    assert_eq!(harness.claim(1, 9), [a(2..4, 1), a(0..2, 2)]);
+    assert_eq!(harness.end(1, 2..4), []);
+    assert_eq!(harness.on(again(1..2)), []);
+    assert_eq!(harness.end(1, 0..1), []);
+    assert_eq!(harness.claim(1, 9), [a(1..2, 3)]);
     let finish = Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 0 };
-    assert_eq!(desk.end(1, 1..2), [finish]);
+    assert_eq!(harness.end(1, 1..2), [finish]);
 }
 
 #[test]
@@ -428,11 +300,15 @@ fn a_restart_adopts_no_attempt_that_has_ended() {
         leases: vec![lease(7, 1, 0..4)],
         ..Recovered::default()
     };
-    let mut desk = Desk::new(0, 0);
-    assert_eq!(desk.start("a", 4, recovered), []);
-    assert_eq!(desk.scheduler.lent(&run("a")), 2, "1 and 3 are being played, 2 has ended and waits to be played again");
-    desk.join(8);
-    assert_eq!(desk.claim(8, 9), [a(2..3, 2)]);
+    let mut harness = Harness::new(0, 0);
+    assert_eq!(harness.start("a", 4, recovered), []);
+    assert_eq!(
+        harness.scheduler.leased(&run("a")),
+        2,
+        "1 and 3 are being played, 2 has ended and waits to be played again"
+    );
+    harness.join(8);
+    assert_eq!(harness.claim(8, 9), [a(2..3, 2)]);
 }
 
 #[test]
@@ -440,39 +316,39 @@ fn a_session_s_time_goes_on_while_no_coordinator_hears_it() {
     // A coordinator that is started every 12 s, and a worker that died before the first of them.
     for (silent, over_after) in [(0, 30), (12, 18), (24, 6), (31, 0), (3_600, 0)] {
         let recovered = Recovered { leases: vec![lease(7, 1, 0..4)], ..Recovered::default() };
-        let mut desk = Desk::new(0, 0);
-        desk.start_after("a", 4, recovered, BTreeMap::from([(7, Duration::from_secs(silent))]));
-        let before = desk.wait((f64::from(over_after) - 0.5).max(0.0));
+        let mut harness = Harness::new(0, 0);
+        harness.start_after("a", 4, recovered, BTreeMap::from([(7, Duration::from_secs(silent))]));
+        let before = harness.wait((f64::from(over_after) - 0.5).max(0.0));
         assert_eq!(before, [], "silent for {silent} s");
-        assert_eq!(desk.wait(0.5), [ended(7, "no beat in time", vec![lease(7, 1, 0..4)])], "silent for {silent} s");
+        assert_eq!(harness.wait(0.5), [ended(7, "no beat in time", vec![lease(7, 1, 0..4)])], "silent for {silent} s");
     }
 }
 
 #[test]
 fn only_what_had_begun_counts_as_lost() {
-    let mut desk = Desk::new(10, 1);
-    desk.claims = 1;
-    assert_eq!(desk.claim_with(1, 6, 2), [a(0..6, 1)]);
+    let mut harness = Harness::new(10, 1);
+    harness.claims = 1;
+    assert_eq!(harness.claim_with(1, 6, 2), [a(0..6, 1)]);
     let said = |trials| Event::Begun {
         session: 1,
         trials: vec![held("a", trials, 1), held("a", 0..9, 7), held("x", 0..9, 1)],
     };
     let begun = |trials| vec![Action::Begin { session: 1, leases: vec![lease(1, 1, trials)] }];
-    assert_eq!(desk.on(said(1..4)), begun(2..4), "what is new of it");
-    assert_eq!(desk.on(said(0..4)), []);
-    assert_eq!(desk.lose(1), [ended(1, "stream closed", vec![lease(1, 1, 0..4)])]);
-    assert_eq!(desk.scheduler.lost_attempts(&run("a")), 4);
-    desk.join(2);
-    assert_eq!(desk.claim(2, 6), [a(0..6, 2)], "the others have another epoch too: they may have begun since");
+    assert_eq!(harness.on(said(1..4)), begun(2..4), "what is new of it");
+    assert_eq!(harness.on(said(0..4)), []);
+    assert_eq!(harness.lose(1), [ended(1, "stream closed", vec![lease(1, 1, 0..4)])]);
+    assert_eq!(harness.scheduler.lost_attempts(&run("a")), 4);
+    harness.join(2);
+    assert_eq!(harness.claim(2, 6), [a(0..6, 2)], "the others have another epoch too: they may have begun since");
 }
 
 #[test]
-fn a_beat_without_a_list_renews_and_takes_nothing_back() {
-    let mut desk = Desk::new(4, 1);
-    desk.claim(1, 4);
-    desk.wait(20.0);
-    assert_eq!(desk.on(Event::Beat { session: 1, held: None }), [Action::Renew { session: 1 }]);
-    desk.wait(15.0);
-    assert_eq!(desk.on(Event::Beat { session: 1, held: None }), [Action::Renew { session: 1 }]);
-    assert!(matches!(desk.beat(1, vec![]).as_slice(), [Action::Renew { .. }, Action::Release { .. }]));
+fn a_heartbeat_without_a_list_renews_and_takes_nothing_back() {
+    let mut harness = Harness::new(4, 1);
+    harness.claim(1, 4);
+    harness.wait(20.0);
+    assert_eq!(harness.on(Event::Heartbeat { session: 1, held: None }), [Action::Renew { session: 1 }]);
+    harness.wait(15.0);
+    assert_eq!(harness.on(Event::Heartbeat { session: 1, held: None }), [Action::Renew { session: 1 }]);
+    assert!(matches!(harness.heartbeat(1, vec![]).as_slice(), [Action::Renew { .. }, Action::Release { .. }]));
 }

@@ -1,10 +1,10 @@
-//! When workers were lost lately: a loss among others says little of what its worker played.
+//! Recent losses of workers: a loss among others is no evidence against the trials of that worker.
 
 use std::{collections::VecDeque, time::Duration};
 
-/// Workers that are lost so soon after one another may have been lost for the same reason.
+/// Workers that are lost within this time may have been lost for the same reason.
 const CALM: Duration = Duration::from_secs(10);
-/// Losses that are remembered.
+/// How many losses are remembered.
 const MOST: usize = 256;
 
 /// Which loss of a worker, counted from 1.
@@ -13,7 +13,7 @@ pub(super) struct Loss(u64);
 
 #[derive(Debug)]
 pub(super) struct Unrest {
-    /// Before that nobody knows.
+    /// Losses before this are unknown.
     began: Duration,
     lost: VecDeque<(Duration, Loss)>,
     count: u64,
@@ -24,7 +24,7 @@ impl Unrest {
         Self { began: now, lost: VecDeque::new(), count: 0 }
     }
 
-    /// Nobody looked until now.
+    /// The coordinator slept: losses before now are unknown.
     pub(super) fn overslept(&mut self, now: Duration) {
         self.began = now;
     }
@@ -39,7 +39,7 @@ impl Unrest {
         loss
     }
 
-    /// Whether no worker was lost for a while.
+    /// Whether no worker was lost for [`CALM`].
     pub(super) fn is_calm(&self, now: Duration) -> bool {
         self.is_calm_but_for(now, &[])
     }

@@ -1,4 +1,4 @@
-//! What people call: submit, watch, stop and resume runs, and read what came of them.
+//! The service that people call: submit, watch, stop and resume runs, and read their results.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
-use super::{status, transcripts::Transcripts, workers::check_spend};
+use super::{batch::check_spend, status::status, transcripts::Transcripts};
 use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
 
 /// Between two messages of a watched run.
@@ -34,7 +34,7 @@ impl<S: Store> People<S> {
         Self { handle }
     }
 
-    /// What stands in the store, with how many of its trials are done.
+    /// A stored run, with the number of its done trials.
     async fn line(&self, row: RunRow) -> Result<v1::RunLine, Error> {
         let done = match row.state {
             RunState::Finished => row.planned,
@@ -166,7 +166,7 @@ fn worker_to_wire(worker: WorkerShown) -> v1::WorkerLine {
     }
 }
 
-/// At once, then at most every [`WATCH_PERIOD`] while something changes, until the run has ended.
+/// Sends the progress at once, then at most every [`WATCH_PERIOD`] while it changes, until the run has ended.
 async fn show(mut progress: watch::Receiver<Progress>, sender: mpsc::Sender<Result<v1::Progress, Status>>) {
     loop {
         let shown = progress.borrow_and_update().clone();
@@ -212,7 +212,7 @@ fn progress_to_wire(progress: Progress) -> v1::Progress {
     }
 }
 
-/// Run ids become names of folders, so they may not be paths.
+/// Run ids become names of folders, so they must not be paths.
 fn run_id(text: &str) -> Result<RunId, Error> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let fits = (1..=LONGEST_RUN_ID).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('.');
@@ -228,7 +228,7 @@ fn run_id(text: &str) -> Result<RunId, Error> {
 fn read_plan(json: &[u8]) -> Result<Plan, Error> {
     let text = std::str::from_utf8(json).map_err(|error| Error::Refused(format!("the plan is not text: {error}")))?;
     let plan = Plan::from_json(text).map_err(|error| Error::Refused(format!("the plan cannot be read: {error}")))?;
-    // Whoever builds plans keeps to these limits; a summary has a line a case.
+    // `gabfest` builds no plan above these limits; a summary has a line for each case.
     let (cases, trials) = (plan.case_count(), plan.planned());
     if cases > MAX_CASES || trials > MAX_TRIALS {
         return Err(Error::Refused(format!(

@@ -7,7 +7,7 @@ use store::{EndedTrial, Part, Piece};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable {
     pub(super) reason: String,
-    /// Trial and epoch; `None` where they may be anybody's of the batch.
+    /// Trial and epoch; `None` if it may be any trial of the batch.
     pub(super) attempt: Option<(u64, u32)>,
 }
 

@@ -1,15 +1,15 @@
-//! What workers call: join, work, and the plans of what they are lent.
+//! The service that workers call: join, work, and fetch the plans of their leases.
 
 use proto::v1::{self, coordinator_message as down, worker_message as up};
-use record::{Usd, call::Spend};
+use record::Usd;
 use scenario::{Digest, RunId};
-use store::{Commit, EndedTrial, Part, Piece, SegmentRow, Store};
+use store::Store;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{parts::Parts, readable, status};
+use super::{batch, parts::Parts, status::status};
 use crate::{
     Error, Handle,
     dispatcher::{
@@ -20,12 +20,10 @@ use crate::{
     token::Token,
 };
 
-/// Orders that may wait for a worker to read them.
+/// How many orders may wait for a worker to read them.
 const WAITING_ORDERS: usize = 256;
-/// Trials that one list may name; more ranges than this is not a worker's list.
+/// How many ranges of trials a list may have. No worker sends more.
 const MOST_RANGES: usize = 1 << 20;
-/// Of why a batch is refused.
-const MOST_REASON_CHARS: usize = 500;
 
 #[derive(Debug)]
 pub(super) struct Workers<S> {
@@ -58,13 +56,13 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
         let (session, token) = self.handle.join(request.worker).await.map_err(status)?;
         let token = token.bytes().to_vec().into();
         let timing = self.handle.timing();
-        let (ttl_millis, beat_millis) = (millis(timing.session_ttl), millis(timing.beat));
+        let (ttl_millis, beat_millis) = (millis(timing.session_ttl), millis(timing.heartbeat));
         Ok(Response::new(v1::JoinReply { session, ttl_millis, beat_millis, token }))
     }
 
     async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Orders>, Status> {
         let (orders, outbound) = mpsc::channel(WAITING_ORDERS);
-        // The answer must not wait for the first message: a client may want to see it before it says anything.
+        // The answer must not wait for the first message: a client may send nothing before it has the answer.
         tokio::spawn(listen(self.handle.clone(), request.into_inner(), orders));
         Ok(Response::new(Box::pin(ReceiverStream::new(outbound).map(|order| Ok(order_to_wire(order))))))
     }
@@ -95,7 +93,7 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
             return;
         }
     };
-    // Only the dispatcher holds a sender now, so that the stream ends when it lets go.
+    // Only the dispatcher holds a sender from here on, so that dropping it ends the stream.
     let answers = orders.downgrade();
     drop(orders);
     let hear = async {
@@ -117,7 +115,7 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
         Ok::<(), Error>(())
     };
     tokio::select! {
-        // An error says that the coordinator has stopped, and then nobody is left to tell.
+        // An error means that the coordinator has stopped.
         _ = hear => {}
         () = wanted.cancelled() => {}
     }
@@ -131,7 +129,7 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
         up::Body::Part(_) => malformed("a part of no batch"),
         up::Body::Beat(beat) => {
             let (unsettled, brief) = (Usd(beat.unsettled_nanos.max(0)), beat.brief);
-            let listed = |held| Message::Beat { held: Some(held).filter(|_| !brief), unsettled };
+            let listed = |held| Message::Heartbeat { held: Some(held).filter(|_| !brief), unsettled };
             Ok(held(beat.held).map_or_else(too_long, listed))
         }
         up::Body::Claim(v1::Claim { number, want, idle }) => Ok(Message::Claim { number, want, idle }),
@@ -143,10 +141,10 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
         up::Body::Leave(_) => Ok(Message::Leave),
         up::Body::ShareTaken(v1::Share { slots, of }) => Ok(Message::ShareTaken { share: Share { slots, of } }),
         up::Body::Batch(batch) => {
-            // The segment stands for the whole: the rest is smaller or as large.
+            // The segment is at least half of a batch, so its size bounds the rest.
             let room = handle.room_for(batch.segment.len()).await?;
             let sequence = batch.sequence;
-            match commit(session, batch) {
+            match batch::read(session, batch) {
                 Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
                 Err(refusal) => Ok(Message::Unstorable { sequence, refusal }),
             }
@@ -161,76 +159,6 @@ fn too_long() -> Message {
 fn held(listed: Vec<v1::Held>) -> Option<Vec<Held>> {
     let read = |held: v1::Held| Held { run: RunId::new(held.run), trials: held.first..held.end, epoch: held.epoch };
     (listed.len() <= MOST_RANGES).then(|| listed.into_iter().map(read).collect())
-}
-
-/// What cannot be stored is refused here: a store that fails interrupts every run, whoever is to blame.
-fn commit(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
-    let v1::Batch { sequence, run, segment, turns, ended, spend } = batch;
-    let run = RunId::new(run);
-    let of_any = |reason: String| Refusal { reason: shown(&reason), trials: Vec::new() };
-    let ended = ended.into_iter().map(|trial| {
-        let trials = trial.number..trial.number.saturating_add(1);
-        let at_fault = Held { run: run.clone(), trials, epoch: trial.epoch };
-        ended_trial(sequence, trial).map_err(|reason| Refusal { reason: shown(&reason), trials: vec![at_fault] })
-    });
-    let ended: Vec<EndedTrial> = ended.collect::<Result<_, _>>()?;
-    check_numbers([sequence]).map_err(of_any)?;
-    let spend = proto::trial::spend_from_wire(spend).map_err(|error| of_any(error.to_string()))?;
-    check_spend(&spend).map_err(of_any)?;
-    let pieces = proto::segment::pieces(segment).map_err(|error| of_any(error.to_string()))?;
-    readable::check(sequence, &pieces, &ended).map_err(|readable::Unreadable { reason, attempt }| {
-        let at_fault = |(number, epoch): (u64, u32)| {
-            let trials = number..number.saturating_add(1);
-            Held { run: run.clone(), trials, epoch }
-        };
-        Refusal { reason: shown(&reason), trials: attempt.map(at_fault).into_iter().collect() }
-    })?;
-    let segment = SegmentRow { pieces, turns, spend };
-    Ok(Commit { session, sequence, run, segment, ended, replays: 0, begun: Vec::new() })
-}
-
-fn ended_trial(sequence: u64, trial: v1::Trial) -> Result<EndedTrial, String> {
-    let number = trial.number;
-    if let Some(piece) = trial.pieces.iter().find(|piece| !(1..=sequence).contains(&piece.sequence)) {
-        let wrong = format!("the turns of trial {number} are in batch {}", piece.sequence);
-        return Err(format!("batch {sequence} says that {wrong}"));
-    }
-    if trial.turns > 0 && trial.pieces.is_empty() {
-        return Err(format!("batch {sequence} does not say where the turns of trial {number} are"));
-    }
-    let pieces = trial.pieces.iter().map(piece).collect();
-    let trial = proto::trial::from_wire(trial).map_err(|error| error.to_string())?;
-    check_numbers([number, trial.case])?;
-    check_spend(&trial.spend)?;
-    Ok(EndedTrial { trial, pieces })
-}
-
-/// As much of a reason as is worth sending: it may quote what was sent.
-fn shown(reason: &str) -> String {
-    reason.chars().take(MOST_REASON_CHARS).collect()
-}
-
-fn piece(piece: &v1::Piece) -> Piece {
-    Piece { sequence: piece.sequence, part: Part::At { place: piece.place, bytes: piece.bytes } }
-}
-
-pub(super) fn check_spend(spend: &Spend) -> Result<(), String> {
-    for line in spend.lines.values() {
-        check_numbers([line.calls, line.tokens.input, line.tokens.output, line.unpriced_calls, line.estimated_calls])?;
-        check_numbers([line.tries, line.throttled_tries, line.wait_micros])?;
-        if line.cost < Usd::default() {
-            return Err(format!("calls cannot have cost {}", line.cost));
-        }
-    }
-    Ok(())
-}
-
-/// Stores count with a sign.
-fn check_numbers(numbers: impl IntoIterator<Item = u64>) -> Result<(), String> {
-    match numbers.into_iter().find(|number| i64::try_from(*number).is_err()) {
-        Some(number) => Err(format!("{number} is not a number that can be kept")),
-        None => Ok(()),
-    }
 }
 
 fn order_to_wire(order: Order) -> v1::CoordinatorMessage {

@@ -67,9 +67,9 @@ impl Store for BreakingStore {
         self.memory.watermark(session).await
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
+    async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         self.writable()?;
-        self.memory.beat(session, unsettled, begun, at).await
+        self.memory.heartbeat(session, unsettled, begun, at).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

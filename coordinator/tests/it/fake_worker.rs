@@ -154,7 +154,7 @@ impl FakeWorker {
         }
     }
 
-    pub(crate) async fn beat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
+    pub(crate) async fn heartbeat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
         let held = leases.iter().map(|lease| held(lease, lease.first, lease.end)).collect();
         self.say(Word::Beat(v1::Beat { held, unsettled_nanos, brief: false })).await;
     }

@@ -32,7 +32,7 @@ async fn a_killed_workers_trials_are_played_again_and_counted_once() {
     let mut half = batch(&plan, 2, &v1::Lease { first: 1, end: 2, ..lease.clone() }, Verdict::Pass);
     half.ended.clear();
     killed.say(Word::Batch(half)).await;
-    killed.beat(&[lease], 500).await;
+    killed.heartbeat(&[lease], 500).await;
     pass(0.1).await;
     drop(killed);
     other.plays_all(&plan).await;
@@ -117,12 +117,12 @@ async fn beats_keep_a_session_and_list_what_is_lent() {
     let listed = v1::Lease { end: 2, ..lease.clone() };
     for _ in 0..20 {
         pass(2.0).await;
-        worker.beat(std::slice::from_ref(&listed), 0).await;
+        worker.heartbeat(std::slice::from_ref(&listed), 0).await;
     }
     pass(0.1).await;
     let returned = worker.claim(4).await.remove(0);
     assert_eq!((returned.first, returned.end, returned.epoch), (2, 4, 1), "it never knew of these");
-    worker.beat(&[v1::Lease { end: 9, ..lease.clone() }], 0).await;
+    worker.heartbeat(&[v1::Lease { end: 9, ..lease.clone() }], 0).await;
     assert!(worker.hears_nothing().await);
     assert_eq!(worker.fenced, [held(&lease, 4, 9)]);
 }
@@ -216,11 +216,11 @@ async fn a_worker_that_comes_back_and_owes_nothing_says_so_once_and_for_all() {
     served.submit("r1", &plan).await;
     let mut worker = FakeWorker::join(&mut served).await;
     let lease = worker.claim(2).await.remove(0);
-    worker.beat(std::slice::from_ref(&lease), 500).await;
+    worker.heartbeat(std::slice::from_ref(&lease), 500).await;
     pass(0.1).await;
     let mut back = worker.again(&mut served).await;
     assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
-    back.beat(&[lease], 0).await;
+    back.heartbeat(&[lease], 0).await;
     pass(0.1).await;
     drop((worker, back));
     pass(5.0).await;
@@ -294,9 +294,9 @@ async fn what_a_lost_worker_had_not_begun_is_no_lost_attempt() {
     let lease = worker.claim(6).await.remove(0);
     worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
     worker.say(Word::Begun(v1::Begun { trials: vec![held(&lease, 2, 3)] })).await;
-    worker.beat(&[v1::Lease { first: 1, ..lease }], 0).await;
+    worker.heartbeat(&[v1::Lease { first: 1, ..lease }], 0).await;
     pass(0.1).await;
-    // Neither the worker nor the coordinator comes back; what had begun was stored with the beat.
+    // Neither the worker nor the coordinator comes back; what had begun was stored with the heartbeat.
     drop(worker);
     let mut served = Served::new(served.killed(), Config::default()).await;
     pass(31.0).await;
@@ -316,7 +316,7 @@ async fn a_coordinator_that_starts_again_and_again_gives_up_a_dead_worker_in_tim
     served.submit("r1", &plan).await;
     let mut dead = FakeWorker::join(&mut served).await;
     let lease = dead.claim(2).await.remove(0);
-    dead.beat(&[lease], 0).await;
+    dead.heartbeat(&[lease], 0).await;
     pass(0.1).await;
     drop(dead);
     let mut lent = Vec::new();
@@ -363,7 +363,7 @@ async fn a_store_that_cannot_be_written_interrupts_the_run_and_acknowledges_noth
     // What the old session held comes back when its time is over.
     for _ in 0..16 {
         pass(2.0).await;
-        worker.beat(&[], 0).await;
+        worker.heartbeat(&[], 0).await;
     }
     worker.plays_all(&plan).await;
     let end = served.watch("r1").await.pop().unwrap();

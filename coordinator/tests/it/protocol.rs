@@ -106,7 +106,7 @@ async fn batches_come_in_parts_with_beats_between_them() {
     worker.sequence = 1;
     let half = bytes.len() / 2;
     worker.say(Word::Part(v1::Part { data: bytes.slice(..half), last: false })).await;
-    worker.beat(&[lease], 0).await;
+    worker.heartbeat(&[lease], 0).await;
     worker.say(Word::Part(v1::Part { data: bytes.slice(half..), last: true })).await;
     worker.acknowledged().await;
     assert_eq!(worker.received, bytes.len() as u64);
@@ -359,7 +359,7 @@ async fn a_worker_that_does_not_read_loses_its_stream_and_nobody_waits_for_it() 
     let plan = plan(1, 4);
     served.submit("r1", &plan).await;
     let mut deaf = FakeWorker::join(&mut served).await;
-    // Each beat lists what it does not hold, and the answer lists it again: more than a stream and its queue take.
+    // Each heartbeat lists what it does not hold, and the answer lists it again: more than a stream and its queue take.
     let nonsense = v1::Held { run: "x".repeat(1_000), first: 0, end: 1, epoch: 1 };
     let beat = v1::Beat { held: vec![nonsense; 50], ..v1::Beat::default() };
     let deafened = async {

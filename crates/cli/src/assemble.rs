@@ -11,7 +11,7 @@ use scenario::Plan;
 use telemetry::Traces;
 use worker::{
     Models, Resources,
-    environment::{Execution, database, execution::Limits},
+    environment::{Execution, Limits, database},
     tool_server::{self, ToolServer},
 };
 

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{Blame, FailureKind, Finding, Trial, Usd, latency::Latency, tally::Counts};
 
-/// So many parts have their own latencies: a histogram is large.
+/// How many parts have latencies of their own: a histogram is large.
 const MEASURED: usize = 64;
 
 /// The trials of one agent, of scenarios with one tag, or of one value of an axis.

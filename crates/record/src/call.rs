@@ -5,32 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FailureKind, Usd, few};
-
-/// On whose behalf a language model is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    Agent,
-    UserSim,
-    Judge,
-    /// A model that gives numbers for texts: embeddings, moderation.
-    Scorer,
-}
-
-impl Role {
-    pub const ALL: [Self; 4] = [Self::Agent, Self::UserSim, Self::Judge, Self::Scorer];
-
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::UserSim => "user_sim",
-            Self::Judge => "judge",
-            Self::Scorer => "scorer",
-        }
-    }
-}
+use crate::{FailureKind, Role, Usd, by_model};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
@@ -56,9 +31,9 @@ pub struct Call {
     pub model: String,
     /// Since the trial began.
     pub started_micros: u64,
-    /// The rate-limit wait: beside the latency, never inside.
+    /// Rate-limit wait, beside and never inside the latency.
     pub wait_micros: u64,
-    /// For a connection, beside and never inside the latency; `None` where one was there already.
+    /// Time to connect, beside and never inside the latency; `None` if a kept connection was used.
     pub connect_micros: Option<u64>,
     /// Between handing the request to a connection and the first byte of content; `None` when not streamed.
     pub ttft_micros: Option<u64>,
@@ -66,7 +41,7 @@ pub struct Call {
     pub inter_token_micros: Option<u64>,
     /// Between handing the request to a connection and the last byte, of the last try.
     pub total_micros: u64,
-    /// For earlier tries and the pauses after them, beside and never inside the latency.
+    /// Earlier tries and the pauses after them, beside and never inside the latency.
     #[serde(default)]
     pub retried_micros: u64,
     pub tokens: Tokens,
@@ -80,7 +55,7 @@ pub struct Call {
     /// Tries that were answered with 429.
     #[serde(default)]
     pub throttled_tries: u32,
-    /// Tries before the last one that may have been charged, for nobody knows how many tokens.
+    /// Tries before the last one that may have been charged, for an unknown number of tokens.
     pub lost_tries: u32,
     /// What went wrong, if the call failed.
     pub error: Option<String>,
@@ -93,7 +68,7 @@ pub struct Call {
     pub of_trial: bool,
 }
 
-/// Why a call gave nothing: one of a few words, whatever the message says.
+/// Why a call failed, as one of a few kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -167,7 +142,7 @@ pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
 pub struct Spend {
-    /// Keyed by (role, model); few of them, see [`few`].
+    /// Keyed by (role, model); few of them, see [`by_model`].
     pub lines: BTreeMap<(Role, String), SpendLine>,
 }
 
@@ -253,7 +228,7 @@ impl Spend {
     }
 
     pub fn add_line(&mut self, role: Role, model: &str, line: SpendLine) {
-        few::line(&mut self.lines, role, model, SpendLine::add).add(line);
+        by_model::line(&mut self.lines, role, model, SpendLine::add).add(line);
     }
 
     pub fn add(&mut self, other: &Self) {

@@ -1,6 +1,6 @@
-//! Rate-limit waits and call times, with retries and without, by role and model.
+//! Rate-limit waits and durations of calls, with retries and without, by role and model.
 //!
-//! A trial carries the times of its calls, so that only winning attempts are in the percentiles, as for latencies.
+//! A trial has the times of its calls, so that percentiles include only winning attempts, as for latencies.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Call, Role,
+    Call, Role, by_model,
     call::SpendLine,
-    few,
     latency::{Latency, Quantiles},
 };
 
-/// So many times are kept as they are; more go into a histogram, which takes as much room as 20,000.
+/// Up to this many times are kept as they are. More go into a histogram, which takes the memory of 20,000.
 const FEW: usize = 256;
 
 /// The times of a trial's calls, by role and model.
@@ -35,7 +34,7 @@ pub struct PaceEntry {
 /// In microseconds, in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PaceLine {
-    /// The rate-limit wait, one a call.
+    /// Rate-limit waits, one for each call.
     pub waits: Vec<u64>,
     /// From the request to the last byte, of the try that was answered; one a call that was answered.
     pub services: Vec<u64>,
@@ -61,7 +60,7 @@ impl From<Pace> for Vec<PaceEntry> {
 
 impl Pace {
     pub fn add_call(&mut self, call: &Call) {
-        let line = few::line(&mut self.lines, call.role, &call.model, PaceLine::add);
+        let line = by_model::line(&mut self.lines, call.role, &call.model, PaceLine::add);
         line.waits.push(call.wait_micros);
         if call.error.is_none() {
             line.services.push(call.total_micros);
@@ -70,7 +69,7 @@ impl Pace {
     }
 
     pub fn add_line(&mut self, role: Role, model: &str, line: PaceLine) {
-        few::line(&mut self.lines, role, model, PaceLine::add).add(line);
+        by_model::line(&mut self.lines, role, model, PaceLine::add).add(line);
     }
 }
 
@@ -95,8 +94,8 @@ struct Times {
     whole: Spread,
 }
 
-/// A few times, or the histogram of many. A server that calls itself by another name each time makes a line of each
-/// reply, and must not make histograms of them.
+/// A few times, or the histogram of many. A server that names another model in each reply makes a line of each, and must
+/// not make a histogram of each.
 #[derive(Debug, Clone, Default)]
 struct Spread {
     few: Vec<u64>,
@@ -106,7 +105,7 @@ struct Spread {
 impl Paces {
     pub fn add(&mut self, pace: &Pace) {
         for ((role, model), line) in &pace.lines {
-            let times = few::line(&mut self.lines, *role, model, Times::add);
+            let times = by_model::line(&mut self.lines, *role, model, Times::add);
             times.wait.record(&line.waits);
             times.service.record(&line.services);
             times.whole.record(&line.wholes);
@@ -115,7 +114,7 @@ impl Paces {
 
     pub fn merge(&mut self, other: &Self) {
         for ((role, model), of) in &other.lines {
-            few::line(&mut self.lines, *role, model, Times::add).merge(of);
+            by_model::line(&mut self.lines, *role, model, Times::add).merge(of);
         }
     }
 

@@ -3,9 +3,12 @@
 //! Merging is associative and commutative and has the empty tally as its zero, so trials may arrive in any
 //! order and in any number of parts. Its size grows with the number of cases, never with that of trials.
 
+mod counts;
+
 use std::collections::BTreeMap;
 
-use crate::{Blame, FailureKind, Trial, Verdict, breakdown::Breakdown, latency::Latency, pace::Paces};
+pub use self::counts::Counts;
+use crate::{Blame, FailureKind, Trial, breakdown::Breakdown, latency::Latency, pace::Paces};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
@@ -25,93 +28,6 @@ pub struct Tally {
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
     /// By agent, tag, value and check.
     pub breakdown: Breakdown,
-}
-
-/// How trials ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    pub pass: u64,
-    pub fail: u64,
-    pub inconclusive: u64,
-    pub error: u64,
-    pub skipped: u64,
-    pub cancelled: u64,
-    /// Those of `error` that are the agent's fault; they fail gates as a FAIL does.
-    pub agent_errors: u64,
-    /// Those of `fail` that failed in an earlier attempt, and not in the last one, which somebody had played.
-    pub replayed_failures: u64,
-    /// The agent's failures that came after an attempt that our side broke, which might have passed.
-    pub doubtful: u64,
-}
-
-impl Counts {
-    pub fn add(&mut self, trial: &Trial) {
-        self.doubtful += u64::from(trial.is_doubtful());
-        if trial.is_replayed_failure() {
-            self.fail += 1;
-            self.replayed_failures += 1;
-            return;
-        }
-        match trial.verdict {
-            Verdict::Pass => self.pass += 1,
-            Verdict::Fail => self.fail += 1,
-            Verdict::Inconclusive => self.inconclusive += 1,
-            Verdict::Error => {
-                self.error += 1;
-                self.agent_errors += u64::from(trial.is_held_against_agent());
-            }
-            Verdict::Skipped => self.skipped += 1,
-            Verdict::Cancelled => self.cancelled += 1,
-        }
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        self.pass += other.pass;
-        self.fail += other.fail;
-        self.inconclusive += other.inconclusive;
-        self.error += other.error;
-        self.skipped += other.skipped;
-        self.cancelled += other.cancelled;
-        self.agent_errors += other.agent_errors;
-        self.replayed_failures += other.replayed_failures;
-        self.doubtful += other.doubtful;
-    }
-
-    /// Trials that ended, however.
-    #[must_use]
-    pub fn ended(&self) -> u64 {
-        self.pass + self.fail + self.inconclusive + self.error + self.skipped + self.cancelled
-    }
-
-    /// Trials with a PASS or a FAIL, those that failed and were played again among them.
-    #[must_use]
-    pub fn judged(&self) -> u64 {
-        self.pass + self.fail
-    }
-
-    /// The agent's failures: FAIL, and ERROR with blame agent.
-    #[must_use]
-    pub fn held_against_agent(&self) -> u64 {
-        self.fail + self.agent_errors
-    }
-
-    /// Trials that say something about the agent: PASS, FAIL, and ERROR with blame agent. The success rate divides by them.
-    #[must_use]
-    pub fn conclusive(&self) -> u64 {
-        self.pass + self.held_against_agent()
-    }
-
-    /// Trials that ended and say nothing about the agent.
-    #[must_use]
-    pub fn unjudged(&self) -> u64 {
-        self.ended().saturating_sub(self.conclusive())
-    }
-
-    /// Trials of so many planned ones that say nothing about the agent, or have not ended.
-    #[must_use]
-    pub fn missing(&self, planned: u64) -> u64 {
-        planned.saturating_sub(self.conclusive())
-    }
 }
 
 impl Tally {

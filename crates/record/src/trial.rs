@@ -1,4 +1,4 @@
-//! One trial as it was played: its verdict and what it took, without the words (those are its turns).
+//! One trial as it was played: its verdict and its figures. Its words are in its turns.
 
 use scenario::{CaseId, Strategy, TrialId};
 use serde::{Deserialize, Serialize};
@@ -68,8 +68,8 @@ pub enum Replay {
 }
 
 impl Trial {
-    /// Only an ERROR or INCONCLUSIVE that is our fault is played again; a verdict on what the agent said stays. A judge that
-    /// answered properly that it cannot tell has decided too, and a trial that brings workers down would do so again.
+    /// Only an ERROR or INCONCLUSIVE that is our fault is played again. A verdict on the agent's words stays, and so does a
+    /// judge's answer that it cannot tell. A trial that crashes workers would do so again.
     #[must_use]
     pub fn replay(&self) -> Replay {
         let Some(failure) = &self.failure else { return Replay::Never };
@@ -93,7 +93,7 @@ impl Trial {
         }
     }
 
-    /// Whether whoever pays must do something before more is played.
+    /// Whether a quota must be raised before more is played.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         // A worker of before says it by the failure alone.
@@ -108,8 +108,8 @@ impl Trial {
         self.verdict == Verdict::Fail || (self.verdict == Verdict::Error && blame == Some(Blame::Agent))
     }
 
-    /// The past of the attempt that takes the place of this one. What is never played again by itself was held against the
-    /// agent, and somebody asked for it.
+    /// The past of the attempt that replaces this one. An end that is not replayed automatically was the agent's failure, and
+    /// its replay was requested.
     #[must_use]
     pub fn past_of_the_next(&self) -> Past {
         let Past { failed, broken } = self.past;
@@ -120,21 +120,21 @@ impl Trial {
         }
     }
 
-    /// An attempt of it failed, and the last one did not: it counts as failed all the same, since whoever plays until an agent
-    /// passes has no evidence that it does.
+    /// An attempt failed, and the last one did not. The trial still counts as failed: playing until an agent passes is no
+    /// evidence that it does.
     #[must_use]
     pub fn is_replayed_failure(&self) -> bool {
         self.past.failed > 0 && !self.is_held_against_agent()
     }
 
-    /// It counts as failed, and our side broke an attempt before. The broken one might have passed: an error of the agent needs
-    /// no judge and a success does, so what breaks judges breaks successes, and each replay is a new chance to fail.
+    /// It counts as failed, and our side broke an earlier attempt. That attempt might have passed: an agent's error needs no
+    /// judge and a success does, so a broken judge breaks successes, and each replay is a new chance to fail.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         self.past.broken > 0 && (self.past.failed > 0 || self.is_held_against_agent())
     }
 
-    /// A trial that ended without a word, and why. Its transcript is kept: there is nothing that could be left out.
+    /// A trial that ended before its first turn, and why. Its transcript is kept: it is empty.
     #[must_use]
     pub fn unplayed(planned: &scenario::Trial, epoch: u32, verdict: Verdict, failure: Failure) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Role};
+use crate::Call;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -65,6 +65,26 @@ pub enum Part<'a> {
 }
 
 impl Turn {
+    /// A turn in which nothing was answered yet.
+    #[must_use]
+    pub fn new(number: u32, step: u32, speaker: Speaker, user: String, started_micros: u64) -> Self {
+        Self {
+            number,
+            step,
+            speaker,
+            user,
+            agent: None,
+            messages: Vec::new(),
+            exit_code: None,
+            tool_calls: Vec::new(),
+            actions: Vec::new(),
+            started_micros,
+            duration_micros: 0,
+            calls: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// All that the agent said in this turn, each message on lines of its own; `None` when nothing came.
     #[must_use]
     pub fn said(&self) -> Option<Cow<'_, str>> {
@@ -92,13 +112,6 @@ impl Turn {
         }
         parts.retain(|part| !matches!(part, Part::Said("")));
         parts
-    }
-
-    /// From the user's message to the first token of the answer: what the agent did before the answer is part of it.
-    #[must_use]
-    pub fn first_token_micros(&self) -> Option<u64> {
-        let last = self.calls.iter().rfind(|call| call.role == Role::Agent && call.error.is_none())?;
-        Some(self.duration_micros.saturating_sub(last.total_micros).saturating_add(last.ttft_micros?))
     }
 }
 

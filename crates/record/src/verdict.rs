@@ -122,7 +122,7 @@ pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
 
 /// The verdict of a trial: its judgments, and what kept it from being played to the end.
 ///
-/// A trial that broke off is ERROR, whatever passed before, but a FAIL under all_pass stays one, whoever broke it off:
+/// A trial that broke off is ERROR, whatever passed before. But a FAIL under all_pass stays a FAIL, whatever broke it off:
 /// nothing that could still have come would have changed it. A trial that the operator does not allow, or has no judge
 /// for, is SKIPPED. With a `required_score` judgments are weighed instead of folded.
 ///

@@ -1,7 +1,7 @@
-//! Where a run is kept: one trait, [`Store`], and what implements it.
+//! Where a run is stored: one trait, [`Store`], and its implementations.
 //!
-//! Each method is one transaction; nothing is acknowledged, counted or shown before it returned.
-//! [`memory`] is the model that simulations use, [`sqlite`] the embedded default.
+//! Each method is one transaction; nothing is acknowledged, counted or shown before it has returned.
+//! [`sqlite`] is the embedded default; simulations use [`memory`].
 
 mod losses;
 pub mod memory;

@@ -1,7 +1,6 @@
-//! A store that forgets: every guarantee of the kept ones, no disk.
+//! A store in memory, with every guarantee of the others but durability.
 //!
-//! It is the model that the others are compared with, and what simulations run on: a paused clock does not
-//! wait for the threads of a database.
+//! The others are compared with it, and simulations run on it: a paused clock does not wait for the threads of a database.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,9 +44,9 @@ struct Run {
 #[derive(Debug)]
 struct Kept {
     stored: StoredTrial,
-    /// How often it may still be played again before somebody resumes the run.
+    /// How often it may still be played again until the run is resumed.
     left: u32,
-    /// Ends that this one took the place of.
+    /// How many ends this one has replaced.
     replaced: u64,
 }
 
@@ -55,9 +54,9 @@ struct Kept {
 struct Lost {
     session: u64,
     begun: bool,
-    /// Nothing but the trial can have brought the worker down.
+    /// Only the trial can have crashed the worker.
     proof: bool,
-    /// Its worker gave it up, and is not gone because of it.
+    /// Its worker gave it up, and did not crash.
     given_up: bool,
 }
 
@@ -240,7 +239,7 @@ impl Store for Memory {
             // What is done by now is forgotten here, else a long session's leases pile up.
             let live = granted.entry(lease.session).or_insert_with(|| state.live(lease.session));
             if live.insert((lease.id, lease.trials.start), lease.clone()).is_some() {
-                return Err(Error::Failed(format!("lease {} is lent already", lease.id)));
+                return Err(Error::Failed(format!("lease {} is granted already", lease.id)));
             }
         }
         for (session, live) in granted {
@@ -270,9 +269,9 @@ impl Store for Memory {
         let mut committed = Committed::default();
         for ended in &commit.ended {
             let (number, epoch) = (ended.trial.number, ended.trial.epoch);
-            let lent =
+            let is_leased =
                 |lease: &Lease| lease.run == commit.run && lease.epoch == epoch && lease.trials.contains(&number);
-            if !run.is_open() || !session.leases.values().any(lent) {
+            if !run.is_open() || !session.leases.values().any(is_leased) {
                 committed.fenced.push(number);
                 continue;
             }
@@ -306,7 +305,7 @@ impl Store for Memory {
         Ok(self.state().session(session).map(|session| session.segments.len() as u64))
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
+    async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         let mut state = self.state();
         let session = state.session_mut(session).ok_or(Error::SessionOver(session))?;
         (session.unsettled, session.seen) = (unsettled, at);

@@ -1,4 +1,4 @@
-//! What goes into a store and what comes out of it.
+//! The rows that go into a store and come out of it.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Failure, FailureKind, Trial, Usd, Verdict, call::Spend, summary::RunState, trial::Past};
 use scenario::{CaseId, Digest, RunId, TrialId};
 
-/// Of why a record cannot be read.
+/// The longest reason why a record cannot be read.
 const MOST_REASON_CHARS: usize = 300;
 
 /// A run as it is listed.
@@ -30,7 +30,7 @@ pub struct RunRow {
     pub preflight: Spend,
 }
 
-/// A range of trials lent to a session.
+/// A range of trials leased to a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Unique among the live leases of its session.
@@ -40,7 +40,7 @@ pub struct Lease {
     pub trials: Range<u64>,
     pub epoch: u32,
     pub session: u64,
-    /// Of its trials those below this number have begun, as far as is known: a worker begins them in their order.
+    /// Trials below this number have begun, as far as is known: a worker begins them in order.
     pub begun: u64,
 }
 
@@ -169,15 +169,15 @@ pub struct Losses {
     pub number: u64,
     /// Attempts that had begun.
     pub begun: u32,
-    /// Those too that were lent and had not begun.
+    /// All attempts, those included that had not begun.
     pub all: u32,
-    /// Attempts that speak against the trial: nothing but it can have brought its worker down.
+    /// Attempts that prove that the trial crashes its worker.
     pub proof: u32,
-    /// With which session it was lost last.
+    /// The session with which it was lost last.
     pub session: u64,
 }
 
-/// What the scheduler must know of a run after a restart.
+/// What the scheduler needs to know about a run after a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recovered {
     /// Trials that are done, as disjoint ascending ranges.
@@ -198,7 +198,7 @@ pub struct Recovered {
     pub replayed_attempts: u64,
     /// Trials that were played again so.
     pub replayed_trials: u64,
-    /// Those of `replayed_attempts` that were held against the agent, and that somebody had played again.
+    /// Those of `replayed_attempts` that were the agent's failures, and were played again on request.
     pub replayed_failed: u64,
     /// What calls in flight of lost sessions may have cost at most.
     pub unsettled: Usd,

@@ -1,17 +1,23 @@
 //! The store of one machine: a SQLite file that survives a `kill -9` and a pulled plug.
 //!
 //! One process has it open at a time. A commit is on the disk when it returns (write-ahead log, synchronous FULL).
-//! Here the trait meets the statements; those stand one file a concern.
+//! This file maps the trait to statements; each concern has its statements in a file of its own.
+//!
+//! Lock order: the writer is one connection behind one mutex, so write transactions wait for each other in memory and not
+//! in SQLite, whose busy handler polls. Readers are a pool of their own and never wait for the writer (write-ahead log).
+//! A method takes the writer last, after everything that can be prepared without it.
 
 mod commit;
+mod file_identity;
 mod leases;
 mod open;
 mod pieces;
-mod place;
 mod refusal;
 mod results;
 mod runs;
 mod sessions;
+mod spend;
+mod values;
 mod writer;
 
 use std::{fs::File, path::Path};
@@ -27,15 +33,16 @@ use crate::{Commit, Committed, Error, Lease, Piece, Recovered, RunRow, Store, St
 pub struct Sqlite {
     writer: writer::Writer,
     readers: SqlitePool,
-    /// Locked: the file beside the store that says that it is open.
+    /// The file beside the store whose lock marks the store as open.
     lock: File,
 }
 
 impl Sqlite {
-    /// Opens the store at `path` and makes it, with its folder, where there is none. [`Error::InUse`] if another
-    /// process has it open, [`Error::Version`] if this program cannot read it.
+    /// Opens the store at `path`, and creates it with its folder if there is none. [`Error::InUse`] if another process has
+    /// it open, [`Error::Version`] if this program cannot read it.
     pub async fn open(path: &Path) -> Result<Self, Error> {
-        open::open(path).await
+        let open::Opened { writer, readers, lock } = open::open(path).await?;
+        Ok(Self { writer, readers, lock })
     }
 
     /// Waits until all is written back into the one file. A store that is dropped instead loses nothing either.
@@ -81,7 +88,7 @@ impl Store for Sqlite {
     }
 
     async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
-        // Encoded before the writer is taken: it is the one thing that all sessions share.
+        // Encoded before the writer is taken: all sessions share the writer.
         let batch = commit::Encoded::of(commit)?;
         batch.write(self.writer.begin().await?, commit, at).await
     }
@@ -90,8 +97,8 @@ impl Store for Sqlite {
         sessions::watermark(&self.readers, session).await
     }
 
-    async fn beat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
-        sessions::beat(self.writer.begin().await?, session, unsettled, begun, at).await
+    async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
+        sessions::heartbeat(self.writer.begin().await?, session, unsettled, begun, at).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
@@ -132,23 +139,4 @@ impl Store for Sqlite {
     async fn check(&self) -> Result<(), Error> {
         self.writer.check()
     }
-}
-
-/// SQLite's integers have a sign; a number beyond them is a mistake of whoever sent it.
-fn integer(number: u64) -> Result<i64, Error> {
-    i64::try_from(number).map_err(|_| Error::Failed(format!("{number} is not a number that can be kept")))
-}
-
-/// For bounds of a query: nothing kept is larger.
-fn bound(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A number that was kept; only a damaged store has one that does not fit.
-fn natural<T: TryFrom<i64>>(integer: i64) -> Result<T, Error> {
-    T::try_from(integer).map_err(|_| Error::Failed(format!("{integer} where a natural number is kept")))
-}
-
-fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| Error::Failed(error.to_string()))
 }

@@ -29,31 +29,31 @@ pub trait Store: Send + Sync + 'static {
         ended_at: Option<i64>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Opens a session for a worker and returns its id, unique in the store and ascending. `token`: of the secret that
-    /// proves who it belongs to.
+    /// Opens a session for a worker and returns its id, unique in the store and ascending. `token`: the digest of the
+    /// secret that proves that a stream belongs to the session.
     fn open_session(&self, worker: &str, token: &Digest, at: i64) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// As it was opened with; `None` if the session is over or unknown.
+    /// The token of the session; `None` if the session is over or unknown.
     fn token(&self, session: u64) -> impl Future<Output = Result<Option<Digest>, Error>> + Send;
 
-    /// Lends trials, all or none. [`Error::SessionOver`] if the session of one of them is over or unknown.
-    /// A lease lives until its session ends, its trials are given back, or all of them are done.
+    /// Grants leases, all or none. [`Error::SessionOver`] if the session of one of them is over or unknown.
+    /// A lease lives until its session ends, its trials are released, or all of them are done.
     fn grant(&self, leases: &[Lease], at: i64) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Writes a batch: the segment, the trials whose lease is live with their epoch and that are not done, and
     /// the session's watermark, all or nothing; the session lives. A run that is finished or cancelled counts no more trials, but
     /// what they used still adds to its spend. A gap in the sequence is [`Error::Failed`].
     ///
-    /// A trial that [may be played again](record::Trial::replay) is kept and not done; its next attempt that ends takes its
-    /// place. One for which a provider's quota was used up marks the run as exhausted.
+    /// A trial that [may be played again](record::Trial::replay) is stored and not done; its next attempt that ends replaces
+    /// it. A trial for which a provider's quota was used up marks the run as exhausted.
     fn commit(&self, commit: &Commit, at: i64) -> impl Future<Output = Result<Committed, Error>> + Send;
 
     /// The highest sequence that the session has committed; `None` if the session is over or unknown.
     fn watermark(&self, session: u64) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
-    /// The session lives. Keeps what its calls in flight may cost at most, and which of its trials have begun (found by
-    /// run and epoch). [`Error::SessionOver`] if it is over or unknown.
-    fn beat(
+    /// A heartbeat: the session lives. Stores what its calls in flight may cost at most, and which of its trials have begun
+    /// (found by run and epoch). [`Error::SessionOver`] if it is over or unknown.
+    fn heartbeat(
         &self,
         session: u64,
         unsettled: Usd,
@@ -61,9 +61,9 @@ pub trait Store: Send + Sync + 'static {
         at: i64,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Trials that a session gave back. Parts of a lease may be given back; they are found by run and epoch, whatever
-    /// their `id` says, and what is not lent is ignored. Where they were `begun`, their attempts count as lost, without
-    /// suspicion; where not, the next attempt has the same epoch.
+    /// Releases trials of a session. Parts of a lease may be released; they are found by run and epoch, whatever their `id`.
+    /// Trials that are not leased are ignored. If they were `begun`, their attempts count as lost, without suspicion; if
+    /// not, the next attempt has the same epoch.
     fn release(
         &self,
         session: u64,
@@ -72,15 +72,14 @@ pub trait Store: Send + Sync + 'static {
         at: i64,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Goes on with a run: it is running and not exhausted, and these of its trials that ended are to be played again, as
-    /// well as those that are to be played again anyway. `replays` counts from here anew.
+    /// Resumes a run: it is running and not exhausted. The trials `again` are played again, and so are those that are
+    /// played again anyway. `replays` counts from zero.
     fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Ends a session and returns what it had not done of its leases, in ranges around the trials that are done.
-    /// Each such trial has another epoch from now on; those that had begun are lost attempts. `begun`: such trials that the
-    /// store does not know yet, found by run and epoch. `proof`: nothing but the trial can have brought the worker down.
-    /// What the session had not settled is added to every run of which it lost a trial, since it may all have been
-    /// that run's. A session that is over or unknown has nothing to lose.
+    /// Ends a session and returns the trials of its leases that are not done, as ranges. Each such trial has another epoch
+    /// from now on; those that had begun are lost attempts. `begun`: such trials that the store does not know yet, found by
+    /// run and epoch. `proof`: only the trial can have crashed the worker. Unsettled costs of the session are added to every
+    /// run of which it lost a trial, since all of them may be that run's. A session that is over or unknown loses nothing.
     fn end_session(
         &self,
         session: u64,
@@ -109,7 +108,7 @@ pub trait Store: Send + Sync + 'static {
     /// What all attempts used.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
 
-    /// Whether what is written is found again: [`Error::Gone`] where it is not. Nothing is written to find out.
+    /// [`Error::Gone`] if what is written now cannot be found again. Writes nothing to find out.
     fn check(&self) -> impl Future<Output = Result<(), Error>> + Send {
         std::future::ready(Ok(()))
     }
@@ -129,10 +128,10 @@ pub enum Error {
     /// The disk is full or may not be written.
     #[error("the store cannot be written: {0}")]
     Unwritable(String),
-    /// Its file was removed or replaced while it was open: what was stored is lost.
+    /// Its file was removed or replaced while it was open, so its data is lost.
     #[error("the store is gone: {0}")]
     Gone(String),
-    /// Its schema is not this program's: which file, and what to do.
+    /// Its schema is not this program's. Says which file, and what to do.
     #[error("{0}")]
     Version(String),
     #[error("the store failed: {0}")]

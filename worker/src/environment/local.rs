@@ -138,7 +138,7 @@ impl fmt::Debug for Local {
     }
 }
 
-/// How each language is told to run a text.
+/// The command that runs a text in each language.
 fn interpreter<'a>(language: &'a str, code: &'a str) -> [&'a str; 3] {
     match language {
         "" | "bash" | "sh" => ["sh", "-c", code],

@@ -1,4 +1,4 @@
-//! Watching over one program: its output as far as it is wanted, its end, and the end of whatever it started.
+//! Runs one program: keeps the beginning of its output, and ends it together with everything that it started.
 
 use std::{path::Path, process::Stdio, time::Duration};
 
@@ -10,9 +10,13 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Limits, Ran, watch};
+use super::{
+    limits::Limits,
+    watch::{self, Excess},
+};
 
-/// What a program wrote before it ended is in the pipes; only one that fled its group could hold them open longer.
+/// How long to read after a program ended. Its output is in the pipes by then; only a process that left the group could
+/// hold them open longer.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
@@ -23,23 +27,31 @@ pub(super) enum Error {
     Wait(std::io::Error),
     #[error("end within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    #[error("stay within {} MiB of memory, with all its processes", .0 >> 20)]
-    Memory(u64),
-    #[error("stay within {} MiB of disk", .0 >> 20)]
-    Disk(u64),
+    #[error(transparent)]
+    Excess(#[from] Excess),
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ran {
+    /// 128 plus the signal's number if a signal ended it, as in shells.
+    pub exit_code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub duration: Duration,
 }
 
 /// How a program is held.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Hold<'a> {
-    /// Its stdin is a pipe of ours, which closes with the worker; nothing is written to it.
+    /// Its stdin is a pipe that closes with the worker. Nothing is written to it.
     Leash,
-    /// What it takes is looked at: all its processes, and the disk below `root`. On stderr, `said` bytes are not its own.
+    /// Its memory and the disk below `root` are measured. The first `said` bytes of stderr are not its own.
     Watch { root: &'a Path, said: usize },
 }
 
-/// Runs a command to its end or to its time limit. Nothing that it started in its group outlives the call,
-/// also when the call is dropped.
+/// Runs a command to its end or to its time limit. Nothing in its process group outlives the call, also when the call is
+/// dropped.
 pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -> Result<Ran, Error> {
     command.stdin(if matches!(hold, Hold::Leash) { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
@@ -69,7 +81,7 @@ pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -
             loop {
                 tokio::select! {
                     status = child.wait() => break status.map_err(Error::Wait),
-                    error = &mut excess => break Err(error),
+                    excess = &mut excess => break Err(excess.into()),
                     _ = &mut reading, if !read => read = true,
                 }
             }
@@ -77,7 +89,7 @@ pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -
         .await;
         drop(group);
         if !read {
-            // Whoever fled the group with the pipe in hand is not waited for.
+            // A process that left the group with the pipe open is not waited for.
             drop(time::timeout(LAST_WORDS, &mut reading).await);
         }
         ended
@@ -109,7 +121,7 @@ impl Output {
         Self { kept: Vec::new(), limit, dropped: 0 }
     }
 
-    /// Reads to the end and keeps what fits: a program that prints too much is not made to wait.
+    /// Reads to the end and keeps what fits, so that a program that prints too much does not block.
     async fn read(&mut self, pipe: Option<impl AsyncRead + Unpin>) {
         let Some(mut pipe) = pipe else { return };
         let mut buffer = vec![0; 8 << 10];

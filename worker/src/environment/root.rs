@@ -11,7 +11,7 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use tempfile::TempDir;
 
-use super::house::House;
+use super::process_directory::ProcessDirectory;
 
 /// Of one file that is written or read.
 const FILE_BYTES: u64 = 16 << 20;
@@ -47,15 +47,16 @@ pub(super) struct Root {
     /// Whatever is opened through this stays beneath it: the kernel, not our reading of the path, sees to it.
     inside: Dir,
     /// Goes last.
-    _house: Arc<House>,
+    _parent: Arc<ProcessDirectory>,
 }
 
 impl Root {
     pub(super) fn create(owner: Option<User>) -> Result<Self, Error> {
-        let house = House::of_this_process().map_err(Error::Directory)?;
-        let directory = tempfile::Builder::new().prefix("trial-").tempdir_in(house.path()).map_err(Error::Directory)?;
+        let parent = ProcessDirectory::current().map_err(Error::Directory)?;
+        let directory =
+            tempfile::Builder::new().prefix("trial-").tempdir_in(parent.path()).map_err(Error::Directory)?;
         let inside = Dir::open_ambient_dir(directory.path(), ambient_authority()).map_err(Error::Directory)?;
-        let root = Self { directory, owner, inside, _house: house };
+        let root = Self { directory, owner, inside, _parent: parent };
         root.give("").map_err(Error::Directory)?;
         Ok(root)
     }
@@ -91,7 +92,7 @@ impl Root {
         self.refuse_links(path, &place)?;
         let io = |source| Error::Io { path: path.to_owned(), source };
         match self.inside.symlink_metadata(&place) {
-            // Opening a pipe would wait for somebody to write into it.
+            // Opening a pipe would block until a writer opens it.
             Ok(about) if !about.is_file() => Ok(None),
             Ok(about) if about.len() > FILE_BYTES => Err(Error::TooLarge(path.to_owned())),
             Ok(_) => Ok(Some(String::from_utf8_lossy(&self.bytes(&place, FILE_BYTES).map_err(io)?).into_owned())),

@@ -1,20 +1,21 @@
-//! Walls round programs: what may run, where, and with what, in bubblewrap or, on the operator's word, without it.
+//! Runs programs in a bubblewrap sandbox, or without one where the operator says so.
 
 use std::{fs, path::Path};
 
 use tokio::process::Command;
 
 use super::{
-    Limits, Ran,
     execution::{Execution, Programs},
-    process::{self, Hold},
+    limits::Limits,
+    process::{self, Hold, Ran},
+    process_directory,
     root::{Root, User},
 };
 
-/// Where the trial's root stands inside the sandbox.
+/// The trial's root, as seen inside the sandbox.
 const INSIDE: &str = "/trial";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Parts of a system that stand at the top, or are links into `/usr`, as the system has it.
+/// Directories of a system that are at the top, or links into `/usr`.
 const SYSTEM: [&str; 6] = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
 #[derive(Debug, thiserror::Error)]
@@ -27,18 +28,34 @@ pub(super) enum Error {
     Process(#[from] process::Error),
 }
 
-/// Who programs are, outside of the sandbox, where the worker is root: for root no limit on processes holds.
+/// The user of programs, outside of the sandbox, where the worker is root: no limit on processes applies to root.
 const NOBODY: User = 65_534;
 
-/// What the shell in the sandbox says before it becomes the program. What stands before it is bubblewrap's own trouble,
-/// and no program can say it first.
+/// What the shell in the sandbox prints before it becomes the program. Anything before it is an error of bubblewrap; no
+/// program can print it first.
 const BEGUN: &str = "gabfest: the sandbox is built\n";
 
-/// On the host: a process that waits for the end of the worker, whose pipe is its stdin, and then ends the group. It is
-/// nobody's child, so that a program that waits for all its children does not wait for it.
+/// On the host: starts a process that waits for the worker to end (its stdin is the worker's pipe) and then kills the
+/// group. It is not a child of the program, since a program that waits for all its children would wait for it.
 const LEASHED: &str = "exec 3<&0; ( { read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 & ); exec \"$@\" 3<&- </dev/null";
 
-/// Whose the directory of a trial is, where that is not the worker.
+impl Execution {
+    /// Tries the sandbox, so that a worker can refuse to start without one. Removes the directories of killed workers.
+    ///
+    /// # Errors
+    /// Bubblewrap is missing, this machine does not let it build a sandbox, or its limits do not hold.
+    pub async fn check(&self) -> Result<(), String> {
+        if let Ok(swept @ 1..) = tokio::task::spawn_blocking(process_directory::sweep).await {
+            tracing::info!(swept, "removed the trials' directories of processes that were killed");
+        }
+        match self {
+            Self::Off | Self::Host(_) => Ok(()),
+            Self::Sandboxed(programs) => walls(programs).await.map(drop),
+        }
+    }
+}
+
+/// The user who owns a trial's directory, if not the worker's own.
 pub(super) fn owner(execution: &Execution) -> Option<User> {
     let sandboxed = matches!(execution, Execution::Sandboxed(_));
     (sandboxed && rustix::process::geteuid().is_root()).then_some(NOBODY)

@@ -1,5 +1,5 @@
-//! Looking at what a program in the sandbox takes as a whole: the memory of all its processes, and the disk of its trial.
-//! Limits of the system hold for one process or one file, and with some hundred of either they hold nothing.
+//! Watches what a sandboxed program takes as a whole: the memory of all its processes, and the disk of its trial.
+//! The system's own limits apply to one process or one file, so a program with hundreds of either could take everything.
 
 use std::{
     collections::BTreeMap,
@@ -14,13 +14,22 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{Limits, process::Error};
+use super::limits::Limits;
 
-/// Between two looks, unless looking takes longer than a tenth of it.
+/// Between two measurements, unless measuring takes longer than a tenth of it.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Ends when the program takes more than it may.
-pub(super) async fn excess(leader: u32, root: &Path, limits: &Limits) -> Error {
+/// What a program takes too much of.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Excess {
+    #[error("stay within {} MiB of memory, with all its processes", .0 >> 20)]
+    Memory(u64),
+    #[error("stay within {} MiB of disk", .0 >> 20)]
+    Disk(u64),
+}
+
+/// Returns once the program takes more than it may.
+pub(super) async fn excess(leader: u32, root: &Path, limits: &Limits) -> Excess {
     let (most_memory, most_disk) = (limits.total_memory_bytes, limits.disk_bytes);
     let mut pause = PERIOD;
     loop {
@@ -32,17 +41,17 @@ pub(super) async fn excess(leader: u32, root: &Path, limits: &Limits) -> Error {
         });
         let Ok((memory, disk, took)) = look.await else { continue };
         if memory > most_memory {
-            return Error::Memory(most_memory);
+            return Excess::Memory(most_memory);
         }
         if disk > most_disk {
-            return Error::Disk(most_disk);
+            return Excess::Disk(most_disk);
         }
         pause = PERIOD.max(took * 10);
     }
 }
 
-/// Bytes of memory that a process and all its descendants hold. Inside the sandbox nobody leaves his ancestors: who loses
-/// his parent gets its first process as one.
+/// Bytes of memory of a process and all its descendants. Inside the sandbox a process cannot leave its ancestors: an orphan
+/// becomes a child of the sandbox's first process.
 fn resident(leader: u32) -> u64 {
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -66,7 +75,7 @@ fn figure(status: &str, name: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Bytes of disk below a directory; where it is more than `most`, not all is counted.
+/// Bytes of disk below a directory. Stops counting above `most`.
 fn disk(root: PathBuf, most: u64) -> u64 {
     let (mut sum, mut open) = (0, vec![root]);
     while let Some(directory) = open.pop() {

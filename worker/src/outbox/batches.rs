@@ -1,4 +1,4 @@
-//! Batches made of what is pending: numbered, with the places of each attempt's turns.
+//! Makes numbered batches of pending results, with the places of each attempt's turns.
 
 use std::collections::BTreeSet;
 

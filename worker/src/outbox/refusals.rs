@@ -1,5 +1,5 @@
-//! A batch that the coordinator never takes as it is: the trials at fault end as errors, without the words that it
-//! refused, and what is left is sent again under the same number.
+//! Handles a refused batch: the trials at fault end as errors, without their turns, and the rest is sent again under the
+//! same number.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use record::{Failure, FailureKind, Verdict};
 use super::{Attempt, Closed, Outbox, State};
 
 impl Outbox {
-    /// Takes out of a batch what made the coordinator refuse it. Returns those at fault that have not ended: they are
-    /// not worth playing on.
+    /// Removes from a batch what made the coordinator refuse it. Returns the trials at fault that still run: playing them on
+    /// is pointless.
     pub(crate) fn refused(&self, refused: &v1::Refused) -> Vec<Attempt> {
         let mut state = self.lock();
         let unfinished = state.refuse(refused);
@@ -38,13 +38,13 @@ impl State {
         let named = all().filter(is_named).filter(|attempt| !closed.silent.contains(attempt));
         let mut at_fault: BTreeSet<Attempt> = named.cloned().collect();
         if at_fault.is_empty() {
-            // It is refused for what is not known. What is left then is what it cost, and how its trials ended: as errors.
+            // The coordinator names no trial. Then all trials of the batch end as errors, and only its cost is kept.
             at_fault = all().cloned().collect();
             closed.refusals += 1;
         }
         closed.silence(&at_fault);
         if closed.refusals > 1 {
-            // Trials that had ended in it are lent again, since no heartbeat names them any more.
+            // Refused twice: nothing is kept. Its trials are leased again, since heartbeats do not list them any more.
             (closed.batch.ended, closed.batch.spend, closed.ended) = (Vec::new(), Vec::new(), Vec::new());
         }
         let reason = &refused.reason;
@@ -63,7 +63,7 @@ impl State {
         }
         at_fault.iter().for_each(|attempt| drop(self.pieces.remove(attempt)));
         let unfinished: Vec<Attempt> = at_fault.difference(&ended).cloned().collect();
-        // Those that are pending become errors when their batch is closed; others end a moment later.
+        // Pending ends become errors when their batch closes; running trials end a moment later.
         let of_closed = |attempt: &Attempt| self.closed.iter().any(|closed| closed.ended.contains(attempt));
         let later: Vec<Attempt> = at_fault.into_iter().filter(|attempt| !of_closed(attempt)).collect();
         self.refused.extend(later.into_iter().map(|attempt| (attempt, reason.clone())));
@@ -72,7 +72,7 @@ impl State {
 }
 
 impl Closed {
-    /// Empties the pieces of these attempts. The pieces stay where they are, since others are found by their places.
+    /// Empties the pieces of these attempts. The pieces keep their places, since other pieces are found by place.
     fn silence(&mut self, attempts: &BTreeSet<Attempt>) {
         let silent: Vec<bool> = self.said.iter().map(|(attempt, _)| attempts.contains(attempt)).collect();
         let all = self.said.iter().map(|(attempt, _)| (attempt.trial, attempt.epoch));
@@ -86,7 +86,7 @@ impl Closed {
     }
 }
 
-/// The end of a trial of which nothing can be kept but that it ended, and what it has cost is in its batch.
+/// The end of a trial whose record is refused. Its cost is in the batch.
 pub(super) fn unrecorded(trial: &v1::Trial, reason: &str) -> v1::Trial {
     let message = format!("the coordinator refused what was recorded of this trial: {reason}");
     let Failure { kind, blame, message, .. } = Failure::new(FailureKind::RecordRefused, message);

@@ -63,7 +63,7 @@ fn sequences(outbox: &Outbox) -> Vec<u64> {
 
 #[test]
 fn an_ended_trial_says_where_its_turns_are() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     outbox.turn(&attempt(7), turn(1));
     assert_eq!(sequences(&outbox), [1]);
     outbox.turn(&attempt(7), turn(2));
@@ -85,7 +85,7 @@ fn an_ended_trial_says_where_its_turns_are() {
 
 #[test]
 fn a_new_stream_is_given_what_is_not_acknowledged() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     for number in 1..=3 {
         outbox.turn(&attempt(7), turn(number));
         assert_eq!(sequences(&outbox), [u64::from(number)]);
@@ -107,7 +107,7 @@ fn a_new_stream_is_given_what_is_not_acknowledged() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_broken_stream_left_is_waited_for_no_more() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     outbox.turn(&attempt(7), turn(1));
     outbox.wait().await;
     // The stream broke here: the word was said, but nothing was sent.
@@ -119,7 +119,7 @@ async fn what_a_broken_stream_left_is_waited_for_no_more() {
 
 #[test]
 fn what_calls_cost_is_owed_until_it_is_acknowledged() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     let costs = |nanos| record::Call { cost: Some(Usd(nanos)), ..crate::fakes::call() };
     for (number, nanos) in [(1, 100), (2, 20), (3, 3)] {
         outbox.owed().add(&costs(nanos));
@@ -141,7 +141,7 @@ fn what_calls_cost_is_owed_until_it_is_acknowledged() {
 
 #[test]
 fn a_batch_has_a_bound() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     let long = Turn { user: "x".repeat(BATCH_BYTES / 3), ..turn(1) };
     for number in 0..30 {
         outbox.turn(&attempt(number), long.clone());
@@ -156,7 +156,7 @@ fn a_batch_has_a_bound() {
 
 #[test]
 fn an_attempt_that_is_gone_does_not_end_but_costs() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     outbox.turn(&attempt(7), turn(1));
     sequences(&outbox);
     outbox.turn(&attempt(7), turn(2));
@@ -170,22 +170,22 @@ fn an_attempt_that_is_gone_does_not_end_but_costs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_buffer_closes_the_gate_until_it_is_acknowledged() {
-    let gate = Gate::new();
-    let outbox = Outbox::new(gate.clone());
+    let admission = Admission::new();
+    let outbox = Outbox::new(admission.clone());
     let mib = Turn { user: "x".repeat(1 << 20), ..turn(1) };
     for number in 0..=FULL_BYTES as u64 >> 20 {
         outbox.turn(&attempt(number), mib.clone());
         outbox.next();
     }
-    let closed = tokio::time::timeout(std::time::Duration::from_secs(1), gate.pass()).await;
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(1), admission.pass()).await;
     assert!(closed.is_err(), "no turn may start while the buffer is full");
     outbox.acknowledged(2);
-    gate.pass().await;
+    admission.pass().await;
 }
 
 #[test]
 fn what_is_refused_is_taken_out_and_all_else_stays_in_its_place() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     let (run, cost) = (RunId::new("r"), |nanos| record::Call { cost: Some(Usd(nanos)), ..crate::fakes::call() });
     for number in 5..8 {
         outbox.turn(&attempt(number), Turn { calls: vec![cost(10)], ..turn(1) });
@@ -222,7 +222,7 @@ fn what_is_refused_is_taken_out_and_all_else_stays_in_its_place() {
 /// Every part as large as it can come, and larger.
 #[test]
 fn no_batch_is_larger_than_a_message() {
-    let outbox = Outbox::new(Gate::new());
+    let outbox = Outbox::new(Admission::new());
     let huge = || "é".repeat(1 << 20);
     let call = |n: u32| ToolCall { id: huge(), name: huge(), arguments: huge(), result: (n > 0).then(huge) };
     let note = || Note { kind: huge(), text: huge() };

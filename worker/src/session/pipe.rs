@@ -1,7 +1,10 @@
-//! How many bytes of results are on their way at a time: so few that a beat behind them arrives in time.
+//! How many bytes of results are on their way at a time: so few that a heartbeat behind them arrives in time.
 //!
-//! What was given to a connection cannot be overtaken: it lies in buffers of this machine and of those between. So the
-//! coordinator says what it has read, and more is sent only then; how much more depends on how long it took.
+//! Bytes that a connection has taken cannot be overtaken: they lie in buffers of this machine and of those between. So
+//! the coordinator says what it has read, and the worker sends more only then. A quick answer doubles the room, a slow one
+//! halves it.
+//!
+//! HTTP/2's own window does not help: it is sized for a store that falls behind, and far larger than what a slow link carries in time.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -9,31 +12,31 @@ use bytes::Bytes;
 use proto::v1::{self, worker_message::Body as Word};
 use tokio::time::Instant;
 
-/// On a new stream, of which nothing is known.
+/// On a new stream, whose speed is unknown.
 const FIRST_BYTES: u64 = 16 << 10;
-/// What a link of 3 KB/s takes in three seconds.
+/// What a link of 3 KB/s carries in three seconds.
 const LEAST_BYTES: u64 = 8 << 10;
-/// A link that suddenly carries 10 KB/s brings a beat behind so much in time still.
+/// A heartbeat behind this much still arrives in time on a link that suddenly slows to 10 KB/s.
 const MOST_BYTES: u64 = 128 << 10;
-/// Where bytes arrive within this, more of them may be on the way.
+/// Bytes that are read within this double the room.
 const QUICK: Duration = Duration::from_millis(500);
-/// Where they take longer than this, fewer.
+/// Bytes that take longer than this halve it.
 const SLOW: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Pipe {
-    /// Of the batch that is being sent.
+    /// The rest of the batch that is being sent.
     rest: Bytes,
     sent: u64,
     received: u64,
     /// Bytes that may be on their way.
     room: u64,
-    /// When what was sent, up to which byte, as far as it was not received.
+    /// Up to which byte was sent when, as far as the coordinator has not read it.
     on_their_way: VecDeque<(u64, Instant)>,
 }
 
 impl Pipe {
-    /// Of a stream that has just begun.
+    /// The pipe of a new stream.
     pub(super) fn new() -> Self {
         Self { rest: Bytes::new(), sent: 0, received: 0, room: FIRST_BYTES, on_their_way: VecDeque::new() }
     }
@@ -42,7 +45,7 @@ impl Pipe {
         self.sent - self.received < self.room
     }
 
-    /// The next part of a batch, or all of one that is small. Nothing, where there is no room or no batch.
+    /// The next part of a batch, or a whole small batch. `None`: there is no room, or no batch.
     pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<v1::Batch>, now: Instant) -> Option<Word> {
         if !self.has_room() {
             return None;
@@ -61,7 +64,7 @@ impl Pipe {
         Some(Word::Part(v1::Part { data, last: self.rest.is_empty() }))
     }
 
-    /// The coordinator has read so much since the stream began.
+    /// The coordinator has read this many bytes since the stream began.
     pub(super) fn received(&mut self, bytes: u64, now: Instant) {
         self.received = self.received.max(bytes.min(self.sent));
         let mut took = None;
@@ -132,7 +135,7 @@ mod tests {
         for (bytes_a_second, seconds) in [(3_000, 5.0), (8_000, 4.0), (100_000, 2.0)] {
             let most = on_its_way(bytes_a_second).await;
             let waits = most as f64 / bytes_a_second as f64;
-            assert!(waits <= seconds, "a beat waits {waits} s at {bytes_a_second} bytes a second");
+            assert!(waits <= seconds, "a heartbeat waits {waits} s at {bytes_a_second} bytes a second");
         }
         assert!(on_its_way(100_000_000).await >= MOST_BYTES);
     }

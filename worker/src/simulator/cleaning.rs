@@ -1,4 +1,4 @@
-//! What a model wrote, without what models put round the words that they were asked for.
+//! Removes from a model's answer what is not the user's words: lead-ins, labels and quotation marks.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the expression is fixed, and a test compiles it")
 });
 
-/// From here on the model plays the other side as well.
+/// From here on the model plays the other side too.
 static OTHER_SIDE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?im)^\s*\*{0,2}(?:assistant|agent|ai|bot|chatbot|support(?: agent)?|system)\*{0,2}\s*:")
         .expect("the expression is fixed, and a test compiles it")
@@ -34,7 +34,7 @@ static OTHER_SIDE: LazyLock<Regex> = LazyLock::new(|| {
 
 const QUOTES: [(char, char); 4] = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»')];
 
-/// The user's words alone, on one line; empty where the model gave none.
+/// The user's words alone, on one line; empty if the model gave none.
 pub(super) fn clean(raw: &str) -> String {
     let own = OTHER_SIDE.find(raw).map_or(raw, |other| &raw[..other.start()]);
     let mut text = own.trim();
@@ -48,7 +48,7 @@ pub(super) fn clean(raw: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Takes away quotation marks round the whole text; marks round parts of it are the user's own.
+/// Removes quotation marks around the whole text. Marks around parts of it are the user's own.
 fn unquoted(text: &str) -> &str {
     for (open, close) in QUOTES {
         let inner = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));

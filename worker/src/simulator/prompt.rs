@@ -1,22 +1,22 @@
-//! What the model that plays the user is shown: who it is, what was said, and whose turn it is.
+//! The prompt of the simulated user: who it is, what was said, and whose turn it is.
 //!
-//! The last turns stand as chat messages with the roles turned round: the agent's words come from `user`, the
-//! person's own from `assistant`. Small models that are shown a script instead go on writing both sides.
+//! The last turns are chat messages with swapped roles: the agent's words come from `user`, the person's own from
+//! `assistant`. Given a script instead, small models go on writing both sides.
 
 use llm::Message;
 use record::Turn;
 use scenario::conversation::Simulator;
 
-/// Turns that are shown word by word; the ones before are summed up.
+/// How many turns are shown in full. Earlier ones are summarised.
 const RECENT_TURNS: usize = 3;
-/// Characters of one message; an agent that answers a book would fill the model's window.
+/// Characters of one message: a very long answer would fill the model's context window.
 const LONGEST_MESSAGE: usize = 6_000;
 /// Characters of one side of one turn in the summary.
 const LONGEST_SENTENCE: usize = 100;
-/// Characters of the summary: what was said first gives way to what was said last.
+/// Characters of the summary. The oldest turns are dropped first.
 const LONGEST_SUMMARY: usize = 1_600;
 
-/// Small models hold a part that has a name better than one that is "the user".
+/// Small models keep to a named role better than to "the user".
 const WHO: &str = "You are a customer who is chatting with a support agent. You are not an assistant.";
 const RULES: &str = "\
 Say what you want and answer the agent's questions; make up plausible details. Never offer help, never ask for the \
@@ -43,7 +43,7 @@ pub(super) fn messages(simulator: &Simulator, turns: &[Turn]) -> Vec<Message> {
     messages
 }
 
-/// What stands last is what small models follow: shown the agent's bare words, they answer as an assistant would.
+/// Small models follow the last message: given the agent's bare words, they answer as an assistant would.
 fn question(simulator: &Simulator, heard: &str) -> String {
     let objective = one_line(&simulator.objective);
     format!(
@@ -72,7 +72,7 @@ fn profile(simulator: &Simulator) -> String {
     lines.join("\n")
 }
 
-/// The first sentence of each side of each turn, the newest turns first to be kept.
+/// The first sentence of each side of each turn; the newest turns are kept first.
 fn summary(turns: &[Turn]) -> String {
     let mut lines = Vec::new();
     let mut length = 0;

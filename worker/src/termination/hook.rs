@@ -1,7 +1,7 @@
 //! A termination condition of one's own: an HTTP service that is shown the conversation and says whether it is over.
 //!
 //! It gets `{"run", "scenario", "trial", "turns": [{"user", "agent"}]}` and answers `{"stop": bool, "reason"?: text}`.
-//! Its address stands in the operator's settings; a scenario only names it.
+//! The operator's settings have its address; a scenario only names it.
 
 use std::{fmt, time::Duration};
 

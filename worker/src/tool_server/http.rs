@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    body::Bytes,
-    extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State},
+    extract::{DefaultBodyLimit, Path, Request, State},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
     routing::{any, get, post},
@@ -14,26 +13,16 @@ use scenario::mock::{Answer, MockError, Tool};
 use serde_json::{Map, Value, json};
 
 use super::{
-    desk::{Desk, Outcome},
+    handler::{Handler, Outcome},
     mcp,
-    seat::Desks,
+    registration::Registry,
+    request::{LONGEST_ID, MOST_BYTES, Served, body_of, failed, nobody_there},
 };
 
-/// Of the arguments of a call.
-pub(super) const MOST_BYTES: usize = record::bounds::MOST_TOOL_BYTES;
-/// By it an agent says which of the calls in its reply this one is.
+/// The header by which an agent says which call of its reply this one is.
 const CALL_ID: &str = "x-tool-call-id";
-pub(super) const LONGEST_ID: usize = 128;
 
-/// What the handlers share.
-#[derive(Debug)]
-pub(super) struct Served {
-    pub(super) desks: Arc<Desks>,
-    /// Hosts that calls of the Model Context Protocol may be meant for.
-    pub(super) hosts: Vec<String>,
-}
-
-pub(super) fn routes(desks: Arc<Desks>, hosts: Vec<String>) -> Router {
+pub(super) fn routes(registry: Arc<Registry>, hosts: Vec<String>) -> Router {
     Router::new()
         .route("/t/{token}/tools", get(list))
         .route("/t/{token}/tools/{*name}", post(call))
@@ -43,17 +32,12 @@ pub(super) fn routes(desks: Arc<Desks>, hosts: Vec<String>) -> Router {
             failed(StatusCode::METHOD_NOT_ALLOWED, "tools are listed by GET and called by POST")
         })
         .layer(DefaultBodyLimit::max(MOST_BYTES))
-        .with_state(Arc::new(Served { desks, hosts }))
-}
-
-/// Of a conversation that is over, or of a path that somebody guessed at.
-pub(super) fn nobody_there() -> Response {
-    failed(StatusCode::NOT_FOUND, "there is no such conversation, or it is over")
+        .with_state(Arc::new(Served { registry, hosts }))
 }
 
 async fn list(State(served): State<Arc<Served>>, Path(token): Path<String>) -> Response {
-    let Some(desk) = served.desks.find(&token) else { return nobody_there() };
-    let tools: Vec<Value> = desk.offered().iter().map(Tool::to_openai).collect();
+    let Some(handler) = served.registry.find(&token) else { return nobody_there() };
+    let tools: Vec<Value> = handler.offered().iter().map(Tool::to_openai).collect();
     Json(json!({ "tools": tools })).into_response()
 }
 
@@ -63,8 +47,8 @@ async fn call(
     headers: HeaderMap,
     request: Request,
 ) -> Response {
-    let Some(desk) = served.desks.find(&token) else { return nobody_there() };
-    let body = match body_of(&desk, request).await {
+    let Some(handler) = served.registry.find(&token) else { return nobody_there() };
+    let body = match body_of(&handler, request).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
@@ -73,27 +57,15 @@ async fn call(
         Err(reason) => return failed(StatusCode::BAD_REQUEST, &reason),
     };
     let id = headers.get(CALL_ID).and_then(|id| id.to_str().ok()).filter(|id| id.len() <= LONGEST_ID);
-    match desk.call(id.unwrap_or_default(), &name, arguments, written).await {
+    match handler.call(id.unwrap_or_default(), &name, arguments, written).await {
         Outcome::Answered(answer) => answered(&answer),
-        Outcome::Unknown => unknown(&desk, &name),
+        Outcome::Unknown => unknown(&handler, &name),
         Outcome::TooMany => failed(StatusCode::TOO_MANY_REQUESTS, "too many calls in one turn"),
         Outcome::Over => failed(StatusCode::GONE, "the conversation is over"),
     }
 }
 
-/// What a caller sent, unless it is too much. The listener ends a body that takes too long.
-pub(super) async fn body_of(desk: &Desk, request: Request) -> Result<Bytes, Response> {
-    let _one_of_a_few = desk.reads().await;
-    let body = Bytes::from_request(request, &())
-        .await
-        .map_err(|rejection| failed(rejection.status(), &rejection.body_text()))?;
-    match llm::json::check(&body) {
-        Ok(()) => Ok(body),
-        Err(error) => Err(failed(StatusCode::PAYLOAD_TOO_LARGE, &format!("the arguments are {error}"))),
-    }
-}
-
-/// The arguments, and as they were written. Nothing at all means none.
+/// The arguments, parsed and as written. An empty body means no arguments.
 fn read(body: &[u8]) -> Result<(Value, String), String> {
     let text = std::str::from_utf8(body).map_err(|_| "the arguments are not UTF-8".to_owned())?.trim();
     if text.is_empty() {
@@ -116,11 +88,7 @@ fn answered(answer: &Answer) -> Response {
     }
 }
 
-fn unknown(desk: &Desk, name: &str) -> Response {
-    let names: Vec<String> = desk.offered().into_iter().map(|tool| tool.name).collect();
-    (StatusCode::NOT_FOUND, Json(json!({ "error": desk.no_such_tool(name), "tools": names }))).into_response()
-}
-
-fn failed(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "error": message }))).into_response()
+fn unknown(handler: &Handler, name: &str) -> Response {
+    let names: Vec<String> = handler.offered().into_iter().map(|tool| tool.name).collect();
+    (StatusCode::NOT_FOUND, Json(json!({ "error": handler.no_such_tool(name), "tools": names }))).into_response()
 }

@@ -1,4 +1,4 @@
-//! The calls that came for one trial, in the order in which they came, until its turn takes them.
+//! The calls of one trial, in the order in which they arrived, until its turn takes them.
 
 use std::{
     collections::BTreeSet,
@@ -7,7 +7,7 @@ use std::{
 
 use record::turn::ToolCall;
 
-/// Calls of one turn, and the bytes of their texts: an agent that makes more of them has lost its way.
+/// The most calls of one turn, and bytes of their texts. An agent that makes more is in a loop.
 pub(super) const MOST_CALLS: usize = 1_000;
 pub(super) const MOST_BYTES: usize = record::bounds::MOST_EXCHANGE_BYTES;
 
@@ -18,23 +18,23 @@ pub(crate) struct Journal(Mutex<Kept>);
 struct Kept {
     next: u64,
     calls: Vec<(u64, ToolCall)>,
-    /// Calls of this turn that were taken, and the bytes of all of them.
+    /// How many calls of this turn were taken, and the bytes of all its calls.
     taken: usize,
     bytes: usize,
-    /// Taken before they were answered.
+    /// Calls that were taken before they were answered.
     open: BTreeSet<u64>,
     results: Vec<(u64, String)>,
 }
 
-/// What has happened since the last time.
+/// What has happened since the last call of `take`.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) calls: Vec<(u64, ToolCall)>,
-    /// Of calls that were taken before they were answered.
+    /// Results of calls that were taken before they were answered.
     pub(crate) results: Vec<(u64, String)>,
 }
 
-/// A call that is being answered; forgotten where it is dropped, which leaves the call without a result.
+/// A call that is being answered. Dropping it leaves the call without a result.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
     journal: &'a Journal,
@@ -42,7 +42,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Journal {
-    /// A call has come. `None`: there were too many.
+    /// Records a call. `None`: there were too many.
     pub(super) fn begin(&self, call: ToolCall) -> Option<Entry<'_>> {
         let mut kept = self.lock();
         if kept.taken + kept.calls.len() + kept.open.len() >= MOST_CALLS || kept.bytes > MOST_BYTES {
@@ -55,7 +55,7 @@ impl Journal {
         Some(Entry { journal: self, number })
     }
 
-    /// What comes from now on counts anew, besides what is held.
+    /// Counts calls and bytes from zero. Calls that are still being answered keep counting.
     pub(crate) fn begin_turn(&self) {
         let mut kept = self.lock();
         (kept.taken, kept.bytes) = (0, 0);

@@ -1,4 +1,4 @@
-//! The one listener of a worker: opened before it plays where somebody said the address, else when a trial first needs it.
+//! The worker's one listener. A configured address is opened at start, a free port when a trial first needs it.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -8,10 +8,10 @@ use tokio::{net::TcpListener, sync::OnceCell};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
-    desk::Desk,
+    handler::Handler,
     http,
     place::Place,
-    seat::{Desks, Seat},
+    registration::{Registration, Registry},
     token,
 };
 
@@ -30,7 +30,7 @@ struct Opened {
     #[cfg(test)]
     bound: SocketAddr,
     base: String,
-    desks: Arc<Desks>,
+    registry: Arc<Registry>,
     _open: DropGuard,
 }
 
@@ -48,10 +48,10 @@ impl ToolServer {
         Self(Arc::new(Inner { place, opened: OnceCell::new() }))
     }
 
-    /// Listens from now on if the place names an address; a free port is taken only when a trial needs it.
+    /// Listens from now on if the place names an address. A free port is taken only when a trial needs it.
     ///
     /// # Errors
-    /// The address cannot be had: somebody else listens there, or it is none of this machine.
+    /// The address is in use, or is no address of this machine.
     pub async fn open_if_named(&self) -> Result<(), Error> {
         if self.named().is_some() {
             self.opened().await?;
@@ -59,17 +59,17 @@ impl ToolServer {
         Ok(())
     }
 
-    /// Where it listens, if somebody said it.
+    /// The configured address, if there is one.
     #[must_use]
     pub fn named(&self) -> Option<SocketAddr> {
         self.0.place.named()
     }
 
-    /// Serves these tools under a path of their own, until the seat is dropped.
-    pub(crate) async fn seat(&self, tools: Arc<Tools>) -> Result<Seat, Error> {
+    /// Serves these tools under a path of their own until the registration is dropped.
+    pub(crate) async fn register(&self, tools: Arc<Tools>) -> Result<Registration, Error> {
         let opened = self.opened().await?;
         let token = token::new().map_err(Error::Randomness)?;
-        Ok(opened.desks.take(token, Desk::new(tools), opened.base.clone()))
+        Ok(opened.registry.register(token, Handler::new(tools), opened.base.clone()))
     }
 
     async fn opened(&self) -> Result<&Opened, Error> {
@@ -81,10 +81,10 @@ impl ToolServer {
         Some(self.0.opened.get()?.bound)
     }
 
-    /// Seats that are taken; `None` while nothing is open.
+    /// The number of registrations; `None` while nothing is open.
     #[cfg(test)]
-    pub(crate) fn seats(&self) -> Option<usize> {
-        Some(self.0.opened.get()?.desks.len())
+    pub(crate) fn registrations(&self) -> Option<usize> {
+        Some(self.0.opened.get()?.registry.len())
     }
 }
 
@@ -92,11 +92,11 @@ async fn open(place: &Place) -> Result<Opened, Error> {
     let failed = |source| Error::Listen { address: place.listen(), source };
     let listener = TcpListener::bind(place.listen()).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
-    let desks = Arc::new(Desks::default());
-    let routes = http::routes(Arc::clone(&desks), place.hosts(bound));
+    let registry = Arc::new(Registry::default());
+    let routes = http::routes(Arc::clone(&registry), place.hosts(bound));
     let closed = CancellationToken::new();
     let open = closed.clone().drop_guard();
-    // Agents call from as many connections as they like, and the conversations need theirs too.
+    // Agents may open many connections, and conversations need descriptors too: half for each.
     let terms = Terms { most: descriptors::for_connections() / 2, ..Terms::new("tool server") };
     let door = Door::new(listener, terms);
     tokio::spawn(listen::http::serve(door, routes, async move { closed.cancelled().await }));
@@ -106,7 +106,7 @@ async fn open(place: &Place) -> Result<Opened, Error> {
         #[cfg(test)]
         bound,
         base,
-        desks,
+        registry,
         _open: open,
     })
 }

@@ -21,19 +21,19 @@ use rmcp::{
 use serde_json::Value;
 
 use super::{
-    desk::{Desk, Outcome},
-    http::{LONGEST_ID, MOST_BYTES, Served, body_of, nobody_there},
+    handler::{Handler, Outcome},
+    request::{LONGEST_ID, MOST_BYTES, Served, body_of, nobody_there},
 };
 
-/// By it, in a call's `_meta`, an agent says which of the calls in its reply this one is.
+/// The key in a call's `_meta` by which an agent says which call of its reply this one is.
 const CALL_ID: &str = "toolCallId";
 
-/// The tools of one trial; made for each request, since nothing is kept between two.
-struct Server(Arc<Desk>);
+/// The tools of one trial. Made for each request: nothing is kept between two.
+struct Server(Arc<Handler>);
 
 /// Answers one request.
 pub(super) async fn serve(State(served): State<Arc<Served>>, Path(token): Path<String>, request: Request) -> Response {
-    let Some(desk) = served.desks.find(&token) else { return nobody_there() };
+    let Some(handler) = served.registry.find(&token) else { return nobody_there() };
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -41,14 +41,14 @@ pub(super) async fn serve(State(served): State<Arc<Served>>, Path(token): Path<S
         // Programs name no origin. A page in a browser does, and none is meant to call tools.
         .enforce_origin_validation()
         .with_max_request_body_bytes(MOST_BYTES)
-        .with_cancellation_token(desk.over.child_token());
+        .with_cancellation_token(handler.over.child_token());
     let (head, body) = request.into_parts();
-    let body = match body_of(&desk, Request::from_parts(head.clone(), body)).await {
+    let body = match body_of(&handler, Request::from_parts(head.clone(), body)).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
     let request = Request::from_parts(head, Body::from(body));
-    let make = move || Ok(Server(Arc::clone(&desk)));
+    let make = move || Ok(Server(Arc::clone(&handler)));
     let service = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config);
     service.handle(request).await.map(Body::new)
 }

@@ -1,13 +1,13 @@
-//! Where tools are served, and under which address agents reach them.
+//! Where tools are served, and the address at which agents reach them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Of the address that agents are told: it travels in headers, with a path after it.
+/// The longest address that agents get: it travels in headers, with a path after it.
 const LONGEST_URL: usize = 256;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// A free port of this machine alone where nobody said one.
+    /// `None`: a free port, reachable from this machine only.
     listen: Option<SocketAddr>,
     /// Without a slash at its end.
     url: Option<String>,
@@ -26,11 +26,11 @@ pub enum Error {
 }
 
 impl Place {
-    /// `listen`: a free port of this machine alone where it is not said; port 0 is a free one. `url`: how agents reach
-    /// it, where that is not `http://` and the address.
+    /// `listen`: by default a free port, reachable from this machine only; port 0 is a free port too. `url`: how agents
+    /// reach it, by default `http://` and the address.
     ///
     /// # Errors
-    /// Agents could not be told where it is.
+    /// The URL is malformed, or there is none and `listen` is an unspecified address.
     pub fn new(listen: Option<SocketAddr>, url: Option<&str>) -> Result<Self, Error> {
         let url = url.map(readable).transpose()?;
         match listen {
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// Where to listen, if somebody said it.
+    /// The configured address, if there is one.
     pub(super) fn named(&self) -> Option<SocketAddr> {
         self.listen
     }
@@ -48,12 +48,12 @@ impl Place {
         self.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0))
     }
 
-    /// What agents put before a path.
+    /// The address that agents put before a path.
     pub(super) fn base(&self, bound: SocketAddr) -> String {
         self.url.clone().unwrap_or_else(|| format!("http://{bound}"))
     }
 
-    /// The hosts that calls may be meant for. A page of the web that makes its own name point here is not among them.
+    /// The hosts that requests may name. A web page whose own name resolves to this machine is not among them.
     pub(super) fn hosts(&self, bound: SocketAddr) -> Vec<String> {
         let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
         if !bound.ip().is_unspecified() {

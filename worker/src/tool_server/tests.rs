@@ -13,7 +13,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Place, Seat, ToolServer};
+use super::{Place, Registration, ToolServer};
 
 fn tools() -> Arc<Tools> {
     let mock = |method: &str, more: Value| {
@@ -44,8 +44,8 @@ fn client() -> reqwest::Client {
     reqwest::Client::new()
 }
 
-async fn seat(server: &ToolServer) -> Seat {
-    server.seat(tools()).await.expect("a seat")
+async fn registration(server: &ToolServer) -> Registration {
+    server.register(tools()).await.expect("a registration")
 }
 
 async fn post(url: &str, body: impl Into<reqwest::Body>) -> (u16, Value) {
@@ -64,8 +64,8 @@ fn written(calls: &[(u64, ToolCall)]) -> Vec<String> {
 #[tokio::test]
 async fn tools_are_listed_and_called_by_http() {
     let server = ToolServer::default();
-    let seat = seat(&server).await;
-    let url = seat.tools_url();
+    let registration = registration(&server).await;
+    let url = registration.tools_url();
     assert!(url.starts_with("http://127.0.0.1:") && url.ends_with("/tools"), "{url}");
     let listed: Value = client().get(&url).send().await.unwrap().json().await.unwrap();
     let tools = listed["tools"].as_array().unwrap();
@@ -115,7 +115,7 @@ async fn tools_are_listed_and_called_by_http() {
     assert_eq!(wrong.status().as_u16(), 405);
 
     // What could not be read was no call; everything else was, as it was written.
-    let calls = written(&seat.journal().take().calls);
+    let calls = written(&registration.journal().take().calls);
     assert_eq!(calls.len(), 12, "{calls:?}");
     assert_eq!(calls[1], r#"look({ "id" : "1" }) = {"status":"shipped"}"#);
     assert_eq!(calls[2], r#"shop/look({"id":"1"}) = {"status":"shipped"}"#);
@@ -126,9 +126,9 @@ async fn tools_are_listed_and_called_by_http() {
 #[tokio::test]
 async fn tools_are_listed_and_called_by_the_model_context_protocol() {
     let server = ToolServer::default();
-    let seat = seat(&server).await;
+    let registration = registration(&server).await;
     let _ = client();
-    let agent = ().serve(StreamableHttpClientTransport::from_uri(seat.mcp_url())).await.expect("initializes");
+    let agent = ().serve(StreamableHttpClientTransport::from_uri(registration.mcp_url())).await.expect("initializes");
     assert_eq!(agent.peer_info().unwrap().server_info.as_ref().unwrap().name, "gabfest");
     let tools = agent.list_all_tools().await.expect("tools");
     assert_eq!((tools.len(), tools[0].name.as_ref()), (8, "shop_look"));
@@ -154,11 +154,11 @@ async fn tools_are_listed_and_called_by_the_model_context_protocol() {
         }
         other => panic!("{other:?}"),
     }
-    let calls = written(&seat.journal().take().calls);
+    let calls = written(&registration.journal().take().calls);
     assert_eq!(calls.len(), 5, "{calls:?}");
     assert_eq!(calls[0], r#"shop_look({"id":"1"}) = {"status":"shipped"}"#);
     // The conversation ends, and the agent's client finds nothing any more.
-    drop(seat);
+    drop(registration);
     assert!(call("shop_text", json!({})).await.is_err());
 }
 
@@ -216,9 +216,10 @@ async fn mocks_of_real_cases_answer() {
         let reading = formats::read(&[path]);
         let plan = scenario::plan::build(&reading, &Default::default()).expect("a plan");
         let mocks = plan.scenario(&plan.case(0).expect("a case"), formats::ALL).expect("a scenario").mocks;
-        let seat = server.seat(Arc::new(Tools::new(mocks, 7, Map::new(), || 0))).await.expect("a seat");
+        let registration =
+            server.register(Arc::new(Tools::new(mocks, 7, Map::new(), || 0))).await.expect("a registration");
         for (tool, arguments, status, answer) in calls {
-            let (got, said) = post(&format!("{}/{tool}", seat.tools_url()), arguments.to_string()).await;
+            let (got, said) = post(&format!("{}/{tool}", registration.tools_url()), arguments.to_string()).await;
             assert_eq!(got, status, "{tool}: {said}");
             assert!(status != 200 || said == answer, "{tool}: {said}");
         }
@@ -228,14 +229,14 @@ async fn mocks_of_real_cases_answer() {
 #[tokio::test]
 async fn a_call_says_which_of_the_agents_calls_it_is() {
     let server = ToolServer::default();
-    let seat = seat(&server).await;
-    let url = format!("{}/text", seat.tools_url());
+    let registration = registration(&server).await;
+    let url = format!("{}/text", registration.tools_url());
     client().post(url).header("x-tool-call-id", "call_7").send().await.unwrap();
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "text", "arguments": {}, "_meta": { "toolCallId": "call_8" } } });
-    let (status, said) = raw(&seat.mcp_url(), &body, &[]).await;
+    let (status, said) = raw(&registration.mcp_url(), &body, &[]).await;
     assert_eq!((status, &said["result"]["content"][0]["text"]), (200, &json!("plain words")), "{said}");
-    let calls = seat.journal().take().calls;
+    let calls = registration.journal().take().calls;
     let ids: Vec<&str> = calls.iter().map(|(_, call)| call.id.as_str()).collect();
     assert_eq!(ids, ["call_7", "call_8"]);
 }
@@ -259,7 +260,7 @@ async fn raw(url: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) 
 async fn pages_of_the_web_are_turned_away() {
     let place = Place::new(None, Some("http://tools.example:7500")).unwrap();
     let server = ToolServer::new(place);
-    let told = seat(&server).await;
+    let told = registration(&server).await;
     assert!(told.mcp_url().starts_with("http://tools.example:7500/t/"), "{}", told.mcp_url());
     let bound = server.bound().unwrap();
     let url = told.mcp_url().replace("tools.example:7500", &bound.to_string());
@@ -282,8 +283,8 @@ async fn pages_of_the_web_are_turned_away() {
 #[tokio::test]
 async fn nobody_finds_the_tools_of_another_conversation() {
     let server = ToolServer::default();
-    assert_eq!(server.seats(), None, "nothing listens before somebody needs it");
-    let (one, two) = (seat(&server).await, seat(&server).await);
+    assert_eq!(server.registrations(), None, "nothing listens before somebody needs it");
+    let (one, two) = (registration(&server).await, registration(&server).await);
     assert_ne!(one.tools_url(), two.tools_url());
     let token = one.tools_url().split('/').nth(4).unwrap().to_owned();
     assert!(token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
@@ -293,31 +294,31 @@ async fn nobody_finds_the_tools_of_another_conversation() {
     assert_eq!(post(&format!("{guessed}/text"), "{}").await.0, 404);
     let url = one.tools_url();
     drop(one);
-    assert_eq!((post(&format!("{url}/text"), "{}").await.0, server.seats()), (404, Some(1)));
+    assert_eq!((post(&format!("{url}/text"), "{}").await.0, server.registrations()), (404, Some(1)));
     assert_eq!(raw(&url.replace("/tools", "/mcp"), &json!({}), &[]).await.0, 404);
 }
 
 #[tokio::test]
 async fn a_call_that_is_held_ends_with_its_conversation() {
     let server = ToolServer::default();
-    let seat = seat(&server).await;
+    let registration = registration(&server).await;
     let began = Instant::now();
     let by_http = tokio::spawn({
-        let url = format!("{}/slow", seat.tools_url());
+        let url = format!("{}/slow", registration.tools_url());
         async move { post(&url, "{}").await }
     });
     let by_mcp = tokio::spawn({
-        let url = seat.mcp_url();
+        let url = registration.mcp_url();
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "slow" } });
         async move { raw(&url, &call, &[]).await }
     });
     let mut came = Vec::new();
     while came.len() < 2 {
         sleep(Duration::from_millis(5)).await;
-        came.extend(seat.journal().take().calls);
+        came.extend(registration.journal().take().calls);
     }
     assert!(came.iter().all(|(_, call)| call.name == "slow" && call.result.is_none()), "{came:?}");
-    drop(seat);
+    drop(registration);
     assert_eq!(by_http.await.unwrap(), (410, json!({ "error": "the conversation is over" })));
     assert_ne!(by_mcp.await.unwrap().0, 200);
     assert!(began.elapsed() < Duration::from_secs(30));
@@ -326,9 +327,9 @@ async fn a_call_that_is_held_ends_with_its_conversation() {
 #[tokio::test]
 async fn a_delay_passes_before_the_answer() {
     let server = ToolServer::default();
-    let seat = seat(&server).await;
+    let registration = registration(&server).await;
     let began = Instant::now();
-    assert_eq!(post(&format!("{}/brief", seat.tools_url()), "").await, (200, json!("soon")));
+    assert_eq!(post(&format!("{}/brief", registration.tools_url()), "").await, (200, json!("soon")));
     assert!(began.elapsed() >= Duration::from_millis(20));
 }
 
@@ -338,17 +339,17 @@ async fn an_address_that_is_taken_is_said() {
     let place = Place::new(taken.local_addr().ok(), None).unwrap();
     let server = ToolServer::new(place);
     let early = server.open_if_named().await.expect_err("it is taken").to_string();
-    let late = server.seat(tools()).await.expect_err("it is taken").to_string();
+    let late = server.register(tools()).await.expect_err("it is taken").to_string();
     assert!(early.starts_with("listen on 127.0.0.1:") && early.contains("in use"), "{early}");
     assert_eq!(late, early);
     drop(taken);
     server.open_if_named().await.expect("it is free now");
-    assert_eq!(server.seats(), Some(0));
+    assert_eq!(server.registrations(), Some(0));
 }
 
 #[tokio::test]
 async fn a_free_port_is_taken_only_when_it_is_needed() {
     let server = ToolServer::new(Place::new(None, Some("http://tools.example:7500")).unwrap());
     server.open_if_named().await.unwrap();
-    assert_eq!(server.seats(), None);
+    assert_eq!(server.registrations(), None);
 }

@@ -1,4 +1,4 @@
-//! The part of a trial's path that nobody can guess.
+//! The secret part of a trial's path.
 
 use std::fmt::Write as _;
 

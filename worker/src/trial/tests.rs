@@ -7,14 +7,13 @@ use record::{Blame, FailureKind, Finding, Role, Trial, Turn, Verdict, call::Spen
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Ticket, play, steps};
+use super::{Ticket, play, stage::Stage, steps};
 use crate::{
     Resources,
+    admission::Admission,
     fakes::{Cast, Does, FakeAgent, FakeModel, YES, plan, scenario, talk},
-    gate::Gate,
     outbox::{Attempt, Outbox},
     script::Scripts,
-    stage::Stage,
 };
 
 mod bookkeeping;
@@ -59,7 +58,7 @@ async fn first(scenario: &Value, cast: &Cast) -> Played {
 }
 
 async fn play_one(plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Resources>) -> Played {
-    play_behind(Gate::new(), plan, number, epoch, resources).await
+    play_behind(Admission::new(), plan, number, epoch, resources).await
 }
 
 fn ticket(plan: &Arc<Plan>, number: u64, epoch: u32) -> Ticket {
@@ -74,16 +73,22 @@ fn ticket(plan: &Arc<Plan>, number: u64, epoch: u32) -> Ticket {
 #[test]
 fn a_waiting_trial_is_small() {
     let script = scenario(json!([{ "input": "hello" }]), json!({}));
-    let (gate, outbox) = (Gate::new(), Outbox::new(Gate::new()));
-    let trial = play(ticket(&plan(&script, 1), 0, 1), Cast::plain().resources(), outbox, gate);
+    let (admission, outbox) = (Admission::new(), Outbox::new(Admission::new()));
+    let trial = play(ticket(&plan(&script, 1), 0, 1), Cast::plain().resources(), outbox, admission);
     let bytes = size_of_val(&trial);
     assert!(bytes <= 2_600, "{bytes} bytes");
 }
 
-async fn play_behind(gate: Gate, plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Resources>) -> Played {
-    let outbox = Outbox::new(gate.clone());
+async fn play_behind(
+    admission: Admission,
+    plan: &Arc<Plan>,
+    number: u64,
+    epoch: u32,
+    resources: Arc<Resources>,
+) -> Played {
+    let outbox = Outbox::new(admission.clone());
     let began = Instant::now();
-    play(ticket(plan, number, epoch), resources, outbox.clone(), gate).await;
+    play(ticket(plan, number, epoch), resources, outbox.clone(), admission).await;
     let took = began.elapsed();
     let (mut turns, mut ended, mut sent) = (Vec::new(), Vec::new(), Spend::default());
     while let Some(batch) = outbox.next() {

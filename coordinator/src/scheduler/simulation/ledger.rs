@@ -15,7 +15,7 @@ const CALM: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// The session that a trial is lent to, the epoch, and since when.
+    /// The session that a trial is leased to, the epoch, and since when.
     owners: BTreeMap<Key, (u64, u32, Duration)>,
     /// Attempts that were lost with their workers, begun or not.
     losses: BTreeMap<Key, u32>,
@@ -46,15 +46,15 @@ impl Ledger {
         for trial in lease.trials.clone() {
             let key = (lease.run.clone(), trial);
             if self.done.contains(&key) {
-                return Err(format!("{key:?} was lent although it is done"));
+                return Err(format!("{key:?} was leased although it is done"));
             }
             let count = |of: &BTreeMap<Key, u32>| of.get(&key).copied().unwrap_or(0);
             let begun = count(&self.losses) + count(&self.given_up) + count(&self.replayed);
             if lease.epoch != begun + 1 {
-                return Err(format!("{key:?} was lent with epoch {} after {begun} attempts", lease.epoch));
+                return Err(format!("{key:?} was leased with epoch {} after {begun} attempts", lease.epoch));
             }
             if let Some(owner) = self.owners.insert(key.clone(), (lease.session, lease.epoch, now)) {
-                return Err(format!("{key:?} was lent to session {} and {owner:?}", lease.session));
+                return Err(format!("{key:?} was leased to session {} and {owner:?}", lease.session));
             }
         }
         Ok(())
@@ -77,7 +77,7 @@ impl Ledger {
         };
         let planned = self.planned.get(&run).copied().unwrap_or(0);
         if let Some(healthy) = (0..planned).find(waits) {
-            return Err(format!("suspects of {run} were lent while trial {healthy} waited"));
+            return Err(format!("suspects of {run} were leased while trial {healthy} waited"));
         }
         self.events.insert("suspects");
         Ok(())
@@ -94,7 +94,7 @@ impl Ledger {
     fn take(&mut self, key: &Key, session: u64, epoch: u32) -> Result<(), String> {
         match self.owners.remove(key) {
             Some((owner, of, _)) if (owner, of) == (session, epoch) => Ok(()),
-            other => Err(format!("{key:?} of session {session} and epoch {epoch} was lent to {other:?}")),
+            other => Err(format!("{key:?} of session {session} and epoch {epoch} was leased to {other:?}")),
         }
     }
 
@@ -136,7 +136,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// One suspect, and no other worker was lost for a while before it was lent, nor since.
+    /// One suspect, and no other worker was lost for a while before it was leased, nor since.
     fn check_proof(&self, held: &BTreeSet<Key>) -> Result<(), String> {
         let (Some(key), 1) = (held.first(), held.len()) else {
             return Err(format!("{held:?} were lost together, and that is a proof"));
@@ -201,7 +201,7 @@ impl Ledger {
     pub(super) fn poison_counted(&mut self, run: &RunId, trial: u64) -> Result<(), String> {
         let key = (run.clone(), trial);
         if self.owners.contains_key(&key) || !self.done.insert(key.clone()) {
-            return Err(format!("{key:?} is lent or done, and was ended as poisoned"));
+            return Err(format!("{key:?} is leased or done, and was ended as poisoned"));
         }
         Ok(())
     }

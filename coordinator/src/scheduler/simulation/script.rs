@@ -1,8 +1,8 @@
-//! What a seed decides: how many workers and runs there are, and what kind of misfortune they meet.
+//! What a seed decides: how many workers and runs there are, and which faults they meet.
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::Chance;
+use super::chance::Chance;
 
 /// What happens in a seed.
 pub(super) struct Script {

@@ -8,14 +8,14 @@ use std::{
 use scenario::RunId;
 use store::Lease;
 
-use super::{super::Held, Chance};
+use super::{super::Held, chance::Chance};
 
 const SELF_FENCE: Duration = Duration::from_secs(20);
-const BEAT: Duration = Duration::from_secs(2);
+const HEARTBEAT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
 pub(super) enum Up {
-    Beat(Vec<Held>),
+    Heartbeat(Vec<Held>),
     Claim { number: u64, want: u32, idle: u32 },
     Begun(Vec<Held>),
     Batch(Batch),
@@ -46,7 +46,7 @@ type Attempt = (RunId, u64, u32);
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     slots: usize,
-    /// Forgets a claim that was not answered before its stream closed, and so never learns what it was lent.
+    /// Forgets a claim that was not answered before its stream closed, and so never learns what it was leased.
     forgetful: bool,
     pub(super) session: Option<u64>,
     pub(super) connected: bool,
@@ -64,7 +64,7 @@ pub(super) struct Worker {
     last_claim: u64,
     claim_open: bool,
     next_claim: Duration,
-    next_beat: Duration,
+    next_heartbeat: Duration,
     renewed: Duration,
     pub(super) leaving: bool,
 }
@@ -112,7 +112,7 @@ impl Worker {
                 }
                 let begun: Vec<Attempt> = self.playing.keys().cloned().chain(self.unacknowledged()).collect();
                 self.say_begun(begun, now, chance);
-                self.next_beat = now;
+                self.next_heartbeat = now;
             }
             Down::Grant { claim, leases } if claim == self.last_claim && self.claim_open => {
                 self.claim_open = false;
@@ -195,9 +195,9 @@ impl Worker {
             self.claim_open = true;
             self.say_claim(self.slots as u32 * 2, now, chance);
         }
-        if self.next_beat <= now {
-            self.next_beat = now + BEAT;
-            self.say(Up::Beat(self.held()), now, chance);
+        if self.next_heartbeat <= now {
+            self.next_heartbeat = now + HEARTBEAT;
+            self.say(Up::Heartbeat(self.held()), now, chance);
         }
     }
 

@@ -1,6 +1,7 @@
 //! A batch of results: its turns, the trials that count, what they used, and how far the session has come.
 //!
-//! At most nine statements however many trials: each is a hop to SQLite's thread and back, so none is made in a loop.
+//! At most nine statements for any number of trials. Each statement is a hop to SQLite's thread and back, so none runs in a
+//! loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,12 @@ use bytes::Bytes;
 use record::trial::{Past, Replay};
 use sqlx::{query, query_as};
 
-use super::{bound, integer, json, leases, pieces, runs, writer::Writing};
+use super::{
+    leases, pieces, runs,
+    spend::add_spend,
+    values::{bound, integer, json},
+    writer::Writing,
+};
 use crate::{Commit, Committed, EndedTrial, Error, store::gap};
 
 /// A commit in the form that its statements take.
@@ -150,8 +156,8 @@ impl Encoded {
         Ok(())
     }
 
-    /// Writes the trials that were lent to the session with their epoch and are not done, and returns which, whether they are
-    /// to be played again, and their pasts: as [`record::Trial::past_of_the_next`] says.
+    /// Writes the trials that are leased to the session with their epoch and are not done. Returns which, whether they are
+    /// played again, and their pasts as [`record::Trial::past_of_the_next`] defines them.
     async fn count(
         &self,
         writing: &mut Writing<'_>,
@@ -159,7 +165,7 @@ impl Encoded {
         replays: u32,
     ) -> Result<BTreeMap<(i64, i64), End>, Error> {
         let counted: Vec<(i64, i64, bool, u32, u32)> = query_as(
-            // Materialized, since SQLite would parse a row again for each mention of one of its columns.
+            // Materialized, since SQLite would otherwise parse a row again for each use of a column.
             "with ended as materialized (
                  select key as place, value ->> 0 as number, value ->> 1 as epoch, value ->> 2 as pieces,
                      value ->> 3 as body, value ->> 4 as replay
@@ -204,40 +210,11 @@ impl Encoded {
     }
 }
 
-/// Where something lies among bytes, as one number: from which byte, counted from 1 as SQLite does, times 2³², plus how many.
-/// Numbers in an array of JSON are read where they stand; an array for each place is parsed for each of its numbers.
+/// A range of bytes as one number: the first byte, counted from 1 as SQLite does, times 2³², plus the length. SQLite reads a
+/// number in a JSON array in place; a nested array would be parsed again for each of its numbers.
 fn packed(start: usize, length: usize) -> Result<i64, Error> {
     let half = |number: usize| i32::try_from(number).map_err(|_| Error::Failed("a batch of 2 GiB".to_owned()));
     Ok(i64::from(half(start + 1)?) << 32 | i64::from(half(length)?))
-}
-
-/// Adds a spend, as JSON, to that of a run. The sums saturate: what a worker claims is no reason to fail.
-pub(super) async fn add_spend(writing: &mut Writing<'_>, run: i64, spend: &str) -> Result<(), Error> {
-    query(
-        "insert into spend (run, role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls,
-             estimated_calls, tries, throttled_tries, wait_micros)
-         select ?1, used.value ->> '$.role', used.value ->> '$.model', used.value ->> '$.line.calls',
-             used.value ->> '$.line.tokens.input', used.value ->> '$.line.tokens.output',
-             used.value ->> '$.line.cost', used.value ->> '$.line.unpriced_calls',
-             used.value ->> '$.line.estimated_calls', used.value ->> '$.line.tries',
-             used.value ->> '$.line.throttled_tries', used.value ->> '$.line.wait_micros'
-         from json_each(?2) as used where true
-         on conflict (run, role, model) do update set
-             calls = min(calls, 9223372036854775807 - excluded.calls) + excluded.calls,
-             input_tokens = min(input_tokens, 9223372036854775807 - excluded.input_tokens) + excluded.input_tokens,
-             output_tokens = min(output_tokens, 9223372036854775807 - excluded.output_tokens) + excluded.output_tokens,
-             cost_nanos = min(cost_nanos, 9223372036854775807 - excluded.cost_nanos) + excluded.cost_nanos,
-             unpriced_calls = min(unpriced_calls, 9223372036854775807 - excluded.unpriced_calls) + excluded.unpriced_calls,
-             estimated_calls = min(estimated_calls, 9223372036854775807 - excluded.estimated_calls) + excluded.estimated_calls,
-             tries = min(tries, 9223372036854775807 - excluded.tries) + excluded.tries,
-             throttled_tries = min(throttled_tries, 9223372036854775807 - excluded.throttled_tries) + excluded.throttled_tries,
-             wait_micros = min(wait_micros, 9223372036854775807 - excluded.wait_micros) + excluded.wait_micros",
-    )
-    .bind(run)
-    .bind(spend)
-    .execute(&mut writing.connection)
-    .await?;
-    Ok(())
 }
 
 /// A trial that was written.

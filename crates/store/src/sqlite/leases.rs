@@ -1,15 +1,18 @@
-//! What is lent: granting, giving back, and which trials of it are done.
+//! Leases: granting them, giving back parts, and which of their trials are done.
 
 use std::collections::BTreeSet;
 
 use scenario::RunId;
 use sqlx::{query, query_as};
 
-use super::{bound, integer, json, natural, writer::Writing};
+use super::{
+    values::{bound, integer, json, natural},
+    writer::Writing,
+};
 use crate::{Error, Lease, ranges};
 
-/// A lease with what only the store knows of it.
-pub(super) struct Lent {
+/// A live lease, with what only the store knows.
+pub(super) struct Live {
     pub(super) lease: Lease,
     pub(super) run_key: i64,
     granted_at: i64,
@@ -17,14 +20,14 @@ pub(super) struct Lent {
 
 pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -> Result<(), Error> {
     let rows = json(&leases.iter().map(|lease| row(lease, at)).collect::<Result<Vec<_>, _>>()?)?;
-    // One look at all sessions and runs: by place in the list, those that may not be lent to or from.
+    // One query for all sessions and runs: by its place in the list, the first lease that may not be granted.
     let refused: Option<(i64, bool)> = query_as(
-        "select lent.key, session.id is null
-         from json_each(?1) as lent
-         left join session on session.id = lent.value ->> 0 and session.ended_at is null
-         left join run on run.id = lent.value ->> 4
+        "select granted.key, session.id is null
+         from json_each(?1) as granted
+         left join session on session.id = granted.value ->> 0 and session.ended_at is null
+         left join run on run.id = granted.value ->> 4
          where session.id is null or run.key is null
-         order by lent.key limit 1",
+         order by granted.key limit 1",
     )
     .bind(&rows)
     .fetch_optional(&mut writing.connection)
@@ -36,10 +39,10 @@ pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -
         let unknown_run = || Error::UnknownRun(lease.run.clone());
         return Err(if session_over { Error::SessionOver(lease.session) } else { unknown_run() });
     }
-    // What is done by now is forgotten here: a commit looks through its session's leases, so they stay few.
+    // Removes leases that are done: each commit reads its session's leases, so they must stay few.
     query(
         "delete from lease
-         where session in (select lent.value ->> 0 from json_each(?1) as lent)
+         where session in (select granted.value ->> 0 from json_each(?1) as granted)
          and past - first <=
              (select count(*) from trial where trial.run = lease.run and number >= first and number < past
                  and (not again or trial.epoch >= lease.epoch))",
@@ -51,7 +54,7 @@ pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -
     writing.commit().await
 }
 
-/// `begun_at`: they were begun, and are given up now.
+/// `begun_at`: the trials had begun, and are given up now.
 pub(super) async fn release(
     mut writing: Writing<'_>,
     session: u64,
@@ -60,15 +63,15 @@ pub(super) async fn release(
 ) -> Result<(), Error> {
     let (mut cut, mut kept, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
     let done = if begun_at.is_some() { done(&mut writing, session).await? } else { BTreeSet::new() };
-    for lent in live(&mut writing, session).await? {
-        let left = ranges::without(&lent.lease, released);
-        if left != [lent.lease.clone()] {
-            let (id, epoch) = (lent.lease.id, lent.lease.epoch);
+    for one in live(&mut writing, session).await? {
+        let left = ranges::without(&one.lease, released);
+        if left != [one.lease.clone()] {
+            let (id, epoch) = (one.lease.id, one.lease.epoch);
             let stays = |number: &u64| left.iter().any(|lease| lease.trials.contains(number));
-            let open = lent.lease.trials.clone().filter(|number| !stays(number) && !done.contains(&(id, *number)));
-            given_up.extend(open.map(|number| (lent.run_key, number, epoch)));
-            cut.push((lent.lease.id, lent.lease.trials.start));
-            kept.extend(left.into_iter().map(|lease| (lease, lent.granted_at)));
+            let open = one.lease.trials.clone().filter(|number| !stays(number) && !done.contains(&(id, *number)));
+            given_up.extend(open.map(|number| (one.run_key, number, epoch)));
+            cut.push((one.lease.id, one.lease.trials.start));
+            kept.extend(left.into_iter().map(|lease| (lease, one.granted_at)));
         }
     }
     if cut.is_empty() {
@@ -99,31 +102,31 @@ pub(super) async fn release(
     writing.commit().await
 }
 
-/// The lease's id, its first trial and the one after its last, its epoch, the run's id and key, when it was lent, and how
+/// The lease's id, its first trial and the one after its last, its epoch, the run's id and key, when it was granted, and how
 /// many of its trials had begun.
-type LentRow = (i64, i64, i64, i64, String, i64, i64, i64);
+type LiveRow = (i64, i64, i64, i64, String, i64, i64, i64);
 
 /// The session's leases by id and first trial.
-pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lent>, Error> {
-    let rows: Vec<LentRow> = query_as(
+pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Live>, Error> {
+    let rows: Vec<LiveRow> = query_as(
         "select lease.id, first, past, epoch, run.id, run.key, granted_at, begun
          from lease join run on run.key = lease.run where session = ?1 order by lease.id, first",
     )
     .bind(bound(session))
     .fetch_all(&mut writing.connection)
     .await?;
-    let lent = rows.into_iter().map(|(id, first, past, epoch, run, run_key, granted_at, begun)| {
+    let live = rows.into_iter().map(|(id, first, past, epoch, run, run_key, granted_at, begun)| {
         let (id, trials, run) = (natural(id)?, natural(first)?..natural(past)?, RunId::new(run));
-        Ok(Lent {
+        Ok(Live {
             lease: Lease { id, run, trials, epoch: natural(epoch)?, session, begun: natural(begun)? },
             run_key,
             granted_at,
         })
     });
-    lent.collect()
+    live.collect()
 }
 
-/// What the session's leases have nothing left to do for, by the lease's id and the trial's number.
+/// The done trials of the session's leases, by the lease's id and the trial's number.
 pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<(u64, u64)>, Error> {
     // Of a trial that is played again, an earlier lease is over.
     let rows: Vec<(i64, i64)> = query_as(
@@ -137,7 +140,7 @@ pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTre
     rows.into_iter().map(|(lease, number)| Ok((natural(lease)?, natural(number)?))).collect()
 }
 
-/// Trials of the session's leases have begun, and stay so. They are found by run and epoch.
+/// Marks trials of the session's leases as begun, found by run and epoch.
 pub(super) async fn begin(writing: &mut Writing<'_>, session: u64, begun: &[Lease]) -> Result<(), Error> {
     if begun.is_empty() {
         return Ok(());
@@ -172,9 +175,9 @@ pub(super) async fn forget(writing: &mut Writing<'_>, session: u64) -> Result<()
 async fn insert(writing: &mut Writing<'_>, rows: &str) -> Result<(), Error> {
     query(
         "insert into lease (session, id, first, past, run, epoch, granted_at, begun)
-         select lent.value ->> 0, lent.value ->> 1, lent.value ->> 2, lent.value ->> 3, run.key,
-             lent.value ->> 5, lent.value ->> 6, lent.value ->> 7
-         from json_each(?1) as lent join run on run.id = lent.value ->> 4",
+         select granted.value ->> 0, granted.value ->> 1, granted.value ->> 2, granted.value ->> 3, run.key,
+             granted.value ->> 5, granted.value ->> 6, granted.value ->> 7
+         from json_each(?1) as granted join run on run.id = granted.value ->> 4",
     )
     .bind(rows)
     .execute(&mut writing.connection)
@@ -182,7 +185,7 @@ async fn insert(writing: &mut Writing<'_>, rows: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Session, id, first, past, run, epoch, granted at, begun: in the order in which the statements take them.
+/// Session, id, first, past, run, epoch, granted at, begun: the order in which the statements read them.
 type Row<'a> = (i64, i64, i64, i64, &'a str, u32, i64, i64);
 
 fn row(lease: &Lease, granted_at: i64) -> Result<Row<'_>, Error> {

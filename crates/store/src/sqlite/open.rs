@@ -1,4 +1,4 @@
-//! Opening: whose file it is, that nobody else has it open, and which version of the schema it has.
+//! Opens the store: checks that the file is a store, that no other process has it open, and migrates its schema.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -7,23 +7,30 @@ use std::{
 };
 
 use sqlx::{
-    ConnectOptions, SqlSafeStr, SqliteConnection,
+    ConnectOptions, SqlSafeStr, SqliteConnection, SqlitePool,
     migrate::{Migration, MigrationType, Migrator},
     query, query_scalar,
     sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Sqlite, place::Place, refusal, writer::Writer};
+use super::{file_identity::FileIdentity, refusal, writer::Writer};
 use crate::Error;
 
-/// As the first migration sets it: "gabf".
+/// Set by the first migration: "gabf".
 const APPLICATION_ID: i64 = 0x6761_6266;
 const READERS: u32 = 4;
-/// Pages in the log (16 MiB) that are written back into the file at once: a page that several commits filled is
-/// written once then.
+/// Pages in the log (16 MiB) that are written back into the file at once. A page that several commits changed is then
+/// written once.
 const CHECKPOINT_PAGES: &str = "4096";
 
-pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
+/// The connections of an open store, and its lock.
+pub(super) struct Opened {
+    pub(super) writer: Writer,
+    pub(super) readers: SqlitePool,
+    pub(super) lock: File,
+}
+
+pub(super) async fn open(path: &Path) -> Result<Opened, Error> {
     let lock = lock(path)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -35,15 +42,15 @@ pub(super) async fn open(path: &Path) -> Result<Sqlite, Error> {
     let connection = prepare(&options).await.map_err(|error| named(path, error))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
-        // One that is open goes on reading when nothing can be opened any more.
+        // An open connection goes on reading when the process has no descriptor left to open another.
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
         .connect_lazy_with(options.clone().create_if_missing(false).read_only(true));
-    Ok(Sqlite { writer: Writer::new(options, connection, Place::of(path)?), readers, lock })
+    Ok(Opened { writer: Writer::new(options, connection, FileIdentity::of(path)?), readers, lock })
 }
 
-/// Held as long as the file is open; the system gives it back when the process dies.
+/// Held as long as the file is open. The system releases it when the process dies.
 fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -64,14 +71,14 @@ fn lock(path: &Path) -> Result<File, Error> {
 async fn prepare(options: &SqliteConnectOptions) -> Result<SqliteConnection, Error> {
     let mut connection = options.connect().await?;
     whose(&mut connection).await?;
-    // Kept in the file, so it is set once and not by every connection.
+    // Stored in the file, so it is set once and not by every connection.
     query("pragma journal_mode = wal").execute(&mut connection).await?;
     migrations().run(&mut connection).await.map_err(refusal::of_migration)?;
     Ok(connection)
 }
 
-/// A file of another program must not be turned into a store. The table of migrations alone is what a process leaves that was
-/// killed while it made the store: the first migration is what names the program.
+/// A file of another program must not become a store. A file with the table of migrations alone is a store whose creation
+/// was killed: the first migration sets the application id.
 async fn whose(connection: &mut SqliteConnection) -> Result<(), Error> {
     let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await?;
     let tables: i64 = query_scalar("select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'")

@@ -1,4 +1,4 @@
-//! The words of one attempt without those of others: which pieces of segments they are, and reading those alone.
+//! The turns of one attempt: which pieces of segments they are, and reading only those.
 
 use std::ops::RangeInclusive;
 
@@ -6,13 +6,16 @@ use bytes::Bytes;
 use scenario::RunId;
 use sqlx::{SqlitePool, query_as};
 
-use super::{bound, integer, json, natural, runs};
+use super::{
+    runs,
+    values::{bound, integer, json, natural},
+};
 use crate::{Error, Part, Piece};
 
-/// Sequence, place, bytes: as a trial's row has it.
+/// Sequence, place, bytes, as in a trial's row.
 pub(super) type Row = (i64, u32, u32);
 
-/// For a trial's row. A piece that is a whole segment stands in no row: only version 0.1.0 kept words so.
+/// The pieces as a trial's row has them. No row has a whole segment: only version 0.1.0 stored turns so.
 pub(super) fn rows(pieces: &[Piece]) -> Result<Vec<Row>, Error> {
     let row = |piece: &Piece| match piece.part {
         Part::At { place, bytes } => Ok((integer(piece.sequence)?, place, bytes)),

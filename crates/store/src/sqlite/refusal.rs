@@ -1,4 +1,4 @@
-//! What a refusal of SQLite means for whoever called the store.
+//! Errors of SQLite as errors of the store.
 
 use sqlx::migrate::MigrateError;
 
@@ -21,7 +21,7 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// What stopped the schema of a store from becoming this program's.
+/// Why the schema could not be migrated.
 pub(super) fn of_migration(error: MigrateError) -> Error {
     match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),

@@ -1,4 +1,4 @@
-//! What was counted, read back: for the report, and for a scheduler that starts again.
+//! Reads results: for the report, and for a scheduler that restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,10 @@ use record::{
 use scenario::RunId;
 use sqlx::{SqliteConnection, SqlitePool, query_as, query_scalar};
 
-use super::{bound, json, natural, pieces, runs};
+use super::{
+    pieces, runs,
+    values::{bound, json, natural},
+};
 use crate::{Error, Lease, Losses, Recovered, StoredTrial, losses};
 
 pub(super) async fn trials(
@@ -36,7 +39,7 @@ pub(super) async fn trials(
 /// Number, epoch, and the other columns in their order.
 type TrialRow = (i64, i64, String, i64, Option<String>, i64, i64, bool, u32, u32);
 
-/// One trial that cannot be read is no reason to read no other.
+/// A trial that cannot be read does not keep others from being read.
 fn stored(row: TrialRow) -> Result<StoredTrial, Error> {
     let (number, epoch, body, session, pieces, first_sequence, last_sequence, again, failed, broken) = row;
     let (number, epoch, session) = (natural(number)?, natural(epoch)?, natural(session)?);
@@ -128,7 +131,7 @@ async fn done(reading: &mut SqliteConnection, run: i64) -> Result<Vec<std::ops::
     rows.into_iter().map(|(first, past)| Ok(natural(first)?..natural(past)?)).collect()
 }
 
-/// The latest epoch of each trial that is not done and was lent, and how often it was lost since it last ended.
+/// The latest epoch of each trial that is not done and was leased, and how often it was lost since it last ended.
 async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<(Vec<(u64, u32)>, Vec<Losses>), Error> {
     let ended: Vec<(i64, i64)> =
         query_as("select number, epoch from trial where run = ?1 and again").bind(run).fetch_all(&mut *reading).await?;

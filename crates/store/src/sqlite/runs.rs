@@ -5,7 +5,7 @@ use record::{call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
 use sqlx::{SqliteExecutor, SqlitePool, query, query_as, query_scalar};
 
-use super::{commit::add_spend, json, writer::Writing};
+use super::{spend::add_spend, values::json, writer::Writing};
 use crate::{Error, RunRow};
 
 pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! The lives of workers: opened, over, and what their calls in flight may cost.
+//! Sessions of workers: opened, renewed by heartbeats, ended, and what their calls in flight may cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,11 @@ use record::Usd;
 use scenario::Digest;
 use sqlx::{SqlitePool, query, query_scalar};
 
-use super::{bound, json, leases, natural, writer::Writing};
+use super::{
+    leases,
+    values::{bound, json, natural},
+    writer::Writing,
+};
 use crate::{Error, Lease, ranges};
 
 pub(super) async fn open(mut writing: Writing<'_>, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
@@ -33,7 +37,7 @@ pub(super) async fn watermark(readers: &SqlitePool, session: u64) -> Result<Opti
     watermark.map(natural).transpose()
 }
 
-pub(super) async fn beat(
+pub(super) async fn heartbeat(
     mut writing: Writing<'_>,
     session: u64,
     unsettled: Usd,
@@ -88,8 +92,8 @@ async fn unfinished(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lease
     let live = leases::live(writing, session).await?;
     let done = leases::done(writing, session).await?;
     let mut lost = Vec::new();
-    for lent in live {
-        let lease = lent.lease;
+    for one in live {
+        let lease = one.lease;
         let is_done = |number: &u64| done.contains(&(lease.id, *number));
         let left = ranges::fold(lease.trials.clone().filter(|number| !is_done(number)));
         lost.extend(left.into_iter().map(|trials| lease.part(trials)));

@@ -1,24 +1,24 @@
 //! The one connection that writes.
 //!
-//! Not a pool and not sqlx's transactions: SQLite may roll back by itself when the disk is full, sqlx would go on
-//! believing in the transaction, and the connection could never begin another. Here a transaction that is not
-//! brought to its end, by an error or because its future was dropped, takes its connection with it.
+//! It is not a pool and does not use sqlx's transactions. SQLite may roll back by itself when the disk is full; sqlx would
+//! still assume an open transaction, and the connection could never begin another. Here a transaction that does not end,
+//! because of an error or a dropped future, takes its connection with it, and the next one opens a new connection.
 
 use sqlx::{ConnectOptions, Connection, SqliteConnection, query, sqlite::SqliteConnectOptions};
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::place::Place;
+use super::file_identity::FileIdentity;
 use crate::Error;
 
 #[derive(Debug)]
 pub(super) struct Writer {
     options: SqliteConnectOptions,
-    place: Place,
+    file: FileIdentity,
     /// `None` after a transaction that failed.
     idle: Mutex<Option<SqliteConnection>>,
 }
 
-/// A transaction that is going on.
+/// An open transaction.
 #[derive(Debug)]
 pub(super) struct Writing<'a> {
     pub(super) connection: SqliteConnection,
@@ -26,13 +26,13 @@ pub(super) struct Writing<'a> {
 }
 
 impl Writer {
-    pub(super) fn new(options: SqliteConnectOptions, connection: SqliteConnection, place: Place) -> Self {
-        Self { options, place, idle: Mutex::new(Some(connection)) }
+    pub(super) fn new(options: SqliteConnectOptions, connection: SqliteConnection, file: FileIdentity) -> Self {
+        Self { options, file, idle: Mutex::new(Some(connection)) }
     }
 
-    /// Whether what is written is found again.
+    /// Whether the file is still at its path.
     pub(super) fn check(&self) -> Result<(), Error> {
-        self.place.check()
+        self.file.check()
     }
 
     pub(super) async fn begin(&self) -> Result<Writing<'_>, Error> {
@@ -59,7 +59,7 @@ impl Writing<'_> {
         self.end("commit").await
     }
 
-    /// For a transaction that turned out to have nothing to write.
+    /// Ends a transaction that has nothing to write.
     pub(super) async fn roll_back(self) -> Result<(), Error> {
         self.end("rollback").await
     }

@@ -217,7 +217,7 @@ async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
         let patience = Duration::from_micros(step * 25);
         dropped += u32::from(tokio::time::timeout(patience, store.commit(&commit, 2)).await.is_err());
         // The next writer is not held up, and sees all of it or none.
-        store.beat(session, Usd(1), &[], 2).await.unwrap();
+        store.heartbeat(session, Usd(1), &[], 2).await.unwrap();
     }
     assert!(dropped > 0, "the test was too patient");
     let last = store.watermark(session).await.unwrap().unwrap();

@@ -26,7 +26,7 @@ enum Step {
     },
     Open,
     Grant {
-        leases: Vec<Lent>,
+        leases: Vec<Leased>,
     },
     /// `ahead` of the watermark: 0 sends the last batch again, 1 the next, 2 leaves a gap.
     Commit {
@@ -36,16 +36,16 @@ enum Step {
         ended: Vec<(u64, u32, How)>,
         calls: u64,
         model: &'static str,
-        begun: Vec<Lent>,
+        begun: Vec<Leased>,
     },
-    Beat {
+    Heartbeat {
         session: u64,
         nanos: i64,
-        begun: Vec<Lent>,
+        begun: Vec<Leased>,
     },
     Release {
         session: u64,
-        leases: Vec<Lent>,
+        leases: Vec<Leased>,
         begun: bool,
     },
     Resume {
@@ -56,7 +56,7 @@ enum Step {
     End {
         session: u64,
         proof: bool,
-        begun: Vec<Lent>,
+        begun: Vec<Leased>,
     },
     Reopen,
 }
@@ -70,7 +70,7 @@ enum How {
 }
 
 #[derive(Debug, Clone)]
-struct Lent {
+struct Leased {
     id: u64,
     session: u64,
     run: usize,
@@ -92,9 +92,9 @@ impl How {
     }
 }
 
-fn lent() -> impl Strategy<Value = Lent> {
+fn leased() -> impl Strategy<Value = Leased> {
     (1_u64..6, 1..=SESSIONS, run_index(), 0_u64..20, 0_u64..8, 1_u32..4, 0_u64..8).prop_map(
-        |(id, session, run, first, length, epoch, begun)| Lent { id, session, run, first, length, epoch, begun },
+        |(id, session, run, first, length, epoch, begun)| Leased { id, session, run, first, length, epoch, begun },
     )
 }
 
@@ -116,20 +116,20 @@ fn step() -> impl Strategy<Value = Step> {
     let how = prop_oneof![4 => Just(How::Passed), 3 => Just(How::BrokenByUs), 1 => Just(How::Exhausted)];
     let ended = prop::collection::vec((0_u64..24, 1_u32..4, how), 0..12);
     let ahead = prop_oneof![1 => Just(0_u64), 12 => Just(1_u64), 1 => Just(2_u64)];
-    let begun = || prop::collection::vec(lent(), 0..2);
+    let begun = || prop::collection::vec(leased(), 0..2);
     let commit = (1..=SESSIONS, ahead, run_index(), ended, 0_u64..5, prop_oneof![Just("a"), Just("b")], begun());
     prop_oneof![
         1 => (0_usize..2, any::<bool>()).prop_map(|(run, other_plan)| Step::Create { run, other_plan }),
         1 => (run_index(), state(), prop::option::of(0_i64..9))
             .prop_map(|(run, state, ended_at)| Step::SetState { run, state, ended_at }),
         3 => Just(Step::Open),
-        8 => prop::collection::vec(lent(), 0..4).prop_map(|leases| Step::Grant { leases }),
+        8 => prop::collection::vec(leased(), 0..4).prop_map(|leases| Step::Grant { leases }),
         14 => commit.prop_map(|(session, ahead, run, ended, calls, model, begun)| {
             Step::Commit { session, ahead, run, ended, calls, model, begun }
         }),
         2 => (1..=SESSIONS, 0_i64..1_000, begun())
-            .prop_map(|(session, nanos, begun)| Step::Beat { session, nanos, begun }),
-        3 => (1..=SESSIONS, prop::collection::vec(lent(), 0..3), any::<bool>())
+            .prop_map(|(session, nanos, begun)| Step::Heartbeat { session, nanos, begun }),
+        3 => (1..=SESSIONS, prop::collection::vec(leased(), 0..3), any::<bool>())
             .prop_map(|(session, leases, begun)| Step::Release { session, leases, begun }),
         1 => (run_index(), prop::collection::vec(0_u64..24, 0..6), 0_u32..3)
             .prop_map(|(run, again, replays)| Step::Resume { run, again, replays }),
@@ -148,7 +148,7 @@ fn answer<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
 }
 
 async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
-    let leases = |leases: &[Lent]| {
+    let leases = |leases: &[Leased]| {
         let leases = leases.iter().map(|lent| {
             let begun = lent.first + lent.begun.min(lent.length);
             let trials = lent.first..lent.first + lent.length;
@@ -176,7 +176,9 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
             commit.segment.spend = if *calls == 0 { Default::default() } else { spend(Role::Judge, model, *calls) };
             answer(store.commit(&commit, at).await)
         }
-        Step::Beat { session, nanos, begun } => answer(store.beat(*session, Usd(*nanos), &leases(begun), at).await),
+        Step::Heartbeat { session, nanos, begun } => {
+            answer(store.heartbeat(*session, Usd(*nanos), &leases(begun), at).await)
+        }
         Step::Release { session, leases: lent, begun } => {
             answer(store.release(*session, &leases(lent), *begun, at).await)
         }

@@ -10,7 +10,10 @@ use sqlx::{
     postgres::{PgConnectOptions, PgDatabaseError, PgErrorPosition, PgQueryResult, PgRow},
 };
 
-use super::{Error, Place, strict};
+use super::{
+    error::{Error, Place},
+    strict,
+};
 
 /// Superusers, the three roles that PostgreSQL made for this, who may become one of them, and before PostgreSQL 16
 /// who may give himself such a role.

@@ -15,7 +15,7 @@ use rusqlite::{
 };
 use scenario::Seeding;
 
-use super::{Error, Place};
+use super::error::{Error, Place};
 
 /// Every other one is refused: some open files (`temp_store_directory`), some break what protects (`writable_schema`).
 const PRAGMAS: &[&str] = &[
@@ -69,7 +69,7 @@ const PRAGMAS: &[&str] = &[
     "wal_checkpoint",
 ];
 
-/// Calls between two looks at whether somebody still waits for the end.
+/// Virtual machine steps between two checks whether the seeding was given up.
 const STEPS: i32 = 10_000;
 
 /// Runs the files of one seeding in order. When the call is dropped, the running statement ends.

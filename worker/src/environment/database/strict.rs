@@ -4,7 +4,7 @@
 //! what could hide it: SQL that is put together while it runs, other languages, and writing to the system's tables.
 
 use super::{
-    Place,
+    error::Place,
     sql::{Placed, Token, tokens},
 };
 

@@ -31,7 +31,7 @@ async fn a_run_over_a_slow_link_ends_in_one_session() {
 
 /// Trials that lie apart make a list that such a link has no room for every two seconds.
 #[tokio::test(start_paused = true)]
-async fn a_long_list_is_not_in_every_beat() {
+async fn a_long_list_is_not_in_every_heartbeat() {
     let mut scene = Scene::with(200, &Cast::with(FakeAgent::new(|_, _| Does::Hangs(3_600 * SECOND))));
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;

@@ -284,20 +284,20 @@ async fn waits_for_permits_are_nobodys_time() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_before_a_closed_gate_is_nobodys_either() {
-    let gate = Gate::new();
+    let admission = Admission::new();
     let opens = tokio::spawn({
-        let gate = gate.clone();
+        let admission = admission.clone();
         async move {
             // The simulator is to be asked while the coordinator is away.
             tokio::time::sleep(SECOND).await;
-            gate.set_away(true);
+            admission.set_away(true);
             tokio::time::sleep(100 * SECOND).await;
-            gate.set_away(false);
+            admission.set_away(false);
         }
     });
     let agent = FakeAgent::new(|_, _| Does::SaysAfter(Duration::ZERO, 2 * SECOND, "hi".into()));
     let written = conversation(json!({ "total_timeout_ms": 10_000, "final_evaluations": [contains("hi")] }));
-    let played = play_behind(gate, &plan(&written, 1), 0, 1, Cast::with(agent).resources()).await;
+    let played = play_behind(admission, &plan(&written, 1), 0, 1, Cast::with(agent).resources()).await;
     opens.await.unwrap();
     assert_eq!(played.end(), (Verdict::Pass, None), "{:?}", played.trial.failure);
     assert_eq!(played.took, 105 * SECOND);

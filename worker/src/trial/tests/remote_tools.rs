@@ -107,7 +107,7 @@ fn calls(turn: &Turn) -> Vec<String> {
 async fn play_steps(steps: Value) -> Played {
     let (resources, server) = resources().await;
     let played = play_one(&plan(&shop(steps, json!({})), 1), 0, 1, resources).await;
-    assert_eq!(server.seats(), Some(0), "the trial is over");
+    assert_eq!(server.registrations(), Some(0), "the trial is over");
     assert_eq!(played.notes("mocks"), [""; 0]);
     played
 }
@@ -203,7 +203,7 @@ async fn a_result_that_comes_too_late_is_in_no_turn() {
     let turns: Vec<Vec<String>> = played.turns.iter().map(calls).collect();
     assert_eq!(turns[0], ["slow({}) = nothing", "look({\"id\":\"1\"}) = 1"]);
     assert_eq!((turns[1].len(), &turns[2][..]), (0, &["look({\"id\":\"2\"}) = 2".to_owned()][..]));
-    assert_eq!(server.seats(), Some(0));
+    assert_eq!(server.registrations(), Some(0));
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn real_services_are_not_mocked() {
         let played = play_one(&Arc::new(plan), 0, 1, Arc::clone(&resources)).await;
         assert_eq!(played.end(), (Verdict::Pass, None), "{played:?}");
     }
-    assert_eq!(server.seats(), None, "nothing listens where nobody needs it");
+    assert_eq!(server.registrations(), None, "nothing listens where nobody needs it");
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn agents_that_are_not_told_keep_their_tools() {
         Resources { tool_server: server.clone(), ..fakes::resources(fake, resources.models.clone(), Execution::Off) };
     let plan = plan(&shop(json!([say("hello", json!([]))]), json!({})), 1);
     let played = play_one(&plan, 0, 1, Arc::new(resources)).await;
-    assert_eq!((played.notes("mocks").len(), server.seats()), (1, None));
+    assert_eq!((played.notes("mocks").len(), server.registrations()), (1, None));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -255,7 +255,7 @@ async fn two_hundred_conversations_do_not_hear_each_other() {
         calls.collect::<Vec<_>>()
     };
     let first = play_all().await;
-    assert_eq!(server.seats(), Some(0));
+    assert_eq!(server.registrations(), Some(0));
     // Who calls first is another one each time; what the mocks answer is not.
     assert_eq!(play_all().await, first);
     let answers: BTreeSet<&str> = first

@@ -178,9 +178,9 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
             *expected = Some(Message::text_of(Speaker::Agent, "It rains."));
         }
         let cast = Cast::plain();
-        let (ticket, outbox) = (ticket(&plan, 0, 1), Outbox::new(Gate::new()));
-        let mut stage = Stage::new(ticket, Arc::new(script), cast.resources(), outbox, Gate::new());
-        steps(&mut stage).await.unwrap();
+        let (ticket, outbox) = (ticket(&plan, 0, 1), Outbox::new(Admission::new()));
+        let mut stage = Stage::new(ticket, Arc::new(script), cast.resources(), outbox, Admission::new());
+        steps::play(&mut stage).await.unwrap();
         assert_eq!(*cast.agent.replaced.lock().unwrap(), replaced);
     }
 }

@@ -93,7 +93,7 @@ pub(super) async fn nothing_counts_after_the_session<S: Stand>() {
     for sequence in [1, 2, 7] {
         assert_eq!(store.commit(&batch(session, sequence, "run", &[(1, 1)]), 4).await.unwrap(), over, "{sequence}");
     }
-    assert!(matches!(store.beat(session, Usd(1), &[], 2).await, Err(Error::SessionOver(_))));
+    assert!(matches!(store.heartbeat(session, Usd(1), &[], 2).await, Err(Error::SessionOver(_))));
     assert!(matches!(store.grant(&[lease(2, session, "run", 4..5, 1)], 4).await, Err(Error::SessionOver(_))));
     store.release(session, &[lease(1, session, "run", 0..4, 1)], false, 3).await.unwrap();
     assert_eq!(store.watermark(session).await.unwrap(), None);

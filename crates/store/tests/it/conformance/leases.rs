@@ -159,7 +159,7 @@ pub(super) async fn unsettled_money_goes_to_the_runs_that_lost<S: Stand>() {
     ];
     store.grant(&granted, 1).await.unwrap();
     for (session, nanos) in [(first, 999), (first, 40), (second, 2)] {
-        store.beat(session, Usd(nanos), &[], 2).await.unwrap();
+        store.heartbeat(session, Usd(nanos), &[], 2).await.unwrap();
     }
     store.commit(&batch(first, 1, "third", &[(0, 1)]), 2).await.unwrap();
     assert_eq!(store.recover(&id("run")).await.unwrap().unsettled, Usd(0), "while the worker lives it is its affair");
@@ -221,7 +221,7 @@ pub(super) async fn only_what_had_begun_is_lost<S: Stand>() {
     // What is said of other runs, epochs and trials that were never lent changes nothing.
     let foreign =
         [lease(0, session, "run", 0..9, 2), lease(0, session, "other", 0..9, 1), lease(0, session, "run", 20..30, 1)];
-    store.beat(session, Usd(0), &foreign, 2).await.unwrap();
+    store.heartbeat(session, Usd(0), &foreign, 2).await.unwrap();
     assert_eq!(store.recover(&id("run")).await.unwrap().leases, granted);
     let mut committed = batch(session, 1, "run", &[(0, 1)]);
     committed.begun = vec![lease(0, session, "run", 2..5, 1)];
@@ -243,7 +243,7 @@ pub(super) async fn what_begins_is_known_after_a_restart<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let granted = Lease { begun: 0, ..lease(1, session, "run", 0..4, 1) };
     stand.store().grant(std::slice::from_ref(&granted), 1).await.unwrap();
-    stand.store().beat(session, Usd(7), &[lease(0, session, "run", 0..3, 1)], 20).await.unwrap();
+    stand.store().heartbeat(session, Usd(7), &[lease(0, session, "run", 0..3, 1)], 20).await.unwrap();
     let stand = stand.reopen().await;
     let store = stand.store();
     let recovered = store.recover(&id("run")).await.unwrap();

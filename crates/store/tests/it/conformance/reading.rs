@@ -21,7 +21,7 @@ pub(super) async fn all_comes_back_after_a_restart<S: Stand>() {
     store.grant(&granted, 1).await.unwrap();
     store.commit(&batch(lost, 1, "run", &[(1, 1)]), 2).await.unwrap();
     store.commit(&batch(live, 1, "run", &[(3, 1)]), 2).await.unwrap();
-    store.beat(lost, Usd(30), &[], 2).await.unwrap();
+    store.heartbeat(lost, Usd(30), &[], 2).await.unwrap();
     store.end_session(lost, "lost", true, &[], 3).await.unwrap();
     let expected = Recovered {
         done: vec![1..2, 3..4],
@@ -152,7 +152,7 @@ pub(super) async fn absurd_bills_saturate<S: Stand>() {
     for _ in 0..2 {
         let session = store.open_session("worker", &token(), 1).await.unwrap();
         store.grant(&[lease(1, session, "run", 0..1, 1)], 1).await.unwrap();
-        store.beat(session, Usd(i64::MAX), &[], 2).await.unwrap();
+        store.heartbeat(session, Usd(i64::MAX), &[], 2).await.unwrap();
         store.end_session(session, "lost", false, &[], 2).await.unwrap();
     }
     assert_eq!(store.recover(&id("run")).await.unwrap().unsettled, Usd(i64::MAX));

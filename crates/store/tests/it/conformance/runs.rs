@@ -95,7 +95,7 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
     for nobody in [0, 99, u64::MAX] {
         assert_eq!(store.watermark(nobody).await.unwrap(), None);
         assert!(
-            matches!(store.beat(nobody, Usd(1), &[], 2).await, Err(Error::SessionOver(session)) if session == nobody)
+            matches!(store.heartbeat(nobody, Usd(1), &[], 2).await, Err(Error::SessionOver(session)) if session == nobody)
         );
         assert_eq!(store.end_session(nobody, "gone", false, &[], 1).await.unwrap(), []);
         assert_eq!(store.pieces(&id("run"), &[(nobody, piece(1, 0))]).await.unwrap(), [""]);

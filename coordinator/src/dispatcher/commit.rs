@@ -1,0 +1,140 @@
+//! A batch of results: refused, or stored and then counted.
+
+use std::collections::BTreeSet;
+
+use store::{Commit, Committed, EndedTrial, Store};
+use tokio::time::Instant;
+
+use super::{
+    Dispatcher,
+    command::{Order, Refusal},
+    links::Turn,
+};
+use crate::scheduler::{Event, Held};
+
+impl<S: Store> Dispatcher<S> {
+    /// A batch that is due is stored, with what the session has begun since the last one.
+    pub(super) async fn take_batch(
+        &mut self,
+        session: u64,
+        stream: u64,
+        mut commit: Commit,
+    ) -> Result<(), store::Error> {
+        if !self.is_due(session, stream, commit.sequence) {
+            return Ok(());
+        }
+        commit.replays = self.runs.get(&commit.run).map_or(0, |run| run.plan.replays);
+        commit.begun = self.links.take_begun(session, stream);
+        self.commit(session, stream, &commit).await
+    }
+
+    /// Whether a batch is taken now, by its number. A batch that comes too early ends the session.
+    pub(super) fn is_due(&mut self, session: u64, stream: u64, sequence: u64) -> bool {
+        let turn = self.links.get(session, stream).map(|link| link.turn_of(sequence));
+        if let Some(Turn::Early(due)) = turn {
+            self.links.dismiss(session, &format!("batch {sequence} came where {due} was due"));
+        }
+        turn == Some(Turn::Takes)
+    }
+
+    /// Refuses a batch: none of it is stored, the trials at fault end as errors, and the session goes on.
+    pub(super) fn refuse(&mut self, session: u64, stream: u64, sequence: u64, refusal: Refusal) {
+        let Some(link) = self.links.get(session, stream) else { return };
+        if sequence <= link.acknowledged {
+            // A committed batch is never sent in another form.
+            return self.links.send(session, Order::Acknowledged { sequence });
+        }
+        link.refuse(sequence);
+        tracing::warn!(session, sequence, reason = refusal.reason, "a batch is refused; its trials end as errors");
+        self.links.send(session, Order::Refused { sequence, refusal });
+    }
+
+    async fn commit(&mut self, session: u64, stream: u64, commit: &Commit) -> Result<(), store::Error> {
+        if let Some(run) = self.runs.get(&commit.run)
+            && let Some((trial, reason)) =
+                commit.ended.iter().find_map(|ended| run.refuses(&ended.trial).map(|why| (&ended.trial, why)))
+        {
+            let trials = trial.number..trial.number.saturating_add(1);
+            let trials = vec![Held { run: commit.run.clone(), trials, epoch: trial.epoch }];
+            self.refuse(session, stream, commit.sequence, Refusal { reason, trials });
+            return Ok(());
+        }
+        let asked = Instant::now();
+        let committed = self.store.commit(commit, self.clock.now()).await?;
+        self.observers.metrics.committed(asked.elapsed());
+        if committed.session_over {
+            self.links.dismiss(session, "the session is over");
+            return Ok(());
+        }
+        if let Some(link) = self.links.get(session, stream) {
+            link.acknowledged = link.acknowledged.max(commit.sequence);
+            link.stored_at = Some(Instant::now());
+        }
+        let Counted { exhausted, hopeless } = self.count(commit, &committed);
+        self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
+        self.fence_stale(session, commit, &committed);
+        if !committed.counted.is_empty() {
+            self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;
+        }
+        if !committed.again.is_empty() {
+            self.hear(Event::Again { session, run: commit.run.clone(), trials: committed.again }).await;
+        }
+        if exhausted {
+            tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
+            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
+        }
+        if let Some(reason) = hopeless {
+            tracing::warn!(run = %commit.run, reason, "the run is drained");
+            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
+        }
+        self.publish(&commit.run);
+        Ok(())
+    }
+
+    /// Adds what the store has counted to the numbers of the run in memory.
+    fn count(&mut self, commit: &Commit, committed: &Committed) -> Counted {
+        let mut of = Counted::default();
+        if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
+            run.spent(&commit.segment.spend);
+            let was_hopeless = run.hopeless.is_some();
+            // The first of several that name one trial is the one that was counted.
+            let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
+            let mut kept: BTreeSet<u64> = counted.iter().chain(&committed.again).copied().collect();
+            for EndedTrial { trial, .. } in &commit.ended {
+                if counted.remove(&trial.number) {
+                    run.count(trial, committed.past(trial.number), &self.observers);
+                }
+                of.exhausted |= kept.remove(&trial.number) && trial.is_exhausted();
+            }
+            run.row.exhausted |= of.exhausted;
+            if run.is_running() && !was_hopeless {
+                of.hopeless.clone_from(&run.hopeless);
+            }
+        }
+        of
+    }
+
+    /// Tells the worker which of its trials another worker has played.
+    fn fence_stale(&mut self, session: u64, commit: &Commit, committed: &Committed) {
+        let fenced: Vec<Held> = commit
+            .ended
+            .iter()
+            .map(|ended| &ended.trial)
+            .filter(|trial| committed.fenced.contains(&trial.number))
+            .filter(|trial| !committed.counted.contains(&trial.number) && !committed.again.contains(&trial.number))
+            .map(|trial| Held { run: commit.run.clone(), trials: trial.number..trial.number + 1, epoch: trial.epoch })
+            .collect();
+        if !fenced.is_empty() {
+            self.links.send(session, Order::Fenced { trials: fenced });
+        }
+    }
+}
+
+/// What the trials of a batch say about the whole run.
+#[derive(Debug, Default)]
+struct Counted {
+    /// A provider's quota is used up.
+    exhausted: bool,
+    /// Why the rest of the run is not worth playing, if that is new.
+    hopeless: Option<String>,
+}

@@ -1,0 +1,116 @@
+//! The size of turns and of ends of trials, and how they are cut to fit.
+
+use super::text::{
+    MOST_END_BYTES, MOST_ITEMS, MOST_MESSAGE_BYTES, MOST_NOTE_BYTES, MOST_REASON_BYTES, MOST_TEXT_BYTES,
+    MOST_TOOL_BYTES, MOST_TURN_BYTES, cut, shorten,
+};
+use crate::{Call, Failure, FailureKind, Judgment, Trial, Turn, Verdict, pace::Pace};
+
+/// What each text of a list of fields takes beside itself, at most.
+const AROUND: usize = 16;
+
+/// Cuts what is too large in a turn, and then all its long texts alike until the whole fits.
+pub fn turn(turn: &mut Turn) {
+    turn.messages.truncate(MOST_ITEMS);
+    turn.tool_calls.truncate(MOST_ITEMS);
+    turn.actions.truncate(MOST_ITEMS);
+    turn.notes.truncate(MOST_ITEMS);
+    // What they cost is counted before.
+    turn.calls.truncate(MOST_ITEMS);
+    let mut most = MOST_TEXT_BYTES;
+    texts_of(turn, most);
+    while size_of_turn(turn) > MOST_TURN_BYTES && most > AROUND {
+        most /= 2;
+        texts_of(turn, most);
+    }
+}
+
+/// Cuts what is too large in the end of a trial. One that has more in it than can be cut is an error instead.
+pub fn end(trial: &mut Trial) {
+    let mut most = MOST_REASON_BYTES;
+    texts_of_end(trial, most);
+    while size_of_end(trial) > MOST_END_BYTES && most > AROUND {
+        most /= 2;
+        texts_of_end(trial, most);
+    }
+    if size_of_end(trial) > MOST_END_BYTES {
+        let message = format!(
+            "the trial has {} judgments and {} turns, more than the {MOST_END_BYTES} bytes that are kept of its end",
+            trial.judgments.len(),
+            trial.turns
+        );
+        (trial.verdict, trial.failure) = (Verdict::Error, Some(Failure::new(FailureKind::Misconfigured, message)));
+        (trial.judgments, trial.latencies) = (Vec::new(), Vec::new());
+        trial.pace = Pace::default();
+    }
+}
+
+/// Bytes of a turn, at least as many as it has on the wire.
+#[must_use]
+pub fn size_of_turn(turn: &Turn) -> usize {
+    let text = |text: &str| text.len() + AROUND;
+    let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
+    let messages: usize = turn.messages.iter().map(|said| text(&said.text) + AROUND).sum();
+    let tools = turn.tool_calls.iter();
+    let tools: usize = tools.map(|it| text(&it.id) + text(&it.name) + text(&it.arguments) + may(&it.result)).sum();
+    let actions: usize = turn.actions.iter().map(|action| text(action)).sum();
+    let calls: usize = turn.calls.iter().map(size_of_call).sum();
+    let notes: usize = turn.notes.iter().map(|note| text(&note.kind) + text(&note.text)).sum();
+    8 * AROUND + text(&turn.user) + may(&turn.agent) + messages + tools + actions + calls + notes
+}
+
+/// Bytes of the end of a trial, at least as many as it has on the wire without the places of its turns.
+#[must_use]
+pub fn size_of_end(trial: &Trial) -> usize {
+    let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
+    let judgments = trial
+        .judgments
+        .iter()
+        .map(|it| 8 * AROUND + it.check.len() + it.reason.len() + may(&it.description) + may(&it.evidence));
+    let failure = trial.failure.as_ref().map_or(0, |failure| 5 * AROUND + failure.message.len());
+    let spend: usize = trial.spend.lines.keys().map(|(_, model)| 14 * AROUND + model.len()).sum();
+    let pace = trial.pace.lines.iter().map(|((_, model), line)| {
+        3 * AROUND + model.len() + 10 * (line.waits.len() + line.services.len() + line.wholes.len())
+    });
+    let ids = trial.trial_id.as_str().len() + trial.case_id.as_str().len();
+    let latencies = 2 * AROUND * trial.latencies.len();
+    let rest = may(&trial.termination_reason) + ids + latencies + 20 * AROUND;
+    judgments.sum::<usize>() + failure + spend + pace.sum::<usize>() + rest
+}
+
+fn size_of_call(call: &Call) -> usize {
+    20 * AROUND + call.endpoint.len() + call.model.len() + call.error.as_ref().map_or(0, String::len)
+}
+
+fn texts_of(turn: &mut Turn, most: usize) {
+    let name = |text: &mut String| shorten(text, most);
+    cut(&mut turn.user, most);
+    turn.agent.iter_mut().for_each(|text| cut(text, most));
+    turn.messages.iter_mut().for_each(|said| cut(&mut said.text, most));
+    for call in &mut turn.tool_calls {
+        name(&mut call.id);
+        name(&mut call.name);
+        cut(&mut call.arguments, most.min(MOST_TOOL_BYTES));
+        call.result.iter_mut().for_each(|text| cut(text, most.min(MOST_TOOL_BYTES)));
+    }
+    turn.actions.iter_mut().for_each(name);
+    for call in &mut turn.calls {
+        name(&mut call.endpoint);
+        name(&mut call.model);
+        call.error.iter_mut().for_each(|text| cut(text, most.min(MOST_MESSAGE_BYTES)));
+    }
+    for note in &mut turn.notes {
+        name(&mut note.kind);
+        cut(&mut note.text, most.min(MOST_NOTE_BYTES));
+    }
+}
+
+fn texts_of_end(trial: &mut Trial, most: usize) {
+    for Judgment { check, description, reason, evidence, .. } in &mut trial.judgments {
+        shorten(check, most);
+        cut(reason, most);
+        description.iter_mut().chain(evidence).for_each(|text| cut(text, most));
+    }
+    trial.failure.iter_mut().for_each(|failure| cut(&mut failure.message, most.min(MOST_MESSAGE_BYTES)));
+    trial.termination_reason.iter_mut().for_each(|text| cut(text, most.min(MOST_MESSAGE_BYTES)));
+}

@@ -1,0 +1,91 @@
+//! The run itself: what it was, how it ended, how long it took, and what its gates say.
+
+use scenario::{Digest, RunId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    pub id: RunId,
+    pub name: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC; `null` while the run is going on.
+    pub ended_at: Option<String>,
+    pub seed: u64,
+    pub plan_digest: Digest,
+    pub gabfest_version: String,
+    /// How the run ended.
+    pub state: RunState,
+    /// A provider's quota is used up, since the run began or was resumed: it stopped because of that.
+    #[serde(default)]
+    pub exhausted: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Running,
+    /// Every planned trial ended.
+    Finished,
+    /// Somebody stopped it; `gabfest resume` goes on.
+    Interrupted,
+    /// Somebody cancelled it for good.
+    Cancelled,
+}
+
+/// What the gates say of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum RunVerdict {
+    /// Every gate held.
+    Pass,
+    /// A gate was broken by the agent.
+    Fail,
+    /// No gate was broken, but there is not enough evidence to say that they hold.
+    Inconclusive,
+}
+
+impl RunVerdict {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::Inconclusive => "INCONCLUSIVE",
+        }
+    }
+}
+
+/// One condition on the run and whether it held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// `every_case_passes`, or `pass_rate` and `case_pass_rate`; `enough_evidence`, `every_case_judged`, `judge_available`.
+    pub name: String,
+    pub verdict: RunVerdict,
+    /// What was required and what was found, in words.
+    pub reason: String,
+}
+
+/// From the start of a run to its end, with the time between an interruption and `gabfest resume`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Wall {
+    pub duration_ms: u64,
+    /// Of the conversations and turns of `summary`; `null` where the run took no time.
+    pub conversations_per_minute: Option<f64>,
+    pub turns_per_second: Option<f64>,
+}
+
+impl Wall {
+    #[must_use]
+    pub fn of(duration_ms: u64, conversations: u64, turns: u64) -> Self {
+        let per = |number: u64, millis: f64| {
+            (duration_ms > 0).then(|| (number as f64 * millis / duration_ms as f64 * 100.0).round() / 100.0)
+        };
+        Self {
+            duration_ms,
+            conversations_per_minute: per(conversations, 60_000.0),
+            turns_per_second: per(turns, 1_000.0),
+        }
+    }
+}

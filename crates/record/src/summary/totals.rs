@@ -1,0 +1,184 @@
+//! The figures of a whole run.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles, pace::Throttling, tally::Counts};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Totals {
+    pub trials: Trials,
+    /// (pass + fail) / planned.
+    pub completed_rate: f64,
+    /// Conversations held with a simulated user, in winning attempts.
+    pub conversations: u64,
+    pub turns: u64,
+    /// pass / (pass + fail + errors of the agent): the rate that gates, cases, metrics and pages use.
+    pub success_rate: Rate,
+    /// What the success rate of all planned trials can be at least and at most.
+    pub success_bounds: Bounds,
+    /// pass / (pass + fail).
+    pub judged_pass_rate: Rate,
+    /// The mean of the scenarios' success rates by their weights, one weight a scenario; `null` where no trial says
+    /// something about the agent.
+    pub weighted_success_rate: Option<f64>,
+    /// The k of pass^k that pages show for every case.
+    #[serde(default)]
+    pub pass_k: u32,
+    pub flaky_cases: u64,
+    pub latency: Latencies,
+    /// By role, winning attempts and lost ones, and the preflight.
+    pub tokens: BTreeMap<String, Tokens>,
+    pub cost: Cost,
+    /// By role, winning attempts and lost ones, and the preflight.
+    pub llm_calls: BTreeMap<String, u64>,
+    /// What was spent before the first trial, to ask whether agents and models answer; tokens, calls and cost have it in
+    /// them. Absent where nobody was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<Preflight>,
+    /// Tokens and cost by role and model.
+    pub models: Vec<ModelSpend>,
+    pub attempts: Attempts,
+    /// What lost workers had spent or had in flight at their last beat and had not handed in: at most that much,
+    /// as far as it was known then.
+    pub unsettled_usd: f64,
+    /// How often trials failed, by kind and blame.
+    pub failures: Vec<FailureCount>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Trials {
+    pub planned: u64,
+    pub pass: u64,
+    pub fail: u64,
+    pub inconclusive: u64,
+    pub error: u64,
+    /// Those of `error` that are the agent's fault.
+    pub agent_errors: u64,
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
+    /// has no evidence that the agent does.
+    #[serde(default)]
+    pub replayed_failures: u64,
+    /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
+    #[serde(default)]
+    pub doubtful: u64,
+    pub skipped: u64,
+    pub cancelled: u64,
+    pub not_started: u64,
+}
+
+impl Trials {
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let Self { pass, fail, inconclusive, error, agent_errors, skipped, cancelled, .. } = *self;
+        let Self { replayed_failures, doubtful, .. } = *self;
+        Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors, replayed_failures, doubtful }
+    }
+}
+
+/// A share with an interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rate {
+    /// `null` where `n` is 0.
+    pub estimate: Option<f64>,
+    pub low: f64,
+    pub high: f64,
+    /// `wilson 95%`.
+    pub method: String,
+    pub n: u64,
+}
+
+/// Bounds that hold whatever the missing trials would have said (Manski bounds).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// pass / planned: every missing trial would have failed.
+    pub low: f64,
+    /// (pass + missing + doubtful) / planned: every missing trial and every doubtful one would have passed.
+    pub high: f64,
+    /// Planned trials that say nothing about the agent, or have not ended.
+    pub missing: u64,
+    /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
+    #[serde(default)]
+    pub doubtful: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latencies {
+    /// An agent's whole reply, without rate-limit waits.
+    pub turn: Quantiles,
+    /// To the first byte of content of streamed replies.
+    pub ttft: Quantiles,
+    /// Turns in which the agent gave no answer (a timeout, an error, a broken connection): they have no latency, so
+    /// no percentile has them in it, however long somebody waited.
+    #[serde(default)]
+    pub unanswered_turns: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cost {
+    pub total_usd: f64,
+    /// Whether every call and every try was priced from usage that its endpoint reported, and lost workers left
+    /// nothing behind. Where it is false, the total is a lower bound, and with `estimated_calls` an estimate.
+    pub complete: bool,
+    /// Calls without a price, and tries that were charged and gave nothing.
+    pub unpriced_calls: u64,
+    /// Calls whose tokens are estimated from the texts, because the endpoint did not report its usage.
+    #[serde(default)]
+    pub estimated_calls: u64,
+    /// Attempts that had begun and were lost with their workers or given up, where what they spent since their last words is
+    /// unknown.
+    #[serde(default)]
+    pub unknown_attempts: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Preflight {
+    pub calls: u64,
+    pub tokens: Tokens,
+    pub cost_usd: f64,
+    /// While there is one, `cost_usd` is a lower bound.
+    pub unpriced_calls: u64,
+    /// Calls whose tokens, and the cost made of them, are estimated.
+    pub estimated_calls: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelSpend {
+    pub role: Role,
+    pub model: String,
+    pub calls: u64,
+    pub tokens: Tokens,
+    pub cost_usd: f64,
+    pub unpriced_calls: u64,
+    /// Calls whose tokens, and the cost made of them, are estimated.
+    #[serde(default)]
+    pub estimated_calls: u64,
+    #[serde(default)]
+    pub throttling: Throttling,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Attempts {
+    pub total: u64,
+    /// Attempts that had begun and broke off because their worker was lost or gave them up. A trial that a lost worker held
+    /// and had not begun is no attempt.
+    pub lost: u64,
+    /// Attempts that ended and of which another took the place, because the trial was played again.
+    #[serde(default)]
+    pub replayed: u64,
+    /// Trials that were played again so.
+    #[serde(default)]
+    pub replayed_trials: u64,
+    /// Those of `replayed` that were held against the agent: somebody had failures played again, and they still count as failures.
+    #[serde(default)]
+    pub replayed_failed: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureCount {
+    pub kind: FailureKind,
+    pub blame: Blame,
+    pub trials: u64,
+}

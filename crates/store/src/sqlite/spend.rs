@@ -1,0 +1,35 @@
+//! What the attempts of a run have used, added up.
+
+use sqlx::query;
+
+use super::writer::Writing;
+use crate::Error;
+
+/// Adds a spend, as JSON, to that of a run. The sums saturate: what a worker claims is no reason to fail.
+pub(super) async fn add_spend(writing: &mut Writing<'_>, run: i64, spend: &str) -> Result<(), Error> {
+    query(
+        "insert into spend (run, role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls,
+             estimated_calls, tries, throttled_tries, wait_micros)
+         select ?1, used.value ->> '$.role', used.value ->> '$.model', used.value ->> '$.line.calls',
+             used.value ->> '$.line.tokens.input', used.value ->> '$.line.tokens.output',
+             used.value ->> '$.line.cost', used.value ->> '$.line.unpriced_calls',
+             used.value ->> '$.line.estimated_calls', used.value ->> '$.line.tries',
+             used.value ->> '$.line.throttled_tries', used.value ->> '$.line.wait_micros'
+         from json_each(?2) as used where true
+         on conflict (run, role, model) do update set
+             calls = min(calls, 9223372036854775807 - excluded.calls) + excluded.calls,
+             input_tokens = min(input_tokens, 9223372036854775807 - excluded.input_tokens) + excluded.input_tokens,
+             output_tokens = min(output_tokens, 9223372036854775807 - excluded.output_tokens) + excluded.output_tokens,
+             cost_nanos = min(cost_nanos, 9223372036854775807 - excluded.cost_nanos) + excluded.cost_nanos,
+             unpriced_calls = min(unpriced_calls, 9223372036854775807 - excluded.unpriced_calls) + excluded.unpriced_calls,
+             estimated_calls = min(estimated_calls, 9223372036854775807 - excluded.estimated_calls) + excluded.estimated_calls,
+             tries = min(tries, 9223372036854775807 - excluded.tries) + excluded.tries,
+             throttled_tries = min(throttled_tries, 9223372036854775807 - excluded.throttled_tries) + excluded.throttled_tries,
+             wait_micros = min(wait_micros, 9223372036854775807 - excluded.wait_micros) + excluded.wait_micros",
+    )
+    .bind(run)
+    .bind(spend)
+    .execute(&mut writing.connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,335 @@
+//! Keeps keys out of what happened: a turn or a trial passes here before it leaves the worker, and so before it is
+//! stored, exported or reported. Only the worker knows the keys, so only it can do this.
+//!
+//! A record is taken apart into all its fields, so that one that is added does not compile before it is named here.
+
+use std::{borrow::Cow, sync::Arc};
+
+use record::{
+    Call, Failure, Judgment, Trial, Turn,
+    call::Spend,
+    pace::Pace,
+    turn::{Note, Said, ToolCall},
+};
+use telemetry::Redactor;
+
+pub(crate) fn turn(turn: &mut Turn) {
+    Cleaner::new().turn(turn);
+}
+
+/// Of a call that is in no turn.
+pub(crate) fn call(call: &mut Call) {
+    Cleaner::new().call(call);
+}
+
+pub(crate) fn trial(trial: &mut Trial) {
+    Cleaner::new().trial(trial);
+}
+
+struct Cleaner {
+    redactor: Arc<Redactor>,
+}
+
+impl Cleaner {
+    fn new() -> Self {
+        Self { redactor: telemetry::redact::known() }
+    }
+
+    fn turn(&self, turn: &mut Turn) {
+        let Turn {
+            number,
+            step,
+            speaker,
+            user,
+            agent,
+            messages,
+            exit_code,
+            tool_calls,
+            actions,
+            started_micros,
+            duration_micros,
+            calls,
+            notes,
+        } = turn;
+        holds_no_text((*number, *step, *speaker, *exit_code, *started_micros, *duration_micros));
+        self.text(user);
+        self.texts(agent);
+        messages.iter_mut().for_each(|said| self.said(said));
+        self.texts(actions);
+        tool_calls.iter_mut().for_each(|call| self.tool_call(call));
+        calls.iter_mut().for_each(|call| self.call(call));
+        notes.iter_mut().for_each(|note| self.note(note));
+    }
+
+    fn trial(&self, trial: &mut Trial) {
+        let Trial {
+            number,
+            // The plan's own words: the coordinator knows the trial by them, and no server can change them.
+            trial_id: _,
+            case_id: _,
+            case,
+            repeat,
+            epoch,
+            seed,
+            verdict,
+            failure,
+            strategy,
+            termination_reason,
+            turns,
+            conversations,
+            duration_ms,
+            latencies,
+            unanswered,
+            spend,
+            pace,
+            judgments,
+            keep_transcript,
+            exhausted,
+            // Whose past it is only the coordinator's store knows.
+            past: _,
+        } = trial;
+        holds_no_text((*number, *case, *repeat, *epoch, *seed, *verdict, *strategy));
+        holds_no_text((*turns, *conversations, *duration_ms, *unanswered, *keep_transcript, *exhausted));
+        latencies.iter().copied().for_each(holds_no_text);
+        self.texts(termination_reason);
+        self.spend(spend);
+        self.pace(pace);
+        failure.iter_mut().for_each(|failure| self.failure(failure));
+        judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
+    }
+
+    fn said(&self, said: &mut Said) {
+        let Said { text, tool_calls_before } = said;
+        holds_no_text(*tool_calls_before);
+        self.text(text);
+    }
+
+    fn tool_call(&self, call: &mut ToolCall) {
+        let ToolCall { id, name, arguments, result } = call;
+        [id, name, arguments].into_iter().for_each(|text| self.text(text));
+        self.texts(result);
+    }
+
+    fn call(&self, call: &mut Call) {
+        let Call {
+            role,
+            endpoint,
+            model,
+            started_micros,
+            wait_micros,
+            connect_micros,
+            ttft_micros,
+            inter_token_micros,
+            total_micros,
+            retried_micros,
+            tokens,
+            estimated,
+            cost,
+            tries,
+            throttled_tries,
+            lost_tries,
+            error,
+            error_kind,
+            of_trial,
+        } = call;
+        holds_no_text((*role, *started_micros, *wait_micros, *connect_micros, *ttft_micros, *inter_token_micros));
+        holds_no_text((*total_micros, *retried_micros, *tokens, *estimated, *cost, *tries, *throttled_tries));
+        holds_no_text((*lost_tries, *error_kind, *of_trial));
+        self.text(endpoint);
+        self.text(model);
+        self.texts(error);
+    }
+
+    fn note(&self, note: &mut Note) {
+        let Note { kind, text } = note;
+        self.text(kind);
+        self.text(text);
+    }
+
+    fn failure(&self, failure: &mut Failure) {
+        let Failure { kind, blame, message, step, turn } = failure;
+        holds_no_text((*kind, *blame, *step, *turn));
+        self.text(message);
+    }
+
+    fn judgment(&self, judgment: &mut Judgment) {
+        let Judgment { check, description, scope, finding, score, reason, evidence, failure, line, required, weight } =
+            judgment;
+        holds_no_text((*scope, *finding, *score, *failure, *line, *required, *weight));
+        self.text(check);
+        self.texts(description);
+        self.text(reason);
+        self.texts(evidence);
+    }
+
+    /// Lines whose models have one name from then on become one.
+    fn spend(&self, spend: &mut Spend) {
+        let Spend { lines } = spend;
+        if lines.keys().all(|(_, model)| matches!(self.redactor.redact(model), Cow::Borrowed(_))) {
+            return;
+        }
+        let mut clean = Spend::default();
+        for ((role, model), line) in std::mem::take(lines) {
+            clean.add_line(role, &self.redactor.redact(&model), line);
+        }
+        *spend = clean;
+    }
+
+    fn pace(&self, pace: &mut Pace) {
+        let Pace { lines } = pace;
+        if lines.keys().all(|(_, model)| matches!(self.redactor.redact(model), Cow::Borrowed(_))) {
+            return;
+        }
+        let mut clean = Pace::default();
+        for ((role, model), line) in std::mem::take(lines) {
+            clean.add_line(role, &self.redactor.redact(&model), line);
+        }
+        *pace = clean;
+    }
+
+    fn texts<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>) {
+        texts.into_iter().for_each(|text| self.text(text));
+    }
+
+    fn text(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.redactor.redact(text) {
+            *text = clean;
+        }
+    }
+}
+
+/// A `Copy` value owns no text: the compiler checks it.
+fn holds_no_text<T: Copy>(_: T) {}
+
+#[cfg(test)]
+mod tests {
+    use record::{
+        Blame, FailureKind, Finding, Role, Scope, Tokens, Usd, Verdict,
+        call::{ErrorKind, SpendLine},
+        pace::PaceLine,
+        trial::TurnLatency,
+        turn::Speaker,
+    };
+    use scenario::{CaseId, Strategy, TrialId};
+
+    use super::*;
+
+    /// Of no known shape, and with characters that JSON, HTML and addresses write in another way.
+    const KEY: &str = "Tr0ub4dor/&3\"redact";
+
+    fn said() -> String {
+        format!("it is {KEY}.")
+    }
+
+    fn call() -> Call {
+        Call {
+            role: Role::Agent,
+            endpoint: said(),
+            model: said(),
+            started_micros: 1,
+            wait_micros: 2,
+            connect_micros: Some(3),
+            ttft_micros: Some(4),
+            inter_token_micros: Some(5),
+            total_micros: 6,
+            retried_micros: 12,
+            tokens: Tokens { input: 7, output: 8 },
+            estimated: true,
+            cost: Some(Usd(9)),
+            tries: 10,
+            throttled_tries: 13,
+            lost_tries: 11,
+            error: Some(said()),
+            error_kind: Some(ErrorKind::Refused),
+            of_trial: true,
+        }
+    }
+
+    #[test]
+    fn no_text_of_a_turn_keeps_a_key() {
+        telemetry::register(KEY);
+        let mut turn = Turn {
+            number: 1,
+            step: 2,
+            speaker: Speaker::Simulated,
+            user: said(),
+            agent: Some(said()),
+            messages: vec![Said { text: said(), tool_calls_before: 1 }, Said { text: said(), tool_calls_before: 2 }],
+            exit_code: Some(3),
+            tool_calls: vec![ToolCall { id: said(), name: said(), arguments: said(), result: Some(said()) }],
+            actions: vec![said(), said()],
+            started_micros: 4,
+            duration_micros: 5,
+            calls: vec![call(), call()],
+            notes: vec![Note { kind: said(), text: said() }],
+        };
+        let texts = 18;
+        let before = format!("{turn:?}");
+        assert_eq!(before.matches("Tr0ub4dor").count(), texts);
+        super::turn(&mut turn);
+        let after = format!("{turn:?}");
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, texts));
+        assert_eq!(after, before.replace(&format!("{KEY:?}")[1..=KEY.len() + 1], "[redacted]"), "the rest stays");
+    }
+
+    #[test]
+    fn no_text_of_a_trial_keeps_a_key() {
+        telemetry::register(KEY);
+        let tokens = Tokens { input: 2, output: 3 };
+        let line = SpendLine { calls: 1, tokens, cost: Usd(4), unpriced_calls: 5, ..SpendLine::default() };
+        let mut spend = Spend::default();
+        spend.add_line(Role::Agent, &said(), line);
+        spend.add_line(Role::Agent, "it is [redacted].", line);
+        spend.add_line(Role::Judge, "m", line);
+        let mut pace = Pace::default();
+        pace.add_line(Role::Agent, &said(), PaceLine { waits: vec![1], ..PaceLine::default() });
+        let mut trial = Trial {
+            number: 1,
+            trial_id: TrialId::new("t"),
+            case_id: CaseId::new("c"),
+            case: 2,
+            repeat: 3,
+            epoch: 4,
+            seed: 5,
+            verdict: Verdict::Error,
+            failure: Some(Failure {
+                kind: FailureKind::AgentRefused,
+                blame: Blame::Agent,
+                message: said(),
+                step: Some(5),
+                turn: Some(6),
+            }),
+            strategy: Strategy::AllPass,
+            termination_reason: Some(said()),
+            turns: 7,
+            conversations: 8,
+            duration_ms: 9,
+            latencies: vec![TurnLatency { total_micros: 10, ttft_micros: Some(11) }],
+            unanswered: 12,
+            spend,
+            pace,
+            judgments: vec![Judgment {
+                check: said(),
+                description: Some(said()),
+                scope: Scope::Turn { step: 1, turn: 2 },
+                finding: Finding::Fail,
+                score: Some(0.5),
+                reason: said(),
+                evidence: Some(said()),
+                failure: None,
+                line: 3,
+                required: true,
+                weight: 1.0,
+            }],
+            keep_transcript: true,
+            exhausted: false,
+            past: record::trial::Past::default(),
+        };
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 8);
+        super::trial(&mut trial);
+        let after = format!("{trial:?}");
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 8));
+        let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
+        assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
+    }
+}

@@ -1,0 +1,57 @@
+//! How a worker presents itself, how long it waits, and how it is asked to stop.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+/// Between two tries to reach the coordinator.
+pub(super) const RECONNECT: Duration = Duration::from_millis(200);
+
+/// How a worker presents itself.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// For people.
+    pub name: String,
+    /// Concurrent trials.
+    pub slots: u32,
+    pub timing: Timing,
+}
+
+/// How long the worker trusts a silent coordinator.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// Without an open stream for this long, no new call starts.
+    pub away: Duration,
+    /// Without a renewed lease for this long, running trials are abandoned.
+    pub self_fence: Duration,
+    /// How long to try to reach a coordinator before giving up.
+    pub patience: Duration,
+    /// How long running trials may take after a drain began.
+    pub grace: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            away: Duration::from_secs(1),
+            self_fence: Duration::from_secs(20),
+            patience: Duration::from_secs(60),
+            grace: Duration::from_secs(120),
+        }
+    }
+}
+
+/// How a worker is asked to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Drain {
+    /// Take no more trials, and finish those that are running.
+    pub begin: CancellationToken,
+    /// Release running trials too, at once. Has no effect before `begin`.
+    pub hurry: CancellationToken,
+}
+
+impl From<CancellationToken> for Drain {
+    fn from(begin: CancellationToken) -> Self {
+        Self { begin, hurry: CancellationToken::new() }
+    }
+}

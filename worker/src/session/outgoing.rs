@@ -1,0 +1,85 @@
+//! What the worker has to say on a stream: short messages first, then batches as far as the pipe has room.
+
+use std::collections::VecDeque;
+
+use proto::v1::{self, worker_message::Body as Word};
+use tokio::time::Instant;
+
+use super::pipe::Pipe;
+use crate::outbox::Outbox;
+
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// Messages that are not on the stream yet, batches not included.
+    words: VecDeque<Word>,
+    /// Batches go to the stream until the outbox is empty.
+    flushing: bool,
+    pipe: Pipe,
+}
+
+impl Outgoing {
+    pub(super) fn new() -> Self {
+        Self { words: VecDeque::new(), flushing: false, pipe: Pipe::new() }
+    }
+
+    pub(super) fn say(&mut self, word: Word) {
+        self.words.push_back(word);
+    }
+
+    pub(super) fn say_begun(&mut self, trials: Vec<v1::Held>) {
+        if !trials.is_empty() {
+            self.say(Word::Begun(v1::Begun { trials }));
+        }
+    }
+
+    /// Gives trials back. `begun`: whether they were running.
+    pub(super) fn release(&mut self, trials: Vec<v1::Held>, begun: bool) {
+        if !trials.is_empty() {
+            self.say(Word::Release(v1::Release { trials, begun }));
+        }
+    }
+
+    /// Whether a heartbeat still waits for the stream: the link takes nothing, and another would not arrive earlier.
+    pub(super) fn has_heartbeat(&self) -> bool {
+        self.words.iter().any(|word| matches!(word, Word::Beat(_)))
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.flushing = true;
+    }
+
+    pub(super) fn is_flushing(&self) -> bool {
+        self.flushing
+    }
+
+    /// Whether [`Self::next`] may have something.
+    pub(super) fn has_next(&self) -> bool {
+        !self.words.is_empty() || self.may_send_batch()
+    }
+
+    /// Batches come last: a heartbeat must not wait behind results that a slow store holds up.
+    pub(super) fn next(&mut self, outbox: &Outbox) -> Option<Word> {
+        if let Some(word) = self.words.pop_front() {
+            return Some(word);
+        }
+        if !self.may_send_batch() {
+            return None;
+        }
+        let word = self.pipe.next(|| outbox.next(), Instant::now());
+        self.flushing = word.is_some();
+        word
+    }
+
+    /// The coordinator has read this many bytes of batches since the stream began.
+    pub(super) fn received(&mut self, bytes: u64) {
+        self.pipe.received(bytes, Instant::now());
+    }
+
+    pub(super) fn take_words(&mut self) -> VecDeque<Word> {
+        std::mem::take(&mut self.words)
+    }
+
+    fn may_send_batch(&self) -> bool {
+        self.flushing && self.pipe.has_room()
+    }
+}

@@ -1,0 +1,136 @@
+//! A conversation with a simulated user: say, hear, judge, until a condition ends it.
+
+use std::{slice, time::Duration};
+
+use record::{Failure, FailureKind, Scope, turn::Speaker};
+use scenario::{Conversation, Message, conversation::Condition};
+
+use super::{
+    judge::{Judged, judge},
+    next_line::next_line,
+    say::say,
+    stage::Stage,
+};
+use crate::{script::StepChecks, termination};
+
+/// Holds a conversation and judges it.
+pub(super) async fn hold(
+    stage: &mut Stage,
+    step: u32,
+    written: &Conversation,
+    checks: &StepChecks,
+) -> Result<(), Failure> {
+    stage.progress.conversations += 1;
+    let first_turn = stage.transcript.len();
+    let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), first_turn };
+    stage.progress.termination_reason = Some(turns(stage, step, written, checks, &clock).await?);
+    let transcript = record::turn::transcript(&stage.transcript.turns()[first_turn..]);
+    let what = Judged {
+        scope: Scope::Conversation { step },
+        reply: &transcript,
+        said: &transcript,
+        first_turn,
+        conversation: true,
+        duration_ms: u64::try_from(stage.transcript.agents_time(first_turn).as_millis()).ok(),
+    };
+    judge(stage, &checks.at_the_end, what).await;
+    Ok(())
+}
+
+/// Plays the turns of a conversation. Returns the name of the condition that ended it.
+async fn turns(
+    stage: &mut Stage,
+    step: u32,
+    written: &Conversation,
+    checks: &StepChecks,
+    clock: &Clock,
+) -> Result<String, Failure> {
+    let mut line = Message::user(written.opening_line.clone());
+    let mut speaker = Speaker::Scripted;
+    for turn in 1..=written.max_turns {
+        let left = clock.left(stage)?;
+        let whole = Duration::from_millis(written.turn_timeout_ms);
+        if let Err(failure) = say(stage, step, slice::from_ref(&line), speaker, whole.min(left), None).await {
+            // A timeout that the conversation's limit had cut short has used up the conversation.
+            let cut_short = failure.kind == FailureKind::AgentTimeout && left < whole;
+            return Err(clock.left(stage).err().filter(|_| cut_short).unwrap_or(failure));
+        }
+        judge_turn(stage, step, checks).await;
+        match is_over(stage, written, clock.first_turn).await? {
+            Some(fired) => return Ok(fired),
+            None if turn == written.max_turns => break,
+            None => {}
+        }
+        clock.left(stage)?;
+        let debug = written.debug.log_user_simulation;
+        line = Message::user(next_line(stage, &written.simulator, debug, clock.first_turn).await?);
+        speaker = Speaker::Simulated;
+    }
+    Ok(Condition::MaxTurnsReached.name().to_owned())
+}
+
+/// Applies the checks of each turn to the last turn.
+async fn judge_turn(stage: &mut Stage, step: u32, checks: &StepChecks) {
+    let (reply, said) = (stage.transcript.last_reply().to_owned(), stage.transcript.last_said());
+    let what = Judged {
+        scope: Scope::Turn { step, turn: stage.transcript.number() },
+        reply: &reply,
+        said: &said,
+        first_turn: stage.transcript.len() - 1,
+        conversation: true,
+        duration_ms: stage.transcript.last().map(|turn| turn.duration_micros / 1_000),
+    };
+    judge(stage, &checks.each_turn, what).await;
+}
+
+/// The name of the condition that ends the conversation, if one does.
+async fn is_over(stage: &mut Stage, written: &Conversation, first_turn: usize) -> Result<Option<String>, Failure> {
+    let decisions = termination::decide(
+        &written.stops,
+        &stage.transcript.turns()[first_turn..],
+        &stage.resources.hooks,
+        &stage.judges(),
+        stage.ticket.trial.id.as_str(),
+    )
+    .await;
+    let decisions = match decisions {
+        Ok(decisions) => decisions,
+        Err(failure) => {
+            stage.settle();
+            return Err(failure.in_turn(stage.transcript.number()));
+        }
+    };
+    if written.debug.log_turn_decisions {
+        for asked in &decisions.asked {
+            tracing::info!(trial = %stage.ticket.trial.id, decision = asked, "termination");
+            stage.transcript.note("termination", asked.clone());
+        }
+    }
+    stage.settle();
+    Ok(decisions.fired)
+}
+
+/// The total time of a conversation. It runs only while the agent or one of its tools works: the simulated user,
+/// judges, rate-limit waits and repeated tries use none of it.
+struct Clock {
+    total: Duration,
+    /// Index of the conversation's first turn.
+    first_turn: usize,
+}
+
+impl Clock {
+    fn left(&self, stage: &Stage) -> Result<Duration, Failure> {
+        let left = self.total.saturating_sub(stage.transcript.agents_time(self.first_turn));
+        if left.is_zero() { Err(self.over(stage)) } else { Ok(left) }
+    }
+
+    fn over(&self, stage: &Stage) -> Failure {
+        let turns = stage.transcript.len() - self.first_turn;
+        let message = format!(
+            "the agent took {} ms for {turns} turns; the conversation's limit is {} ms",
+            stage.transcript.agents_time(self.first_turn).as_millis(),
+            self.total.as_millis(),
+        );
+        Failure::new(FailureKind::ConversationTimeout, message).in_turn(stage.transcript.number())
+    }
+}

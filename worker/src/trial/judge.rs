@@ -1,0 +1,44 @@
+//! Applies checks to what was said, and keeps what they find.
+
+use evaluate::{Evaluator, Subject};
+use record::Scope;
+
+use super::{judge_pool::JudgePool, stage::Stage};
+
+/// What a list of checks is applied to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) scope: Scope,
+    pub(super) reply: &'a str,
+    /// All that the agent said.
+    pub(super) said: &'a str,
+    /// Index of the first turn that the scope covers.
+    pub(super) first_turn: usize,
+    pub(super) conversation: bool,
+    pub(super) duration_ms: Option<u64>,
+}
+
+/// Applies the checks one after the other.
+pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<'_>) {
+    if checks.is_empty() {
+        return;
+    }
+    let subject = Subject {
+        scope: what.scope,
+        reply: what.reply,
+        said: what.said,
+        turns: &stage.transcript.turns()[what.first_turn..],
+        conversation: what.conversation,
+        duration_ms: what.duration_ms,
+        workspace: &stage.environment,
+    };
+    let judges = JudgePool::new(&stage.resources.models, &stage.calling, &stage.questions, stage.transcript.number());
+    for check in checks {
+        let judgment = check.judge(&subject, &judges).await;
+        stage.judgments.push(judgment);
+    }
+    match what.scope {
+        Scope::Turn { .. } => stage.settle(),
+        Scope::Step { .. } | Scope::Conversation { .. } => stage.settle_trial(),
+    }
+}

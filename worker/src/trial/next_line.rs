@@ -1,0 +1,34 @@
+//! What the simulated user says next.
+
+use record::{Failure, Role};
+use scenario::conversation::Simulator;
+
+use super::stage::Stage;
+use crate::simulator;
+
+/// Asks the simulated user, who has seen the turns from `first_turn` on.
+pub(super) async fn next_line(
+    stage: &mut Stage,
+    user: &Simulator,
+    debug: bool,
+    first_turn: usize,
+) -> Result<String, Failure> {
+    let number = stage.transcript.next_number();
+    let model = stage.calling.recorded(stage.resources.models.user_sim(&user.model_type), Role::UserSim);
+    let (context, seed) = stage.calling.of_user(number);
+    let turns = &stage.transcript.turns()[first_turn..];
+    let line = match simulator::next_line(user, turns, &model, context, seed).await {
+        Ok(line) => line,
+        Err(failure) => {
+            // The turn that this call was made for never exists.
+            stage.settle_trial();
+            return Err(failure.in_turn(number));
+        }
+    };
+    if debug {
+        tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = line.raw, "user simulation");
+        stage.transcript.note("simulator_prompt", line.prompt_for_debug);
+        stage.transcript.note("simulator_reply", line.raw);
+    }
+    Ok(line.text)
+}

@@ -1,0 +1,33 @@
+//! How many bytes a trial has come to: a conversation that is too long to be recorded ends.
+
+use record::{Failure, FailureKind, Turn, bounds, turn::Speaker};
+
+/// The bytes that each side has contributed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Size {
+    by_agent: usize,
+    by_user: usize,
+}
+
+impl Size {
+    pub(super) fn add(&mut self, turn: &Turn) {
+        let all = bounds::size_of_turn(turn);
+        self.by_user += turn.user.len();
+        self.by_agent += all - turn.user.len();
+    }
+
+    /// The failure of a trial that is too long. It blames the side that has said more.
+    pub(super) fn failure(self, speaker: Speaker) -> Option<Failure> {
+        let Self { by_agent, by_user } = self;
+        let all = by_agent + by_user;
+        let kind = match speaker {
+            _ if by_agent >= by_user => FailureKind::AgentExcessive,
+            Speaker::Simulated => FailureKind::SimulatorFailed,
+            Speaker::Scripted | Speaker::Program => FailureKind::Misconfigured,
+        };
+        let most = bounds::MOST_TRIAL_BYTES;
+        let message =
+            format!("the conversation has come to {all} bytes, {by_user} of them the user's; at most {most} are kept");
+        (all > most).then(|| Failure::new(kind, message))
+    }
+}

@@ -1,0 +1,109 @@
+//! The state of a running trial. The files beside this one change it.
+
+use std::sync::{Arc, atomic::AtomicU32};
+
+use agent::Agent;
+use record::{Failure, FailureKind, Judgment};
+use tokio::time::Instant;
+
+use super::{agent_line::AgentLine, calling::Calling, judge_pool::JudgePool, ticket::Ticket, transcript::Transcript};
+use crate::{
+    admission::Admission, environment::Local, outbox::Outbox, recorder::CallLog, resources::Resources, script::Script,
+};
+
+pub(crate) struct Stage {
+    pub(super) ticket: Ticket,
+    pub(super) script: Arc<Script>,
+    pub(super) resources: Arc<Resources>,
+    pub(super) environment: Local,
+    pub(super) calling: Calling,
+    pub(super) transcript: Transcript,
+    pub(super) line: AgentLine,
+    pub(super) judgments: Vec<Judgment>,
+    /// Questions to judges so far. A question's number is part of its seed, so that the mock model answers the same
+    /// each time.
+    pub(super) questions: AtomicU32,
+    pub(super) progress: Progress,
+}
+
+/// How far the trial is.
+pub(super) struct Progress {
+    pub(super) began: Instant,
+    /// The same moment in Unix milliseconds, for traces.
+    pub(super) began_millis: i64,
+    /// The step that is played, from 1.
+    pub(super) step: Option<u32>,
+    /// Conversations that were held; scripted steps not included.
+    pub(super) conversations: u32,
+    pub(super) termination_reason: Option<String>,
+}
+
+impl Stage {
+    pub(super) fn new(
+        ticket: Ticket,
+        script: Arc<Script>,
+        resources: Arc<Resources>,
+        outbox: Outbox,
+        admission: Admission,
+    ) -> Self {
+        let began = Instant::now();
+        let attempt = ticket.attempt.clone();
+        let head = resources.traces.head(&attempt.run, attempt.trial, attempt.epoch);
+        let place =
+            resources.metrics.place(&ticket.scripts.plan().name, &script.case.scenario, script.case.persona.as_deref());
+        let log = CallLog::new(began, outbox.owed().clone());
+        let context = ticket.context(&script);
+        let calling = Calling { log: Arc::clone(&log), admission, context, seed: ticket.trial.seed, head };
+        Self {
+            environment: Local::new(script.scenario.environment.clone(), resources.execution.clone()),
+            calling,
+            transcript: Transcript::new(attempt, outbox, place, log),
+            line: AgentLine::default(),
+            judgments: Vec::new(),
+            questions: AtomicU32::new(0),
+            progress: Progress {
+                began,
+                began_millis: (resources.now_millis)(),
+                step: None,
+                conversations: 0,
+                termination_reason: None,
+            },
+            ticket,
+            script,
+            resources,
+        }
+    }
+
+    /// The agent with this name, as the worker's operator has set it up.
+    pub(super) fn agent(&self, name: &str, purpose: &str) -> Result<Arc<dyn Agent>, Failure> {
+        self.resources.agents.get(name).cloned().ok_or_else(|| {
+            let message = format!("this worker's settings have no agent {name:?}{purpose}");
+            Failure::new(FailureKind::Misconfigured, message)
+        })
+    }
+
+    pub(super) fn judges(&self) -> JudgePool<'_> {
+        JudgePool::new(&self.resources.models, &self.calling, &self.questions, self.transcript.number())
+    }
+
+    /// Adds the calls since the last turn, tool calls included, to that turn.
+    pub(super) fn settle(&mut self) {
+        self.line.toolbox.catch_up(self.transcript.last_mut());
+        self.transcript.settle();
+    }
+
+    /// Adds the calls since the last turn to the trial, and tool calls to the last turn.
+    pub(super) fn settle_trial(&mut self) {
+        self.line.toolbox.catch_up(self.transcript.last_mut());
+        self.transcript.settle_trial();
+    }
+}
+
+/// An attempt that is aborted has cost what it has cost: its last turn is sent as far as it got.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.line.give_up(&self.calling.log);
+        self.settle_trial();
+        self.transcript.emit();
+    }
+}
