@@ -1,4 +1,4 @@
-//! Addresses that hold keys: what is secret in them is told to no sink, and as a name of an agent they are refused.
+//! Addresses that hold keys: the redactor hides the keys, and such an address is refused as the name of an agent.
 
 use anyhow::anyhow;
 use llm::http::query;
@@ -12,7 +12,7 @@ pub(crate) fn check(address: &str) -> anyhow::Result<()> {
     match query::keys(address).first() {
         None => Ok(()),
         Some((name, _)) => Err(usage(anyhow!(
-            "the address of an agent has a key in its query, and addresses stand in plans and reports\nhint: name the place where the key is kept: {name}=env:NAME or {name}=file:PATH"
+            "the address of an agent has a key in its query, and plans and reports show addresses\nhint: name the place of the key instead: {name}=env:NAME or {name}=file:PATH"
         ))),
     }
 }

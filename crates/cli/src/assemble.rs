@@ -145,8 +145,8 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
     Ok(ToolServer::new(place))
 }
 
-/// Listens for calls of tools before anything is played, if somebody said where: an address that cannot be had is told
-/// at once, not by the first conversation that needs it.
+/// Opens the tool server before the first trial, where its address is set: an address that is taken shows at once, not in
+/// the first conversation that needs it.
 pub(crate) async fn open_tool_server(resources: &Resources, page: &Page) -> anyhow::Result<()> {
     if let Some(address) = resources.tool_server.named() {
         listening::allow(address, page.insecure_i_know, "calls of tools are")?;
@@ -162,7 +162,7 @@ pub(crate) async fn open_tool_server(resources: &Resources, page: &Page) -> anyh
 pub(crate) fn ready(plan: &Plan, resources: &Resources) -> anyhow::Result<()> {
     let testers = plan.groups.iter().filter_map(|group| formats::named(&group.format)?.agents(&group.document));
     for name in plan.agents.iter().map(String::as_str).chain(testers) {
-        // A name that is not here is told of with the trial that needs it.
+        // An unknown name fails the trials that need it, with a reason.
         if let Some(reason) = resources.agents.get(name).and_then(|agent| agent.unready()) {
             return Err(usage(anyhow!("nothing was played: {reason}")));
         }
@@ -244,7 +244,7 @@ fn place(settings: &llm::endpoint::Settings) -> telemetry::Endpoint {
     let url = url.as_ref();
     let usual_port = |scheme: &str| if scheme == "https" { 443 } else { 80 };
     telemetry::Endpoint {
-        // The convention's word for whoever speaks OpenAI's protocol.
+        // The semantic convention's name for every server of OpenAI's protocol.
         provider: if settings.kind == llm::endpoint::Kind::Mock { MOCK } else { "openai" }.to_owned(),
         model: settings.model.clone(),
         address: url.and_then(|url| url.host()).map(ToOwned::to_owned),

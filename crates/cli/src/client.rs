@@ -16,6 +16,8 @@ use crate::{
 pub(crate) struct Client {
     pub(crate) runs: RunsClient<Channel>,
     plans: CoordinatorClient<Channel>,
+    /// The coordinator is in this process, holds the store and has no worker: nothing plays its runs.
+    pub(crate) is_idle: bool,
 }
 
 pub(crate) fn of(channel: Channel) -> Client {
@@ -24,6 +26,7 @@ pub(crate) fn of(channel: Channel) -> Client {
             .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
             .max_encoding_message_size(proto::MAX_MESSAGE_BYTES),
         plans: CoordinatorClient::new(channel).max_decoding_message_size(proto::MAX_MESSAGE_BYTES),
+        is_idle: false,
     }
 }
 

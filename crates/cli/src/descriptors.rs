@@ -1,4 +1,4 @@
-//! How many files and connections a run needs at once, and what is said where this process may not have so many.
+//! How many files and connections a run needs at once, and a warning or an error where the limit of this process is lower.
 
 use anyhow::anyhow;
 use listen::descriptors;
@@ -57,7 +57,7 @@ pub(crate) fn check<'a>(settings: &Settings, agents: impl Iterator<Item = &'a st
 fn of_run<'a>(settings: &Settings, agents: impl Iterator<Item = &'a str>, slots: u32) -> Need {
     let slots = u64::from(slots);
     let agents: Vec<Need> = agents.map(|name| of_agent(settings, name, slots)).collect();
-    // Which agent is talked to by how many conversations at once, nobody knows.
+    // How many conversations talk to which agent at once is unknown.
     let least = agents.iter().map(|need| need.least).min().unwrap_or(0);
     let most = agents.iter().map(|need| need.most).max().unwrap_or(0);
     let mut asked =

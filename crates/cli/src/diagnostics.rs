@@ -39,7 +39,7 @@ pub(crate) fn note(text: &str) {
     stderr::say(&format!("note: {}", visible(text)));
 }
 
-/// What somebody should not overlook; lines of its own are kept.
+/// A warning; its line breaks are kept.
 pub(crate) fn warn(text: &str) {
     for line in format!("warning: {}", telemetry::redact(text)).lines() {
         stderr::say(&visible(line));
@@ -122,7 +122,7 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
     renderer.render(&[group])
 }
 
-/// The line with a mark for what may be a key, which nobody else should read in a log.
+/// The line, with a mark instead of what may be a key: logs have other readers.
 fn masked(text: &str, from: usize, to: usize) -> String {
     format!("{}{}{}", &text[..from], telemetry::redact::MARK, &text[to..])
 }

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, sync::Arc};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use coordinator::{Clock, Config, Coordinator, Observers, Reclaim};
 use hyper_util::rt::TokioIo;
 use listen::descriptors::Reserve;
@@ -41,7 +41,13 @@ pub(crate) struct Embedded {
 
 /// Opens a run's store; only one process may.
 pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
-    Ok(Arc::new(Sqlite::open(path).await.with_context(|| format!("failed to open {}", path.display()))?))
+    match Sqlite::open(path).await {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error @ store::Error::InUse(_)) => Err(anyhow!(
+            "{error}: the run is still being played\nhint: wait for its end, or interrupt it; only runs on a coordinator can be reported while they are played (`gabfest report RUN --coordinator URL`)"
+        )),
+        Err(error) => Err(error).with_context(|| format!("failed to open {}", path.display())),
+    }
 }
 
 /// The run that a folder's store holds, and its plan; `None` where it was killed before the store had it.
@@ -88,7 +94,8 @@ impl Embedded {
             }
         };
         let channel = channel(pipes);
-        let client = client::of(channel.clone());
+        let mut client = client::of(channel.clone());
+        client.is_idle = worker.is_none();
         Ok(Self { client, channel, worker, coordinator, store, reserve, drain_worker, drain_coordinator })
     }
 
@@ -96,7 +103,7 @@ impl Embedded {
         &mut self.client
     }
 
-    /// For somebody who asks while the other client is in use.
+    /// A client for use beside the first one.
     pub(crate) fn second_client(&self) -> Client {
         client::of(self.channel.clone())
     }
@@ -137,7 +144,7 @@ impl Embedded {
         self.drain_coordinator.cancel();
         drop((self.client, self.channel));
         let _ = self.coordinator.await;
-        // Whoever still holds the store is a connection that is being closed; the next to open it tidies up then.
+        // A connection that is being closed may still hold the store; then the next process that opens it tidies up.
         if let Ok(store) = Arc::try_unwrap(self.store)
             && let Err(error) = store.close().await
         {
@@ -146,7 +153,7 @@ impl Embedded {
     }
 }
 
-/// A channel whose connections are pipes; like a socket's it connects again after it broke.
+/// A channel whose connections are pipes. As with sockets, it reconnects after a failure.
 fn channel(pipes: mpsc::Sender<io::Result<DuplexStream>>) -> Channel {
     Endpoint::from_static("http://embedded").connect_with_connector_lazy(tower::service_fn(move |_: http::Uri| {
         let pipes = pipes.clone();

@@ -27,7 +27,7 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
             let variant = variant.map_or(String::new(), |variant| format!("  {variant}"));
             let title = titles.get(case.group).unwrap_or(&case.scenario);
             let line = format!("{}  {title}{variant}{persona}  against {}", case.id, case.agent);
-            let _ = writeln!(text, "{}", report::terminal::clean(&line));
+            let _ = writeln!(text, "{}", report::clean(&line));
         }
     }
     if size.cases > LISTED {

@@ -1,9 +1,7 @@
 //! Exit codes: public, and the same embedded or distributed.
 
-use record::{
-    Summary,
-    summary::{RunState, RunVerdict},
-};
+use record::{Summary, summary::RunState};
+use report::Ending;
 
 /// Precedence where several apply: interrupted, usage, budget, failed, not enough evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,26 +27,27 @@ impl Exit {
         }
     }
 
-    /// What a run's end means to whoever waits for it.
+    /// What the end of a run means to the caller.
     pub(crate) fn of(summary: &Summary) -> Self {
-        Self::of_end(summary.run.state, summary.run.exhausted, summary.verdict)
+        Self::from(Ending::of(summary))
     }
 
-    /// What it means where the coordinator stopped the run by itself: nobody interrupted it.
+    /// The same where the coordinator stopped the run by itself: nobody interrupted it.
     pub(crate) fn of_stopped(summary: &Summary) -> Self {
         let interrupted = summary.run.state == RunState::Interrupted && !summary.run.exhausted;
         let state = if interrupted { RunState::Finished } else { summary.run.state };
-        Self::of_end(state, summary.run.exhausted, summary.verdict)
+        Self::from(Ending::of_state(state, summary.run.exhausted, summary.verdict))
     }
+}
 
-    /// Trials that a used-up quota broke are played when the run is resumed, so a run that has some is not finished.
-    fn of_end(state: RunState, exhausted: bool, verdict: RunVerdict) -> Self {
-        match (state, verdict) {
-            (RunState::Interrupted, _) if exhausted => Self::Budget,
-            (RunState::Interrupted | RunState::Cancelled, _) => Self::Interrupted,
-            (_, RunVerdict::Fail) => Self::GateFailed,
-            (_, RunVerdict::Inconclusive) => Self::NotEnoughEvidence,
-            (_, RunVerdict::Pass) => Self::Held,
+impl From<Ending> for Exit {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Held => Self::Held,
+            Ending::GateFailed => Self::GateFailed,
+            Ending::NotEnoughEvidence => Self::NotEnoughEvidence,
+            Ending::QuotaUsedUp => Self::Budget,
+            Ending::Interrupted => Self::Interrupted,
         }
     }
 }
@@ -76,6 +75,8 @@ pub(crate) fn usage(error: impl Into<anyhow::Error>) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
+    use record::summary::RunVerdict;
+
     use super::*;
 
     #[test]
@@ -91,7 +92,8 @@ mod tests {
             (RunState::Interrupted, true, RunVerdict::Inconclusive, 4),
             (RunState::Cancelled, true, RunVerdict::Inconclusive, 130),
         ] {
-            assert_eq!(Exit::of_end(state, exhausted, verdict).code(), code, "{state:?} {exhausted} {verdict:?}");
+            let ending = Ending::of_state(state, exhausted, verdict);
+            assert_eq!((Exit::from(ending).code(), ending.code()), (code, code), "{state:?} {exhausted} {verdict:?}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The trials of a run from whoever keeps it, one at a time, across a coordinator that goes away: what was handed over is not
-//! asked for again.
+//! Exports the trials of a run from its coordinator, one at a time. After a lost connection it continues behind the last
+//! trial that came.
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
@@ -21,7 +21,7 @@ pub(crate) struct Exported {
     pub(crate) unreadable: Option<String>,
 }
 
-/// Hands over the latest attempt of each trial from a place in the plan on, in the plan's order, until somebody has enough.
+/// Passes the latest attempt of each trial to `take`, in the plan's order from trial `first` on, until `take` returns false.
 pub(crate) async fn each_trial(
     client: &mut Client,
     run: &RunId,
@@ -57,7 +57,7 @@ pub(crate) async fn each_trial(
     }
 }
 
-/// What cannot be read is said of its trial, and is no reason to read no other.
+/// A trial that cannot be read says so, and the export continues.
 fn read(exported: v1::ExportedTrial) -> anyhow::Result<Exported> {
     let v1::ExportedTrial { trial, turns, unreadable } = exported;
     let trial = trial.context("a trial came without its record")?;

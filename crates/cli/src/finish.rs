@@ -4,11 +4,8 @@ use std::{collections::BTreeSet, io::IsTerminal as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use proto::v1;
-use record::{FailureKind, Summary, Trial};
-use report::{
-    Found,
-    write::{Writer, Written},
-};
+use record::{FailureKind, Summary, Trial, summary::RunState};
+use report::{Found, Played, Screen, Writer, Written};
 use scenario::RunId;
 
 use crate::{
@@ -19,10 +16,10 @@ use crate::{
     stdout,
 };
 
-/// Asks for the numbers and every trial, writes the run's files, and prints the summary.
+/// Reads the numbers and every trial, writes the run's files, and prints the summary.
 ///
-/// `trouble`: why the coordinator stopped the run by itself, empty where it did not. Then nobody interrupted it, and what
-/// was found decides the exit code as in a run that was played to its end.
+/// `trouble`: why the coordinator stopped the run by itself; empty where it did not. Such a run was not interrupted: the gates
+/// decide its exit code, as for a finished run.
 pub(crate) async fn report(
     client: &mut Client,
     run: &RunId,
@@ -33,14 +30,14 @@ pub(crate) async fn report(
 ) -> anyhow::Result<Exit> {
     let (summary, written, hints) = write(client, run, folder, patience).await?;
     if !quiet {
-        let text = format!("{}\nreport  {}\n", summary_text(&summary, &written.found), written.report_html.display());
+        let text = format!("{}\nreport  {}\n", summary_text(&summary, &written.found), written.report_html().display());
         stdout::painted(&text)?;
         for hint in hints {
             stdout::line(&format!("hint    {hint}"))?;
         }
         if summary.summary.failures.iter().any(|failure| failure.kind == FailureKind::JudgeMissing) {
             stdout::line(
-                "hint    what needs a judge was skipped and is not judged; with its key in place, run it again",
+                "hint    trials that need a judge were skipped; put the judge's key in place and run them again",
             )?;
         }
     }
@@ -57,7 +54,7 @@ pub(crate) async fn write(
     let is_new = !folder.exists();
     let written = write_files(client, run, folder, patience).await;
     if written.is_err() && is_new {
-        // One that holds nothing is in nobody's interest; one that holds something stays.
+        // Removes the folder only where it is empty.
         let _ = std::fs::remove_dir(folder);
     }
     written
@@ -77,11 +74,8 @@ async fn write_files(
     let mut hints = BTreeSet::new();
     export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
         hints.extend(flag_of(&trial));
-        let written = match unreadable {
-            None => writer.add(&trial, &turns),
-            Some(reason) => writer.add_without_words(&trial, &reason),
-        };
-        written.context("failed to write the report").map(|()| true)
+        let played = Played { trial: &trial, turns: &turns, unreadable: unreadable.as_deref() };
+        writer.add(&played).context("failed to write the report").map(|()| true)
     })
     .await?;
     let written = writer.finish(&summary).context("failed to write the report")?;
@@ -106,18 +100,24 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId, patience: Patience
         match client.runs.get_summary(v1::GetSummaryRequest { run: run.as_str().to_owned() }).await {
             Ok(reply) => {
                 let reply = reply.into_inner();
-                return statistics::stored::read(&reply.summary).context("failed to read the numbers of the run");
+                let mut summary =
+                    statistics::stored::read(&reply.summary).context("failed to read the numbers of the run")?;
+                // Its process was killed before it could say so.
+                if client.is_idle && summary.run.state == RunState::Running {
+                    summary.run.state = RunState::Interrupted;
+                }
+                return Ok(summary);
             }
             Err(status) => away.wait("the numbers of the run cannot be read", &status).await?,
         }
     }
 }
 
-/// The end of a run that the coordinator stopped by itself: said with the exit code that the report came to.
+/// The end of a run that the coordinator stopped by itself, with the exit code of its report.
 pub(crate) fn stopped(trouble: &str, exit: anyhow::Result<Exit>, again: &str) -> anyhow::Result<Exit> {
     let (trouble, mend) = llm::hint::split(trouble);
     let mend = mend.map_or_else(String::new, |mend| format!("{mend}; "));
-    let error = anyhow!("the run stopped: {trouble}\nhint: {mend}what was acknowledged is kept; go on with {again}");
+    let error = anyhow!("the run stopped: {trouble}\nhint: {mend}what was acknowledged is kept; continue with {again}");
     match exit {
         Ok(exit @ Exit::GateFailed) => {
             crate::diagnostics::print_error(&error);
@@ -127,26 +127,29 @@ pub(crate) fn stopped(trouble: &str, exit: anyhow::Result<Exit>, again: &str) ->
     }
 }
 
-/// The end of a run whose store is gone: there is nothing to go on with, whatever the report has.
+/// The end of a run whose store is gone: it cannot be resumed.
 pub(crate) fn lost(trouble: &str, report: &anyhow::Result<Exit>, folder: &Path) -> anyhow::Error {
     let kept = match report {
-        Ok(_) => format!("what was played until then is in the report in {}", folder.display()),
+        Ok(_) => format!("everything played until then is in the report in {}", folder.display()),
         Err(_) => "nothing of the run is kept".to_owned(),
     };
-    anyhow!("the run stopped: {trouble}\nhint: {kept}; it cannot be gone on with, so run it again")
+    anyhow!("the run stopped: {trouble}\nhint: {kept}; the run cannot be resumed, so start it again")
 }
 
 /// The summary as a person reads it.
-pub(crate) fn summary_text(summary: &Summary, found: &Found) -> String {
-    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = report::terminal::summary_text(summary, found, color, width());
+fn summary_text(summary: &Summary, found: &Found) -> String {
+    let Screen { color, width } = screen();
+    let text = report::terminal::summary_text(summary, found, color, width);
     format!("{}\n", text.trim_end())
 }
 
-/// `COLUMNS` where somebody set it, else what the terminal says.
-fn width() -> usize {
+/// Stdout, or plain text where it is no terminal. `COLUMNS` sets the width, where it is set.
+pub(crate) fn screen() -> Screen {
     const USUAL: usize = 100;
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let seen = || terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
-    told.or_else(seen).unwrap_or(USUAL).clamp(60, 160)
+    Screen {
+        color: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        width: told.or_else(seen).unwrap_or(USUAL).clamp(60, 160),
+    }
 }

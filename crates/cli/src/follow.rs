@@ -20,12 +20,12 @@ const LOST: &str = "the coordinator was lost while the run went on";
 pub(crate) enum OnInterrupt<'a> {
     /// The run is ours: drain it, then call this, which gives up what is being played. Either way it can be resumed.
     StopTheRun(&'a (dyn Fn() + Sync)),
-    /// The run is somebody's: only stop looking. Its coordinator may be away for so long.
+    /// The run belongs to a coordinator: only stop following it. The coordinator may be away for so long.
     StopLooking(Patience),
 }
 
-/// Shows progress until the run ends. `None`: somebody stopped looking. A run that is somebody's goes on without us, so that a
-/// coordinator that goes away is waited for.
+/// Shows progress until the run ends. `None`: the user stopped following it. A run on a coordinator continues without us, so
+/// this waits for a coordinator that is away.
 pub(crate) async fn watch(
     client: &mut Client,
     run: &RunId,

@@ -1,4 +1,4 @@
-//! Judges that nobody can ask, because a key is not there, and judges that only pretend: said before anything is played.
+//! Warnings before the first trial: judges without a key, and a mock judge for a real agent.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -116,11 +116,11 @@ pub(crate) fn announce(plan: &Plan, models: &Models) -> anyhow::Result<()> {
 /// Warns of what a worker will send back as skipped.
 ///
 /// # Errors
-/// When nobody can play the user: this worker would spoil conversations that another could hold.
+/// When there is no model for the user: this worker would break conversations that another worker can play.
 pub(crate) fn announce_worker(models: &Models) -> anyhow::Result<()> {
     if let Some(reason) = models.user_sim.absence() {
         let endpoint = models.user_sim.endpoint();
-        return Err(usage(anyhow!("nobody can play the user: endpoint {endpoint:?} has no key, {reason}")));
+        return Err(usage(anyhow!("there is no model for the user: endpoint {endpoint:?} has no key, {reason}")));
     }
     for absent in models.absent() {
         diagnostics::warn(&format!("{absent}\n  trials that ask it come back as SKIPPED\n  hint: {HINT}"));

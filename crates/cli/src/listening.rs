@@ -1,4 +1,4 @@
-//! Whether an address may be listened on: one that other machines reach needs a word that says so.
+//! Whether an address may be listened on. One that other machines can reach needs `--insecure-i-know`.
 
 use std::net::SocketAddr;
 
@@ -12,6 +12,6 @@ pub(crate) fn allow(address: SocketAddr, insecure_i_know: bool, what: &str) -> a
         return Ok(());
     }
     Err(usage(anyhow!(
-        "{address} is reachable from other machines, and {what} neither encrypted nor protected by a password\nhint: listen on 127.0.0.1, or say --insecure-i-know"
+        "{address} is reachable from other machines, and {what} neither encrypted nor protected by a password\nhint: listen on 127.0.0.1, or add --insecure-i-know"
     )))
 }

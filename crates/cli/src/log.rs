@@ -1,4 +1,4 @@
-//! `--log`: what is said and found, printed in the plan's order while the run goes on.
+//! `--log`: every message and finding, printed in the plan's order during the run.
 
 use std::time::Duration;
 

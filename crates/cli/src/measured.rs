@@ -1,4 +1,4 @@
-//! How long a call has taken here: by `gabfest ping`, or in the last run. For `--dry-run`, which asks nobody.
+//! How long a call took on this machine, by `gabfest ping` or in the last run. `--dry-run` estimates with it.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ pub(crate) struct Measured {
     pub(crate) by: String,
 }
 
-/// Keeps what was measured now beside what was measured before. A folder that cannot be written keeps nothing.
+/// Adds new measurements to the old ones. If the folder cannot be written, nothing is kept.
 pub(crate) fn keep(seconds: &BTreeMap<String, f64>) {
     if seconds.is_empty() {
         return;

@@ -17,5 +17,5 @@ pub(crate) fn shelf() -> anyhow::Result<Shelf> {
         .or_else(|| Some(named("XDG_CACHE_HOME")?.join(BELOW_CACHE)))
         .or_else(|| Some(named("HOME")?.join(".cache").join(BELOW_CACHE)))
         .map(Shelf::new)
-        .ok_or_else(|| usage(anyhow!("nobody says where models are kept\nhint: set GABFEST_MODELS to a folder")))
+        .ok_or_else(|| usage(anyhow!("there is no folder for models\nhint: set GABFEST_MODELS to a folder")))
 }

@@ -1,4 +1,4 @@
-//! Who looks on at this process: the collector that an `OTEL_*` variable names, and whoever reads `--metrics-listen`.
+//! What this process shows of itself: traces and metrics for the collector of the `OTEL_*` variables, and `--metrics-listen`.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::{args, exit::usage, listening, stderr::say};
 
-/// Started with a role, ended with it.
+/// Starts and ends with a role.
 pub(crate) struct Observed {
     telemetry: Telemetry,
     meters: Option<Meters>,
@@ -56,13 +56,13 @@ impl Observed {
         self.worker.get_or_init(|| self.meters.as_ref().map(Meters::worker).unwrap_or_default()).clone()
     }
 
-    /// To be asked for once: there is one coordinator in a process.
+    /// Call once: a process has one coordinator.
     pub(crate) fn observers(&self) -> Observers {
         let metrics = self.meters.as_ref().map(Meters::coordinator).unwrap_or_default();
         Observers { metrics, traces: self.traces() }
     }
 
-    /// Answers those who ask at `--metrics-listen` from now on.
+    /// Serves `--metrics-listen` from now on.
     pub(crate) fn serve(&mut self, health: Health) -> anyhow::Result<()> {
         let Some((listener, page)) = self.page.take() else { return Ok(()) };
         let address = listener.local_addr().context("failed to read the address of --metrics-listen")?;

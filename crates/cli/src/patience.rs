@@ -1,4 +1,4 @@
-//! How long a coordinator that went away is waited for, and which of its answers is no reason to wait.
+//! How long a command waits for a coordinator that is away, and which answers end the wait at once.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::{exit::usage, stderr::say};
 
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// How long a coordinator may be away, counted from its last word.
+/// How long a coordinator may be away, counted from its last message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience(Duration);
 
 impl Patience {
-    /// For a coordinator in this process: one that is gone does not come back.
+    /// For a coordinator in this process, which never comes back.
     pub(crate) const NONE: Self = Self(Duration::ZERO);
 
     pub(crate) fn seconds(seconds: u64) -> Self {
@@ -40,7 +40,10 @@ impl Away {
         self.since = None;
     }
 
-    /// Waits before the next try. An error says why none is made: the coordinator refused, or it was away for too long.
+    /// Waits before the next try.
+    ///
+    /// # Errors
+    /// When the coordinator refused, or was away for too long.
     pub(crate) async fn wait(&mut self, what: &str, status: &Status) -> anyhow::Result<()> {
         if refuses(status.code()) {
             return Err(refused(what, status));
@@ -64,7 +67,7 @@ impl Away {
     }
 }
 
-/// Whether a coordinator that is there said no; everything else may be a connection that broke.
+/// Whether the coordinator refused. Every other code may come from a broken connection.
 fn refuses(code: Code) -> bool {
     matches!(
         code,

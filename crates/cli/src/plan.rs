@@ -90,6 +90,11 @@ fn check_agents(agents: &[String], read: &Read) -> anyhow::Result<()> {
     for name in agents {
         addresses::check(name)?;
         let known = is_address(name) || name == crate::settings::MOCK || read.settings.agents.contains_key(name);
+        if !known && read.settings.endpoints.contains_key(name) {
+            return Err(usage(anyhow!(
+                "{name:?} is an endpoint and no agent\nhint: write `agents: {{ {name}: {{ endpoint: {name} }} }}` in the settings"
+            )));
+        }
         if !known {
             let mut all: Vec<&str> = read.settings.agents.keys().map(String::as_str).collect();
             all.push(crate::settings::MOCK);

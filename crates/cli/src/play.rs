@@ -19,7 +19,7 @@ use crate::{
     stderr::say,
 };
 
-/// Plays a plan in this process and reports into the run's folder. With the plan, what was spent before.
+/// Plays a plan in this process and reports into the run's folder. The plan comes with the spend of its preflight.
 pub(crate) async fn play(
     (plan, preflight): (Plan, Spend),
     worker: (Resources, u32),
@@ -48,7 +48,7 @@ pub(crate) async fn play(
     end(embedded, run, folder, quiet, last?.as_ref(), interrupts.count() > 0).await
 }
 
-/// Reports what there is, also when the run stopped before its end.
+/// Reports what was played, also when the run stopped before its end.
 pub(crate) async fn end(
     mut embedded: Embedded,
     run: &RunId,
@@ -70,7 +70,7 @@ pub(crate) async fn end(
         return finish::stopped(trouble, exit, &format!("`gabfest resume {}`", folder.path.display()));
     }
     let exit = match exit? {
-        // Whoever asked to stop knows why it stopped.
+        // The user stopped the run, so the quota is not the reason.
         Exit::Budget if interrupted => Exit::Interrupted,
         exit => exit,
     };
@@ -81,7 +81,7 @@ pub(crate) async fn end(
             _ => None,
         };
         if let Some(why) = why {
-            say(&format!("{why}; go on with `gabfest resume {}`", folder.path.display()));
+            say(&format!("{why}; continue with `gabfest resume {}`", folder.path.display()));
         }
     }
     Ok(exit)

@@ -15,21 +15,21 @@ use crate::{
     settings::{MOCK, Settings},
 };
 
-/// Runs with as many trials ask their agents and models before they begin: a shorter one shows as soon what is wrong.
+/// Runs with this many trials begin with a preflight. A shorter run shows just as soon what is wrong.
 pub(crate) const LONG_TRIALS: u64 = 20;
-/// An agent may fail now and then; one that fails so often in a row, and alike, is not only partly down. A failure that
-/// takes its time, because a connection is tried again and again, must be seen less often.
+/// An agent may fail now and then. One that fails so often in a row, always alike, is down. A slow failure, such as a
+/// connection that is retried, needs fewer.
 const MOST_ASKED: u32 = 20;
 const LEAST_ASKED: u32 = 3;
 const ENOUGH: Duration = Duration::from_secs(20);
-/// Before a run.
+/// The time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks the agents of a plan that are servers, and the models that it needs, before anything is played. What that took is a
-/// part of what the run takes.
+/// Asks the agents of a plan that are servers, and the models that it needs, before the first trial. The calls count as spend
+/// of the run.
 ///
 /// # Errors
-/// When one of them has failed alike so often that it is not only partly down.
+/// When an agent or a model is down.
 pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resources) -> anyhow::Result<Spend> {
     let mut spend = Spend::default();
     for name in plan.agents.iter().filter(|name| is_server(settings, name)) {
@@ -41,7 +41,7 @@ pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resourc
     Ok(spend)
 }
 
-/// Asks again while nothing but one failure comes back.
+/// Asks again as long as the same failure comes back.
 async fn insist<F: Future<Output = Asked>>(
     what: &str,
     name: &str,
@@ -64,7 +64,7 @@ async fn insist<F: Future<Output = Asked>>(
             let times = if asked == 1 { "once".to_owned() } else { format!("{asked} times") };
             let mut message =
                 format!("nothing was played: {what} {name:?} was asked {times} and failed: {}", fault.message);
-            for hint in fault.hints.iter().map(String::as_str).chain(["--no-preflight plays all the same"]) {
+            for hint in fault.hints.iter().map(String::as_str).chain(["--no-preflight plays the run anyway"]) {
                 let _ = write!(message, "\nhint: {hint}");
             }
             let error = anyhow!("{}", telemetry::redact(&message));
@@ -74,7 +74,7 @@ async fn insist<F: Future<Output = Asked>>(
     Ok(())
 }
 
-/// Whether the same question would fail again: an address, a key or a certificate is wrong, and nothing is only busy.
+/// Whether the same question would fail again: a wrong address, key or certificate, not a busy server.
 fn is_lasting(kind: FailureKind) -> bool {
     matches!(
         kind,
@@ -86,7 +86,7 @@ fn is_lasting(kind: FailureKind) -> bool {
     )
 }
 
-/// Whether an agent answers questions that nobody expects: people, written answers and the mock do not.
+/// Whether an agent can answer a question outside of a scenario: people, recorded answers and the mock cannot.
 fn is_server(settings: &Settings, name: &str) -> bool {
     let Some(agent) = settings.agents.get(name) else { return name != MOCK };
     agent.interactive.is_none() && agent.replayed.is_none() && !judges::is_mock_agent(settings, name)

@@ -23,9 +23,9 @@ use crate::{
     settings::{MOCK, Settings},
 };
 
-/// Of what is said back.
+/// Of the reply that is shown.
 const MOST_CHARS: usize = 60;
-/// Parameters that a server may refuse one after the other.
+/// A server refuses one parameter at a time; after so many, this gives up.
 const MOST_REFUSED: usize = 8;
 
 /// One that was asked.
@@ -239,7 +239,7 @@ fn context(role: &str, conversation: &str) -> Context {
 
 /// The first words, in quotes.
 fn words(text: &str) -> String {
-    let line = report::terminal::clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = report::clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let first: String = line.chars().take(MOST_CHARS).collect();
     if first.len() < line.len() { format!("{first:?}…") } else { format!("{first:?}") }
 }

@@ -12,10 +12,15 @@ use crate::stderr::say;
 /// Between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
+/// A worker in this process needs a moment to join.
+const TO_JOIN: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub(crate) struct Progress {
     shown: Shown,
-    /// Nothing new is begun: what was not begun is no work that is left.
+    /// When following began. A resumed run began long before.
+    began: Instant,
+    /// No new trials begin, so only the running ones are left.
     draining: bool,
 }
 
@@ -28,7 +33,7 @@ enum Shown {
 
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { shown: Shown::new(quiet), draining: false }
+        Self { shown: Shown::new(quiet), began: Instant::now(), draining: false }
     }
 
     /// From now on only what is being played counts as left.
@@ -38,7 +43,7 @@ impl Progress {
 
     pub(crate) fn show(&mut self, progress: &v1::Progress) {
         let planned = to_play(progress, self.draining);
-        let figures = figures(progress, self.draining);
+        let figures = figures(progress, self.draining, self.began.elapsed());
         match &mut self.shown {
             Shown::Quiet => {}
             Shown::Bar(bar) => {
@@ -67,9 +72,12 @@ impl Progress {
     pub(crate) fn finish(self, last: Option<&v1::Progress>) {
         match (self.shown, last) {
             (Shown::Bar(bar), _) => bar.finish_and_clear(),
-            (Shown::Plain { .. }, Some(last)) => {
-                say(&format!("{}/{} trials  {}", done(last), last.planned, figures(last, self.draining)))
-            }
+            (Shown::Plain { .. }, Some(last)) => say(&format!(
+                "{}/{} trials  {}",
+                done(last),
+                last.planned,
+                figures(last, self.draining, self.began.elapsed())
+            )),
             _ => {}
         }
     }
@@ -101,7 +109,7 @@ fn done(progress: &v1::Progress) -> u64 {
     progress.pass + progress.fail + progress.inconclusive + progress.error + progress.skipped + progress.cancelled
 }
 
-fn figures(progress: &v1::Progress, draining: bool) -> String {
+fn figures(progress: &v1::Progress, draining: bool, watched: Duration) -> String {
     let done = done(progress);
     let left = to_play(progress, draining).saturating_sub(done);
     let seconds = progress.elapsed_millis as f64 / 1_000.0;
@@ -116,12 +124,13 @@ fn figures(progress: &v1::Progress, draining: bool) -> String {
     }
     // A part of it is estimated.
     let mark = if progress.estimated_calls > 0 { "~" } else { "" };
-    text.push_str(&format!(
-        "  {rate:.1}/s  {mark}{} tokens  {mark}{}{}",
-        HumanCount(progress.input_tokens + progress.output_tokens),
-        record::Usd(progress.cost_nanos),
-        if progress.unpriced_calls > 0 { "+" } else { "" },
-    ));
+    let cost = match (progress.cost_nanos, progress.unpriced_calls) {
+        (nanos, 0) => format!("{mark}{}", record::Usd(nanos)),
+        (..=0, _) => "cost unknown".to_owned(),
+        (nanos, _) => format!("{mark}{}+", record::Usd(nanos)),
+    };
+    let tokens = HumanCount(progress.input_tokens + progress.output_tokens);
+    text.push_str(&format!("  {rate:.1}/s  {mark}{tokens} tokens  {cost}"));
     if draining {
         text.push_str(&format!("  {left} being finished"));
     }
@@ -129,8 +138,7 @@ fn figures(progress: &v1::Progress, draining: bool) -> String {
         let seconds = left as f64 / rate;
         text.push_str(&format!("  {} left", HumanDuration(Duration::from_secs_f64(seconds.min(1e9)))));
     }
-    // An embedded worker needs a moment to join.
-    if progress.workers == 0 && left > 0 && seconds > 1.0 {
+    if progress.workers == 0 && left > 0 && watched > TO_JOIN {
         text.push_str("  waiting for a worker");
     } else if !progress.waiting_for.is_empty() {
         text.push_str(&format!("  waiting: {}", progress.waiting_for));
@@ -157,18 +165,22 @@ mod tests {
             workers: 1,
             ..v1::Progress::default()
         };
-        assert!(figures(&progress, false).ends_with("2 minutes left"), "{}", figures(&progress, false));
-        let draining = figures(&progress, true);
+        assert!(
+            figures(&progress, false, Duration::ZERO).ends_with("2 minutes left"),
+            "{}",
+            figures(&progress, false, Duration::ZERO)
+        );
+        let draining = figures(&progress, true, Duration::ZERO);
         assert!(draining.contains("5 being finished") && !draining.contains("minute"), "{draining}");
         assert_eq!((to_play(&progress, false), to_play(&progress, true)), (1_000, 105));
         let over = v1::Progress { running: 0, ..progress };
-        assert!(!figures(&over, true).contains("left"), "{}", figures(&over, true));
+        assert!(!figures(&over, true, Duration::ZERO).contains("left"), "{}", figures(&over, true, Duration::ZERO));
     }
 
     #[test]
     fn an_error_of_the_agent_is_not_without_a_verdict() {
         let progress = v1::Progress { pass: 3, fail: 1, error: 2, skipped: 4, ..v1::Progress::default() };
-        let text = figures(&progress, false);
+        let text = figures(&progress, false, Duration::ZERO);
         assert!(text.starts_with("3 passing, 1 failing, 2 errors, 4 without a verdict  "), "{text}");
     }
 }

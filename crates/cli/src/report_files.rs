@@ -1,4 +1,4 @@
-//! A report that was written without a store beside it, by `submit --watch` or `watch`: read from its files.
+//! Reads a report from its files, where the folder has no store: `submit --watch` and `watch` write such folders.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use record::{Summary, Trial, Turn};
-use report::{Found, Selection};
+use report::Selection;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(crate) fn summary(folder: &Path) -> anyhow::Result<Summary> {
 }
 
 /// What was found over all trials, of `trials.jsonl` and `transcripts.jsonl`.
-pub(crate) fn found(folder: &Path, summary: &Summary) -> anyhow::Result<Found> {
+pub(crate) fn selection(folder: &Path, summary: &Summary) -> anyhow::Result<Selection> {
     let mut selection = Selection::default();
     // Both are in the plan's order; trials that passed may have no transcript.
     let mut transcripts = lines(folder, "transcripts.jsonl")?.peekable();
@@ -32,7 +32,7 @@ pub(crate) fn found(folder: &Path, summary: &Summary) -> anyhow::Result<Found> {
         };
         selection.add(&trial(line, summary).context("failed to read trials.jsonl")?, &turns);
     }
-    Ok(selection.found().clone())
+    Ok(selection)
 }
 
 fn lines(folder: &Path, name: &'static str) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Value>>> {

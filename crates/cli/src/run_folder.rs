@@ -1,8 +1,7 @@
 //! A run's folder: where its store and its report are, found by id or by path, and how a run begins in it.
 //!
-//! A run that begins leaves its plan in the folder first, then makes its store, and takes the plan away once the store has
-//! the run. A process that is killed in between leaves a folder in which `gabfest run` begins anew, and which
-//! `gabfest resume` goes on with where the plan is there.
+//! A run writes its plan to the folder, then creates its store, and removes the plan once the store has the run. If the process
+//! is killed in between, `gabfest run` can begin again in the folder, and `gabfest resume` plays the plan if it is there.
 
 use std::{
     fs, io,
@@ -34,7 +33,7 @@ impl RunFolder {
         let folder = Self { path };
         if folder.store().exists() && folder.holds_a_run().await? {
             return Err(usage(anyhow!(
-                "{} holds a run already\nhint: go on with it by `gabfest resume {0}`, or choose another --out",
+                "{} holds a run already\nhint: continue it with `gabfest resume {0}`, or choose another --out",
                 folder.path.display()
             )));
         }
@@ -49,7 +48,7 @@ impl RunFolder {
     /// Whether the store has a run: one that was killed at its beginning has left it empty.
     async fn holds_a_run(&self) -> anyhow::Result<bool> {
         let store = match Sqlite::open(&self.store()).await {
-            // Whoever plays it has not come to the run yet, or is in the middle of it.
+            // Another process has it open, so it holds a run or is about to.
             Err(store::Error::InUse(_)) => return Ok(true),
             store => store.with_context(|| format!("failed to open {}", self.store().display()))?,
         };
@@ -97,7 +96,7 @@ impl RunFolder {
         self.store().is_file() || self.path.join(BEGUN).is_file()
     }
 
-    /// For a folder in which no run can be gone on with.
+    /// For a folder without a run that can be resumed.
     pub(crate) fn hint_to_begin(&self) -> String {
         format!("no run has begun in {0}; `gabfest run … --out {0}` begins one there", self.path.display())
     }

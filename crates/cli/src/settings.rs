@@ -258,7 +258,7 @@ impl Settings {
         self.roles.agent.clone().unwrap_or_else(|| MOCK.to_owned())
     }
 
-    /// Whether an endpoint plays the user or the judge for somebody.
+    /// Whether an endpoint plays the user or the judge.
     pub(crate) fn names_model(&self, endpoint: &str) -> bool {
         let roles = [&self.roles.user_sim, &self.roles.judge].into_iter().flatten();
         roles.chain(self.models.values()).any(|name| name == endpoint)

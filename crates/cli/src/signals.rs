@@ -5,7 +5,7 @@ use tokio::{
     sync::watch,
 };
 
-/// How often somebody asked to stop, so far.
+/// How many signals came so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupts {
     count: watch::Receiver<u32>,

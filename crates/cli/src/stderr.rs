@@ -1,5 +1,5 @@
-//! What a command says besides its answer, on stderr. Nobody may be there to hear it: then the work goes on. Nothing in
-//! it steers a terminal, whoever wrote it.
+//! Messages of a command, on stderr. A closed stderr does not stop the work. Control characters are escaped, so that no text
+//! steers the terminal.
 
 use std::{
     io::Write as _,
@@ -37,6 +37,6 @@ pub(crate) fn painted(text: &str) {
 }
 
 fn send(text: &str) {
-    // Who closed stderr or filled its disk wants the run's result all the same, and cannot be told.
+    // A closed stderr or a full disk behind it must not end the run, and there is no place to report it.
     drop(writeln!(std::io::stderr(), "{text}"));
 }

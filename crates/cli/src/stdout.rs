@@ -1,4 +1,4 @@
-//! What a command answers, on stdout. Whoever reads it may stop early; anything else that goes wrong is an error.
+//! What a command prints on stdout. A reader may close the pipe early; any other failure is an error.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::printer;
 
-/// Text for people. Nothing in it steers a terminal, whoever wrote it.
+/// Text for people. Control characters are escaped, so that no text steers the terminal.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     send(&record::visible::text(text))
 }

@@ -1,63 +1,6 @@
-//! Long texts and long conversations, cut to what a page can carry; the whole is in `transcripts.jsonl`.
+//! Long texts, cut to what a page can carry; the whole is in `transcripts.jsonl`.
 
-use record::{Finding, Scope, Trial, Turn, bounds};
-
-use crate::{Selected, figures};
-
-/// Of one message, reply, tool result or note.
-const TEXT_CHARS: usize = 4_000;
-/// Of one conversation: the first ones, those round the failing one, and the last ones.
-const FIRST_TURNS: usize = 12;
-const TURNS_ROUND_FAILURE: usize = 6;
-const LAST_TURNS: usize = 12;
-const NOTES_PER_TURN: usize = 8;
-const PARTS_PER_TURN: usize = 40;
-const JUDGMENTS: usize = 200;
-/// Of one conversation with everything in it. 220 of them are kept until the end of a run, and rendering a page copies
-/// them several times.
-const CONVERSATION_BYTES: usize = 256 << 10;
-/// Texts are not cut shorter than this, however many there are.
-const LEAST_TEXT_CHARS: usize = 100;
-
-/// What the pages keep of a trial. The texts of a conversation that is too large are all cut to the same length.
-pub(crate) fn selected(trial: &Trial, turns: &[Turn]) -> Selected {
-    let mut most = TEXT_CHARS;
-    loop {
-        let selected = cut_to(most, trial, turns);
-        let size =
-            bounds::size_of_end(&selected.trial) + selected.turns.iter().map(bounds::size_of_turn).sum::<usize>();
-        if size <= CONVERSATION_BYTES || most <= LEAST_TEXT_CHARS {
-            return selected;
-        }
-        most /= 2;
-    }
-}
-
-/// The parts that a page shows, with at most so many characters in each text.
-fn cut_to(most: usize, trial: &Trial, turns: &[Turn]) -> Selected {
-    let clip = |text: &mut String| clip(text, most);
-    let turns: Vec<Turn> = kept(trial, turns).map(|turn| clipped_turn(turn, clip)).collect();
-    let mut trial = trial.clone();
-    trial.latencies.clear();
-    if let Some(failure) = &mut trial.failure {
-        clip(&mut failure.message);
-    }
-    if trial.judgments.len() > JUDGMENTS {
-        trial.judgments.retain(|judgment| match judgment.scope {
-            Scope::Turn { turn, .. } => {
-                judgment.finding != Finding::Pass && turns.iter().any(|kept| kept.number == turn)
-            }
-            Scope::Conversation { .. } | Scope::Step { .. } => true,
-        });
-        trial.judgments.truncate(JUDGMENTS);
-    }
-    for judgment in &mut trial.judgments {
-        clip(&mut judgment.reason);
-        judgment.evidence.as_mut().map(clip);
-        judgment.description.as_mut().map(clip);
-    }
-    Selected { trial, turns }
-}
+use crate::figures;
 
 /// The first `chars` characters, with a dot-dot-dot where more were there.
 pub(crate) fn ellipsis(text: &str, chars: usize) -> String {
@@ -67,42 +10,8 @@ pub(crate) fn ellipsis(text: &str, chars: usize) -> String {
     }
 }
 
-fn kept<'a>(trial: &Trial, turns: &'a [Turn]) -> impl Iterator<Item = &'a Turn> {
-    let failing = trial.failure.as_ref().and_then(|failure| failure.turn);
-    let failing = failing.and_then(|number| turns.iter().position(|turn| turn.number == number));
-    let count = turns.len();
-    turns
-        .iter()
-        .enumerate()
-        .filter(move |(index, _)| {
-            *index < FIRST_TURNS
-                || index + LAST_TURNS >= count
-                || failing.is_some_and(|failing| failing.abs_diff(*index) <= TURNS_ROUND_FAILURE)
-        })
-        .map(|(_, turn)| turn)
-}
-
-fn clipped_turn(turn: &Turn, clip: impl Fn(&mut String)) -> Turn {
-    let mut turn = turn.clone();
-    clip(&mut turn.user);
-    turn.agent.as_mut().map(&clip);
-    turn.messages.truncate(PARTS_PER_TURN);
-    turn.messages.iter_mut().for_each(|said| clip(&mut said.text));
-    turn.tool_calls.truncate(PARTS_PER_TURN);
-    for call in &mut turn.tool_calls {
-        clip(&mut call.arguments);
-        call.result.as_mut().map(&clip);
-    }
-    turn.actions.truncate(PARTS_PER_TURN);
-    turn.actions.iter_mut().for_each(&clip);
-    turn.calls.truncate(PARTS_PER_TURN);
-    turn.calls.iter_mut().filter_map(|call| call.error.as_mut()).for_each(&clip);
-    turn.notes.truncate(NOTES_PER_TURN);
-    turn.notes.iter_mut().for_each(|note| clip(&mut note.text));
-    turn
-}
-
-fn clip(text: &mut String, most: usize) {
+/// At most `most` characters, with a note of how many are missing.
+pub(crate) fn clip(text: &mut String, most: usize) {
     let Some((end, _)) = text.char_indices().nth(most) else { return };
     let more = text[end..].chars().count() as u64;
     text.truncate(end);
@@ -113,78 +22,19 @@ fn clip(text: &mut String, most: usize) {
 
 #[cfg(test)]
 mod tests {
-    use record::{
-        Failure, FailureKind, Verdict,
-        turn::{Speaker, ToolCall},
-    };
-
     use super::*;
-
-    fn turn(number: u32, reply: &str, calls: usize) -> Turn {
-        let call =
-            ToolCall { id: String::new(), name: "look".into(), arguments: "{}".into(), result: Some(reply.into()) };
-        Turn {
-            number,
-            step: 1,
-            speaker: Speaker::Scripted,
-            user: "Hi".into(),
-            agent: Some(reply.into()),
-            messages: Vec::new(),
-            exit_code: None,
-            tool_calls: vec![call; calls],
-            actions: Vec::new(),
-            started_micros: 0,
-            duration_micros: 0,
-            calls: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
-    fn trial() -> Trial {
-        let planned = scenario::Trial {
-            number: 0,
-            id: scenario::TrialId::new("t"),
-            case: 0,
-            case_id: scenario::CaseId::new("c"),
-            repeat: 0,
-            seed: 0,
-        };
-        Trial::unplayed(&planned, 1, Verdict::Error, Failure::new(FailureKind::AgentExcessive, "too much"))
-    }
-
-    #[test]
-    fn what_is_kept_of_a_huge_conversation_takes_little_memory() {
-        let turns: Vec<Turn> = (1..=5).map(|number| turn(number, &"large ".repeat(150_000), 0)).collect();
-        let Selected { turns, .. } = selected(&trial(), &turns);
-        assert_eq!(turns.len(), 5);
-        for turn in turns {
-            let reply = turn.agent.unwrap();
-            assert!(reply.contains("896,000 characters more"), "{}", &reply[reply.len() - 80..]);
-            assert!(reply.capacity() < 2 * TEXT_CHARS, "{} bytes", reply.capacity());
-        }
-    }
-
-    #[test]
-    fn the_texts_of_a_conversation_with_many_of_them_are_cut_shorter() {
-        let turns: Vec<Turn> = (1..=30).map(|number| turn(number, &"word ".repeat(2_000), 40)).collect();
-        let Selected { turns, .. } = selected(&trial(), &turns);
-        let size: usize = turns.iter().map(bounds::size_of_turn).sum();
-        assert!(size <= CONVERSATION_BYTES, "{size} bytes");
-        let result = turns[0].tool_calls[0].result.as_deref().unwrap();
-        assert!(result.ends_with(" characters more in transcripts.jsonl]"), "{result}");
-    }
 
     #[test]
     fn long_texts_say_how_much_is_missing() {
-        let mut text = "ä".repeat(TEXT_CHARS + 1_234);
-        clip(&mut text, TEXT_CHARS);
+        let mut text = "ä".repeat(4_000 + 1_234);
+        clip(&mut text, 4_000);
         assert!(
             text.ends_with("ä… [1,234 characters more in transcripts.jsonl]")
                 || text.ends_with("more in transcripts.jsonl]")
         );
-        assert!(text.chars().count() < TEXT_CHARS + 60);
+        assert!(text.chars().count() < 4_000 + 60);
         let mut short = "ok".to_owned();
-        clip(&mut short, TEXT_CHARS);
+        clip(&mut short, 4_000);
         assert_eq!(short, "ok");
         assert_eq!(ellipsis("one two three", 8), "one two…");
         assert_eq!(ellipsis("one", 8), "one");

@@ -8,9 +8,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use record::{Summary, Trial, Verdict, summary::CaseSummary};
+use record::{Blame, Summary, Trial, Verdict, summary::CaseSummary};
 
-use crate::{cases, clip, figures, place::Place, selection::severity};
+use crate::{cases, clip, figures, place::Place};
 
 /// Different failures that are told apart; what comes later is only counted by the summary.
 const KINDS: usize = 2_000;
@@ -126,6 +126,16 @@ pub(crate) fn group_of(groups: &[Group], trial: &Trial, case: Option<&CaseSummar
         let same_agent = group.agent.as_deref().is_none_or(|agent| case.is_some_and(|case| case.agent == agent));
         same_agent && group.kind == kind
     })
+}
+
+/// The smaller, the more it matters: the agent's failures before ours.
+pub(crate) fn severity(trial: &Trial) -> u8 {
+    match (trial.verdict, trial.failure.as_ref().map(|failure| failure.blame)) {
+        (Verdict::Fail, _) => 0,
+        (Verdict::Error, Some(Blame::Agent)) => 1,
+        (Verdict::Error, _) => 2,
+        _ => 3,
+    }
 }
 
 impl Kind {

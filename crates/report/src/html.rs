@@ -8,10 +8,8 @@ mod battery;
 mod chart;
 mod conversation;
 mod groups;
-mod informing;
 mod overview;
-mod parts;
-mod spend;
+mod section;
 mod table;
 
 use minijinja::{
@@ -22,18 +20,32 @@ use record::Summary;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Selection, figures};
+use self::section::SectionView;
+use crate::{
+    Error, Selection,
+    document::{Document, Kind, Room},
+    figures,
+    form::{Form, Make},
+};
+
+pub const FORM: Form = Form {
+    name: "html",
+    about: "The report as one page for a browser",
+    file: Some("report.html"),
+    make: Make::Page(|summary, selection, _| render(summary, selection)),
+};
 
 const STYLE: &str = include_str!("html/templates/style.css");
 const SCRIPT: &str = include_str!("html/templates/script.js");
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("report.html", include_str!("html/templates/report.html")),
     ("macros.html", include_str!("html/templates/macros.html")),
     ("overview.html", include_str!("html/templates/overview.html")),
     ("matrix.html", include_str!("html/templates/matrix.html")),
     ("battery.html", include_str!("html/templates/battery.html")),
     ("groups.html", include_str!("html/templates/groups.html")),
-    ("parts.html", include_str!("html/templates/parts.html")),
+    ("section.html", include_str!("html/templates/section.html")),
+    ("breakdowns.html", include_str!("html/templates/breakdowns.html")),
     ("informing.html", include_str!("html/templates/informing.html")),
     ("latency.html", include_str!("html/templates/latency.html")),
     ("spend.html", include_str!("html/templates/spend.html")),
@@ -41,9 +53,18 @@ const TEMPLATES: [(&str, &str); 12] = [
     ("conversation.html", include_str!("html/templates/conversation.html")),
 ];
 
-#[derive(Debug, thiserror::Error)]
-#[error("fill the template")]
-pub struct Error(#[from] minijinja::Error);
+const ROOM: Room = Room {
+    narrow: false,
+    scenarios: 500,
+    breakdowns: usize::MAX,
+    breakdown_rows: 100,
+    checks: usize::MAX,
+    batteries: 40,
+    failures: 100,
+    informing: 100,
+    unreadable: 100,
+    agent_failures: true,
+};
 
 pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error> {
     let mut environment = Environment::new();
@@ -54,20 +75,26 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
     }
     let alike = selection.found().failures.groups(summary);
     let conversations = conversation::Conversations::of(summary, selection, &alike);
+    let document = Document::of(summary, selection.found(), ROOM);
+    let views = |kinds: &[Kind]| {
+        let sections = document.sections.iter().filter(|section| kinds.contains(&section.kind));
+        sections.map(SectionView::of).collect()
+    };
     let page = Page {
         policy: policy(),
         style: Value::from_safe_string(STYLE.to_owned()),
         script: Value::from_safe_string(SCRIPT.to_owned()),
-        overview: overview::Overview::of(summary, &alike, &conversations),
+        overview: overview::Overview::of(summary, &document.headline, &alike, &conversations),
         groups: groups::Groups::of(&alike, &conversations, summary),
-        parts: parts::Parts::of(summary),
         matrix: table::MatrixTable::of(summary, &conversations),
         batteries: battery::Batteries::of(summary, &selection.found().examined),
-        informing: informing::Beside::of(summary, &selection.found().informing),
+        breakdowns: views(&[Kind::ByAgent, Kind::ByTag, Kind::ByAxis, Kind::ByCheck]),
+        informing: document.section(Kind::Informing).map(SectionView::of),
         cases: table::CaseTable::of(summary, &conversations),
         latency: chart::LatencyChart::of(&summary.summary.latency),
         unanswered: figures::unanswered(&summary.summary.latency),
-        spend: spend::Spend::of(summary),
+        spend: document.section(Kind::Spend).map(SectionView::of),
+        trouble: views(&[Kind::Throttling, Kind::AgentFailures, Kind::Faults]),
         conversations,
     };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)
@@ -80,14 +107,16 @@ struct Page {
     script: Value,
     overview: overview::Overview,
     groups: groups::Groups,
-    parts: parts::Parts,
+    breakdowns: Vec<SectionView>,
     matrix: table::MatrixTable,
     batteries: battery::Batteries,
-    informing: informing::Beside,
+    informing: Option<SectionView>,
     cases: table::CaseTable,
     latency: Option<chart::LatencyChart>,
     unanswered: Option<String>,
-    spend: spend::Spend,
+    spend: Option<SectionView>,
+    /// What held the run up, and what went wrong.
+    trouble: Vec<SectionView>,
     conversations: conversation::Conversations,
 }
 

@@ -2,6 +2,15 @@
 
 use record::{Summary, visible};
 
+use crate::form::{Form, Make};
+
+pub const FORM: Form = Form {
+    name: "json",
+    about: "Every figure, for programs",
+    file: Some("report.json"),
+    make: Make::Page(|summary, _, _| Ok(render(summary))),
+};
+
 /// Indented, keys in the order of the schema, with a line end.
 #[must_use]
 pub fn render(summary: &Summary) -> String {

@@ -12,14 +12,21 @@ use record::{
     summary::{CaseSummary, Gate, RunState, RunVerdict},
 };
 
-use crate::{Selection, cases, figures, reasons::CaseReasons};
+use crate::{
+    Error, Selection, cases, figures,
+    form::{Form, Make},
+    reasons::CaseReasons,
+};
+
+pub const FORM: Form = Form {
+    name: "junit",
+    about: "Test results for CI",
+    file: Some("junit.xml"),
+    make: Make::Page(|summary, selection, _| render(summary, selection)),
+};
 
 /// The gates that say which cases fail.
 const CASE_GATES: [&str; 2] = ["every_case_passes", "case_pass_rate"];
-
-#[derive(Debug, thiserror::Error)]
-#[error("write XML")]
-pub struct Error(#[from] quick_junit::SerializeError);
 
 pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error> {
     let mut report = Report::new(clean(&summary.run.name));

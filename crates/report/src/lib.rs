@@ -4,49 +4,62 @@
 //! rendering an old run again gives the same bytes. Trials come one by one, in the plan's order; only the
 //! selection stays in memory.
 //!
-//! - [`Writer`] fills a run's folder; [`Page`] renders one page without a folder.
-//! - [`json`], [`junit`], [`markdown`], [`html`], [`terminal`]: the pages, one file a format.
-//! - [`trials_jsonl`], [`transcripts_jsonl`], [`view`]: one line a trial.
-//! - [`qna`]: the knowledge base that was asked for, with its results.
+//! - [`forms`]: the list of all forms. Each form is one file: [`terminal`], [`markdown`], [`html`], [`junit`], [`json`],
+//!   [`trials_jsonl`], [`transcripts_jsonl`], [`view`], [`qna`], [`skunit`].
+//! - [`Writer`] fills a run's folder with all forms that have a file; [`Rendering`] makes one form without a folder.
+//! - `document`: what the pages for people say, as sections that are made once. Markdown, the terminal and HTML lay them out.
 //! - [`battery`]: workbooks and distributions of quality batteries.
-//! - [`skunit`]: every word of a run while it is played.
 //! - [`schema`]: the shape of `report.json`.
-//! - `found`, `failures`, `informing`: what every trial was found to be; `cases`, `matrix`, `parts`, `reasons`, `place`, `clip`, `figures`: what
-//!   the pages share.
+//! - `found`, `failures`, `informing`: what every trial was found to be. `cases`, `matrix`, `parts`, `reasons`, `place`,
+//!   `clip`, `clean`, `figures`, `spending`, `marks`: what the pages share.
 
 mod cases;
+mod clean;
 mod clip;
+mod document;
+mod ending;
+mod error;
 mod failures;
 mod figures;
+mod form;
 mod found;
+mod gathered;
 mod informing;
+mod marks;
 mod matrix;
 mod part_file;
 mod parts;
 mod place;
 mod reasons;
+mod rendering;
+mod selected;
+mod spending;
 mod unreadable;
 
 pub mod battery;
+pub mod forms;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
-pub mod page;
 pub mod qna;
 pub mod schema;
 pub mod selection;
 pub mod skunit;
-mod spending;
 pub mod terminal;
 pub mod transcripts_jsonl;
 pub mod trials_jsonl;
 pub mod view;
 pub mod write;
 
+pub use clean::clean;
+pub use ending::Ending;
+pub use error::Error;
 pub use failures::Failures;
 pub use figures::{millis, percent};
+pub use form::{Form, Played, Screen};
 pub use found::Found;
-pub use page::Page;
-pub use selection::{Selected, Selection};
-pub use write::{Error, Writer, Written};
+pub use rendering::Rendering;
+pub use selected::Selected;
+pub use selection::Selection;
+pub use write::{Writer, Written};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::{
+    Verdict,
     summary::{CaseSummary, Rate},
     tally::Counts,
 };
@@ -119,4 +120,33 @@ impl Cell {
     pub(crate) fn passed(&self) -> String {
         figures::passed(&self.counts)
     }
+
+    /// The worst that happened in it.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let counts = &self.counts;
+        if counts.fail > 0 {
+            Verdict::Fail
+        } else if counts.error > 0 {
+            Verdict::Error
+        } else if counts.inconclusive > 0 || counts.pass < self.trials {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    /// How many trials ended without PASS or FAIL, by how they ended.
+    pub(crate) fn unjudged(&self) -> Vec<(Verdict, u64, &'static str)> {
+        unjudged(&self.counts)
+    }
+}
+
+/// How many trials ended without PASS or FAIL, by how they ended.
+pub(crate) fn unjudged(counts: &Counts) -> Vec<(Verdict, u64, &'static str)> {
+    let all = [
+        (Verdict::Error, counts.error, "error"),
+        (Verdict::Inconclusive, counts.inconclusive, "inconclusive"),
+        (Verdict::Skipped, counts.skipped, "skipped"),
+    ];
+    all.into_iter().filter(|(_, number, _)| *number > 0).collect()
 }

@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use record::{Blame, Trial, Turn, Verdict};
+use record::{Trial, Turn, Verdict};
 
 use crate::{
-    Found, clip,
+    Found,
+    failures::severity,
     reasons::{CaseReasons, Reasons},
+    selected::Selected,
 };
 
 const FAILING_SHOWN: usize = 200;
@@ -26,13 +28,6 @@ pub struct Selection {
     failing_seen: u64,
     reasons: Reasons,
     found: Found,
-}
-
-/// A trial and its turns, long texts cut.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Selected {
-    pub trial: Trial,
-    pub turns: Vec<Turn>,
 }
 
 impl Default for Selection {
@@ -136,21 +131,12 @@ impl Best {
                 _ => return,
             };
         }
-        self.kept.insert(key, clip::selected(trial, turns));
+        self.kept.insert(key, Selected::of(trial, turns));
     }
 
     fn in_plan_order(&self) -> Vec<&Selected> {
         let mut all: Vec<&Selected> = self.kept.values().collect();
         all.sort_by_key(|selected| selected.trial.number);
         all
-    }
-}
-
-pub(crate) fn severity(trial: &Trial) -> u8 {
-    match (trial.verdict, trial.failure.as_ref().map(|failure| failure.blame)) {
-        (Verdict::Fail, _) => 0,
-        (Verdict::Error, Some(Blame::Agent)) => 1,
-        (Verdict::Error, _) => 2,
-        _ => 3,
     }
 }

@@ -8,6 +8,15 @@ use record::{
 };
 use scenario::{Action, Case, Check, Message, Plan, Rule, Scenario, Step, check, message::Part};
 
+use crate::form::{Form, Make};
+
+pub const FORM: Form = Form {
+    name: "skunit",
+    about: "Every message and finding, under the headings of skUnit",
+    file: None,
+    make: Make::SkunitLog,
+};
+
 const BETWEEN_SCENARIOS: &str = "----------------------------------\n\n";
 
 /// The log so far: trials are added in the plan's order, and each gives its lines.

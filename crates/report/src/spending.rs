@@ -7,7 +7,7 @@ use record::{
 
 use crate::figures::{count, millis, plural, usd};
 
-/// Waits for permits shorter than this are the limiter's own time and tell nothing.
+/// Shorter rate-limit waits are the limiter's own time and say nothing.
 const SHORTEST_WAIT_MS: f64 = 100.0;
 
 /// Tokens of a line; `~` where a part of them is estimated.
@@ -21,8 +21,11 @@ pub(crate) fn cost(line: &ModelSpend) -> Option<String> {
     (line.calls == 0 || line.unpriced_calls < line.calls).then(|| marked(estimated, usd(line.cost_usd)))
 }
 
-/// The cost of the run; `~` where a part of it is estimated.
+/// The cost of the run: `~` where a part of it is estimated, `unknown` where no call has a known cost.
 pub(crate) fn total(totals: &Totals) -> String {
+    if totals.cost.total_usd <= 0.0 && totals.cost.unpriced_calls > 0 {
+        return "unknown".to_owned();
+    }
     let priced = totals.models.iter().filter(|line| line.cost_usd > 0.0);
     marked(priced.map(|line| line.estimated_calls).sum(), usd(totals.cost.total_usd))
 }
@@ -128,7 +131,7 @@ fn held_up(line: &ModelSpend) -> Option<String> {
     let wait = &throttling.wait;
     if wait.max_ms >= SHORTEST_WAIT_MS {
         parts.push(format!(
-            "waits for permits {} in all, p50 {}, p95 {}, max {}",
+            "rate-limit waits {} in all, p50 {}, p95 {}, max {}",
             millis(throttling.wait_sum_ms),
             millis(wait.p50_ms),
             millis(wait.p95_ms),

@@ -4,16 +4,19 @@ use record::{Trial, Turn, Verdict, visible};
 use scenario::{CaseId, TrialId};
 use serde::Serialize;
 
+use crate::form::{Form, Make};
+
+pub const FORM: Form = Form {
+    name: "transcripts",
+    about: "One line for each trial, with every message",
+    file: Some("transcripts.jsonl"),
+    make: Make::Lines(|played| line_of(played.trial, played.turns, played.unreadable)),
+};
+
 /// A line of JSON with its line end; `None` for a trial that passed and need not be kept.
 #[must_use]
 pub fn line(trial: &Trial, turns: &[Turn]) -> Option<String> {
     line_of(trial, turns, None)
-}
-
-/// The same for a trial whose words cannot be read, with the reason.
-#[must_use]
-pub fn line_without_words(trial: &Trial, reason: &str) -> Option<String> {
-    line_of(trial, &[], Some(reason))
 }
 
 fn line_of(trial: &Trial, turns: &[Turn], unreadable: Option<&str>) -> Option<String> {

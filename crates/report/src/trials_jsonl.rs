@@ -6,6 +6,15 @@ use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, visible
 use scenario::{CaseId, Strategy, TrialId};
 use serde::Serialize;
 
+use crate::form::{Form, Make};
+
+pub const FORM: Form = Form {
+    name: "trials",
+    about: "One line for each trial",
+    file: Some("trials.jsonl"),
+    make: Make::Lines(|played| Some(line(played.trial))),
+};
+
 /// A line of JSON with its line end.
 #[must_use]
 pub fn line(trial: &Trial) -> String {

@@ -2,6 +2,15 @@
 
 use record::Trial;
 
+use crate::form::{Form, Make};
+
+pub const FORM: Form = Form {
+    name: "view",
+    about: "Verdicts without times and attempts, to compare two runs of one plan",
+    file: None,
+    make: Make::Lines(|played| Some(line(played.trial))),
+};
+
 /// [`record::view::verdict_view`] as a line of JSON, with its line end.
 #[must_use]
 pub fn line(trial: &Trial) -> String {

@@ -1,60 +1,42 @@
 //! A run's folder: lines as the trials come, pages at the end.
 
 use std::{
-    borrow::Cow,
-    fs, io,
+    collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
 };
 
-use record::{FailureKind, Summary, Trial, Turn, summary::Unreadable};
-
+use record::{Summary, summary::Unreadable};
 use scenario::Plan;
 
 use crate::{
-    Found, Page, Selection, battery::books::Books, html, junit, part_file::PartFile, qna::Batch, transcripts_jsonl,
-    trials_jsonl,
+    Error, Form, Found, Played,
+    battery::books::Books,
+    form::{Make, Screen},
+    forms,
+    gathered::Gathered,
+    part_file::PartFile,
+    qna::Batch,
 };
 
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The disk is full, or the place cannot be written.
-    #[error("write {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
-    #[error("render report.html")]
-    Html(#[from] html::Error),
-    #[error("render junit.xml")]
-    Junit(#[from] junit::Error),
-    #[error("write a workbook")]
-    Workbook(#[from] rust_xlsxwriter::XlsxError),
-}
+type Line = fn(&Played<'_>) -> Option<String>;
 
 /// Fed with all trials of a run in the plan's order. What it has not finished leaves no file.
 #[derive(Debug)]
 pub struct Writer {
     dir: PathBuf,
-    trials: PartFile,
-    transcripts: PartFile,
-    selection: Selection,
+    gathered: Gathered,
+    lines: Vec<(&'static str, Line, PartFile)>,
     qna: Option<Batch>,
     books: Books,
-    unreadable: Unreadable,
 }
 
 /// What a writer left.
 #[derive(Debug)]
 pub struct Written {
     pub dir: PathBuf,
-    pub report_html: PathBuf,
-    pub report_md: PathBuf,
-    pub report_json: PathBuf,
-    pub junit_xml: PathBuf,
-    pub trials_jsonl: PathBuf,
-    pub transcripts_jsonl: PathBuf,
-    /// Where the plan asks a knowledge base: what became of its questions.
-    pub qna: Option<PathBuf>,
-    /// Where it expects ids only: the same as a table.
-    pub qna_tsv: Option<PathBuf>,
+    /// By the name of their form.
+    pub files: BTreeMap<&'static str, PathBuf>,
     /// Of quality batteries.
     pub workbooks: Vec<PathBuf>,
     /// For [`crate::terminal::summary_text`].
@@ -67,15 +49,13 @@ impl Writer {
     /// Makes `dir` and those above it if they are missing.
     pub fn create(dir: &Path) -> Result<Self, Error> {
         fs::create_dir_all(dir).map_err(|source| Error::Write { path: dir.to_owned(), source })?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            trials: PartFile::create(dir, "trials.jsonl")?,
-            transcripts: PartFile::create(dir, "transcripts.jsonl")?,
-            selection: Selection::default(),
-            qna: None,
-            books: Books::new(dir),
-            unreadable: Unreadable::default(),
-        })
+        let mut lines = Vec::new();
+        for Form { name, file, make, .. } in forms::ALL {
+            if let (Make::Lines(line), Some(file)) = (make, file) {
+                lines.push((name, line, PartFile::create(dir, file)?));
+            }
+        }
+        Ok(Self { dir: dir.to_owned(), gathered: Gathered::default(), lines, qna: None, books: Books::new(dir) })
     }
 
     /// Writes the pages that show more of the plan than the numbers of the run do.
@@ -84,63 +64,50 @@ impl Writer {
         Self { qna: Batch::of(plan), ..self }
     }
 
-    pub fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
-        if trial.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreadable) {
-            self.unreadable.add_record(trial);
-        }
-        self.add_line(trial, turns, transcripts_jsonl::line(trial, turns))
-    }
-
-    /// A trial that counts and whose words cannot be read, and why.
-    pub fn add_without_words(&mut self, trial: &Trial, reason: &str) -> Result<(), Error> {
-        self.unreadable.add_transcript(trial, reason);
-        self.add_line(trial, &[], transcripts_jsonl::line_without_words(trial, reason))
-    }
-
-    fn add_line(&mut self, trial: &Trial, turns: &[Turn], transcript: Option<String>) -> Result<(), Error> {
-        self.selection.add(trial, turns);
+    pub fn add(&mut self, played: &Played<'_>) -> Result<(), Error> {
+        self.gathered.add(played);
         if let Some(batch) = &mut self.qna {
-            batch.add(trial, turns);
+            batch.add(played.trial, played.turns);
         }
-        self.books.add(trial, turns)?;
-        self.trials.write(&trials_jsonl::line(trial))?;
-        transcript.map_or(Ok(()), |line| self.transcripts.write(&line))
+        self.books.add(played.trial, played.turns)?;
+        for (_, line, file) in &mut self.lines {
+            if let Some(line) = line(played) {
+                file.write(&line)?;
+            }
+        }
+        Ok(())
     }
 
     pub fn finish(self, summary: &Summary) -> Result<Written, Error> {
-        let Self { dir, trials, transcripts, selection, qna, books, unreadable } = self;
-        let summary = if unreadable.is_none() {
-            Cow::Borrowed(summary)
-        } else {
-            Cow::Owned(Summary { unreadable: unreadable.clone(), ..summary.clone() })
-        };
-        let summary = &*summary;
-        let trials_jsonl = trials.finish()?;
-        let transcripts_jsonl = transcripts.finish()?;
-        let page = |page: Page, name| {
-            let mut file = PartFile::create(&dir, name)?;
-            file.write(&page.render(summary, &selection)?)?;
-            file.finish()
-        };
-        let text = |text: Option<String>, name| {
-            let Some(text) = text else { return Ok(None) };
-            let mut file = PartFile::create(&dir, name)?;
-            file.write(&text)?;
-            file.finish().map(Some)
-        };
-        Ok(Written {
-            qna: text(qna.as_ref().and_then(Batch::qna), "report.qna")?,
-            qna_tsv: text(qna.as_ref().and_then(Batch::table), "report.qna.tsv")?,
-            report_json: page(Page::Json, "report.json")?,
-            junit_xml: page(Page::Junit, "junit.xml")?,
-            report_md: page(Page::Markdown, "report.md")?,
-            report_html: page(Page::Html, "report.html")?,
-            trials_jsonl,
-            transcripts_jsonl,
-            found: selection.found().clone(),
-            workbooks: books.finish(summary)?,
-            unreadable,
-            dir,
-        })
+        let Self { dir, gathered, lines, qna, books } = self;
+        let mut files = BTreeMap::new();
+        for (name, _, file) in lines {
+            files.insert(name, file.finish()?);
+        }
+        let summary = gathered.complete(summary);
+        for Form { name, file, make, .. } in forms::ALL {
+            let Some(file) = file else { continue };
+            let text = match make {
+                Make::Page(render) => Some(render(&summary, &gathered.selection, Screen::PLAIN)?),
+                Make::Questions(render) => qna.as_ref().and_then(render),
+                Make::Lines(_) | Make::SkunitLog => None,
+            };
+            if let Some(text) = text {
+                let mut part = PartFile::create(&dir, file)?;
+                part.write(&text)?;
+                files.insert(name, part.finish()?);
+            }
+        }
+        let workbooks = books.finish(&summary)?;
+        let found = gathered.selection.found().clone();
+        Ok(Written { dir, files, workbooks, found, unreadable: gathered.unreadable })
+    }
+}
+
+impl Written {
+    /// What people open first.
+    #[must_use]
+    pub fn report_html(&self) -> PathBuf {
+        self.dir.join("report.html")
     }
 }

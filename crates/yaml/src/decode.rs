@@ -323,7 +323,7 @@ fn kind_of(value: &Value) -> &'static str {
 
 /// serde speaks of Rust's types; users of YAML know other words.
 fn in_plain_words(message: &str) -> String {
-    const WORDS: [(&str, &str); 14] = [
+    const WORDS: [(&str, &str); 16] = [
         ("invalid type: ", "found "),
         ("invalid value: ", "found "),
         ("invalid length ", "found a length of "),
@@ -337,6 +337,8 @@ fn in_plain_words(message: &str) -> String {
         ("expected a sequence", "expected a list"),
         ("expected a map", "expected a mapping"),
         ("expected f64", "expected a number"),
+        ("expected a nonzero u32", "expected a whole number of at least 1"),
+        ("expected a nonzero u64", "expected a whole number of at least 1"),
         ("sequence, ", "a list, "),
     ];
     let mut text = message.to_owned();

@@ -201,12 +201,12 @@ proptest::proptest! {
         }
 
         let selection = report::Selection::default();
-        let text = report::Page::Text.render(&summary, &selection).unwrap();
+        let text = report::terminal::summary_text(&summary, selection.found(), false, 100);
         let shown = text.split("success rate ").nth(1).and_then(|rest| rest.split('%').next()).unwrap();
         proptest::prop_assert!((shown.parse::<f64>().unwrap() - rate * 100.0).abs() <= 0.1, "{} {}", shown, rate);
-        let markdown = report::Page::Markdown.render(&summary, &selection).unwrap();
-        proptest::prop_assert!(markdown.contains(&format!("(success rate {shown}%, ")), "{}", markdown);
-        let html = report::Page::Html.render(&summary, &selection).unwrap();
+        let markdown = report::markdown::render(&summary, &selection);
+        proptest::prop_assert!(markdown.contains(&format!("success rate {shown}% (")), "{}", markdown);
+        let html = report::html::render(&summary, &selection).unwrap();
         let figure = html.split("Success rate</").nth(1).unwrap();
         proptest::prop_assert!(figure[..400].contains(&format!("{shown}%")), "{} {}", shown, &figure[..400]);
     }

@@ -29,7 +29,7 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.strict)?;
     let reading = plan::read_files(&args.paths, &read);
     let mut found = reading.diagnostics.clone();
-    // What is fine file by file may still not fit together: a persona that nobody defines, a matrix without end.
+    // Files that are fine alone may not fit together: an undefined persona, a matrix with too many cases.
     if !found.iter().any(Diagnostic::is_error) && !reading.scenarios.is_empty() {
         found.extend(scenario::plan::build(&reading, &Choices::default()).err().unwrap_or_default());
     }

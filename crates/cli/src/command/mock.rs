@@ -63,12 +63,13 @@ fn behaviour(settings: &Settings, name: Option<&str>) -> anyhow::Result<llm::moc
             .find(|(known, _)| known.as_str() == name)
             .map(|(_, endpoint)| endpoint.mock.clone())
             .ok_or_else(|| {
-                usage(anyhow!("the settings have no endpoint {name:?} of kind mock\nhint: they have {}", names()))
+                let hint = if mocks.is_empty() { String::new() } else { format!("\nhint: they have {}", names()) };
+                usage(anyhow!("the settings have no endpoint {name:?} of kind mock{hint}"))
             }),
         (None, []) => Ok(llm::mock::Behaviour::default()),
         (None, [(_, only)]) => Ok(only.mock.clone()),
         (None, _) => Err(usage(anyhow!(
-            "the settings have several endpoints of kind mock\nhint: choose by --endpoint: {}",
+            "the settings have several endpoints of kind mock\nhint: choose one with --endpoint: {}",
             names()
         ))),
     }

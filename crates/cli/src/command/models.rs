@@ -78,7 +78,7 @@ async fn get(args: FetchArgs) -> anyhow::Result<Exit> {
         (None, None) => Err(Error::Unknown { name: args.name.clone() }),
     };
     let source = source.map_err(|error| {
-        let hint = "hint: say --from with an address, an archive or a folder that has config.json, tokenizer.json and model.safetensors";
+        let hint = "hint: name its source with --from: a URL, an archive or a folder with config.json, tokenizer.json and model.safetensors";
         usage(anyhow!("{error}\n{hint}"))
     })?;
     let shelf = shelf()?;

@@ -87,6 +87,10 @@ fn text(asked: &Asked) -> String {
             let tokens = tokens.map_or_else(String::new, |(input, output)| format!("  {input}+{output} tokens"));
             let _ = writeln!(text, "ok  {:.0} ms{tokens}  {words}", took.as_secs_f64() * 1e3);
         }
+        Err(Fault { message, kind: FailureKind::AgentTimeout, .. }) => {
+            let _ = writeln!(text, "failed  {message}");
+            let _ = writeln!(text, "          hint: raise --timeout, or find out why the server does not answer");
+        }
         Err(Fault { message, hints, .. }) => {
             let _ = writeln!(text, "failed  {message}");
             for hint in hints {
@@ -121,10 +125,11 @@ fn chosen(names: &[String], settings: &Settings) -> anyhow::Result<(Vec<String>,
         } else {
             let known: Vec<&str> =
                 settings.agents.keys().chain(settings.endpoints.keys()).map(String::as_str).collect();
-            return Err(usage(anyhow!(
-                "there is no agent or endpoint {name:?}\nhint: {}",
-                yaml::suggest::known_names(name, known)
-            )));
+            let hint = match known.as_slice() {
+                [] => "the settings define none; an address begins with http:// or https://".to_owned(),
+                known => yaml::suggest::known_names(name, known.iter().copied()),
+            };
+            return Err(usage(anyhow!("there is no agent or endpoint {name:?}\nhint: {hint}")));
         }
     }
     Ok((agents, endpoints))

@@ -131,7 +131,7 @@ fn say_errors(text: &str) {
     }
 }
 
-/// Where the result goes. A file that is there already is left alone, unless `force` is said: `name(1).qna` is taken.
+/// Where the result goes. Without `force`, an existing file stays, and the result goes to `name(1).qna`.
 fn out_file(out: &Path, input: &Path, force: bool) -> anyhow::Result<PathBuf> {
     let path = if out.is_dir() {
         let name = input.file_stem().filter(|_| input != Path::new("-")).unwrap_or("result".as_ref());

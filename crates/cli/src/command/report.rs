@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coordinator::Observers;
+use report::{Form, Played, Rendering, forms};
 use scenario::RunId;
 
 use crate::{
@@ -23,8 +25,8 @@ pub(crate) struct Args {
     /// A run's folder, or its id
     run: String,
     /// Print this to stdout; without it, the files in the run's folder are written again
-    #[arg(short, long, value_enum)]
-    format: Option<Format>,
+    #[arg(short, long, value_parser = form())]
+    format: Option<&'static Form>,
     /// Write the files to this folder instead of the run's own
     #[arg(short, long, value_name = "DIR", conflicts_with = "format")]
     out: Option<PathBuf>,
@@ -33,24 +35,9 @@ pub(crate) struct Args {
     coordinator: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    /// The summary as on the terminal
-    Text,
-    Json,
-    Junit,
-    Markdown,
-    Html,
-    /// One line per trial
-    Trials,
-    /// One line per trial, with every message
-    Transcripts,
-    /// The knowledge base, with the results as comments
-    Qna,
-    /// The results of a batch of questions with expected ids, as a table
-    QnaTsv,
-    /// Verdicts without times and attempts, to compare two runs of one plan
-    View,
+fn form() -> impl TypedValueParser<Value = &'static Form> {
+    let values = forms::ALL.map(|form| PossibleValue::new(form.name).help(form.about));
+    PossibleValuesParser::new(values).try_map(|name| forms::find(&name).ok_or("there is no such form"))
 }
 
 /// How long a coordinator may be away while its report is read.
@@ -89,24 +76,41 @@ pub(crate) async fn report(args: Args) -> anyhow::Result<Exit> {
 
 /// Prints what the files of a report hold. There is no store to render them again from.
 fn of_files(folder: &Path, args: &Args) -> anyhow::Result<Exit> {
-    let text = match args.format {
-        None if args.out.is_none() => format!("{}\n", folder.join("report.html").display()),
-        None | Some(Format::View) => {
-            return Err(usage(anyhow!(
-                "{} holds the report of a run and not the run itself\nhint: name the coordinator that keeps it with --coordinator",
-                folder.display()
-            )));
+    let Some(form) = args.format else {
+        if args.out.is_some() {
+            return Err(no_store(folder));
         }
-        Some(Format::Text) => {
-            let summary = report_files::summary(folder)?;
-            return painted(&finish::summary_text(&summary, &report_files::found(folder, &summary)?));
-        }
-        Some(format) => {
-            read_file(format, folder, folder.join("report.qna").exists(), folder.join("report.qna.tsv").exists())?
-        }
+        stdout::line(&folder.join("report.html").display().to_string())?;
+        return Ok(Exit::Held);
     };
-    stdout::document(&text)?;
+    match form.file.map(|file| folder.join(file)) {
+        Some(path) if path.exists() => {
+            let text = std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+            stdout::document(&text)?;
+        }
+        Some(_) => return Err(nothing_of(form)),
+        None => {
+            let summary = report_files::summary(folder)?;
+            let selection = report_files::selection(folder, &summary)?;
+            let page = form.page(&summary, &selection, finish::screen()).ok_or_else(|| no_store(folder))?;
+            print(form, &page.context("failed to render the report")?)?;
+        }
+    }
     Ok(Exit::Held)
+}
+
+fn no_store(folder: &Path) -> anyhow::Error {
+    usage(anyhow!(
+        "{} holds the report of a run and not the run itself\nhint: name the coordinator that keeps it with --coordinator",
+        folder.display()
+    ))
+}
+
+fn nothing_of(form: &Form) -> anyhow::Error {
+    usage(anyhow!(
+        "the run has no {}\nhint: `qna` is for questions with expected answers, `qna-tsv` for questions with expected ids",
+        form.name
+    ))
 }
 
 async fn render(
@@ -116,49 +120,26 @@ async fn render(
     usual: PathBuf,
     patience: Patience,
 ) -> anyhow::Result<Exit> {
-    let Some(format) = args.format else {
+    let Some(form) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
         let (_, written, _) = finish::write(client, run, &folder, patience).await?;
-        stdout::line(&written.report_html.display().to_string())?;
+        stdout::line(&written.report_html().display().to_string())?;
         return Ok(Exit::Held);
     };
-    if format == Format::View {
-        let print = |Exported { trial, .. }| stdout::document(&report::view::line(&trial)).map(|()| true);
-        return export::each_trial(client, run, 0, patience, print).await.map(|()| Exit::Held);
-    }
-    // Every format is written by the same hand; what is asked for is then printed.
-    let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let (summary, written, _) = finish::write(client, run, folder.path(), patience).await?;
-    let text = match format {
-        Format::Text => return painted(&finish::summary_text(&summary, &written.found)),
-        format => read_file(format, folder.path(), written.qna.is_some(), written.qna_tsv.is_some())?,
-    };
-    stdout::document(&text)?;
+    let summary = finish::summary(client, run, patience).await?;
+    let plan = if form.needs_plan() { Some(client::plan(client, &summary, patience).await?) } else { None };
+    let mut rendering = Rendering::of(form, plan);
+    export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
+        let played = Played { trial: &trial, turns: &turns, unreadable: unreadable.as_deref() };
+        rendering.add(&played).map_or(Ok(()), |text| stdout::document(&text)).map(|()| true)
+    })
+    .await?;
+    let rest = rendering.finish(&summary, finish::screen()).context("failed to render the report")?;
+    print(form, &rest.ok_or_else(|| nothing_of(form))?)?;
     Ok(Exit::Held)
 }
 
-fn painted(text: &str) -> anyhow::Result<Exit> {
-    stdout::painted(text)?;
-    Ok(Exit::Held)
-}
-
-/// The file that holds a format, of those that a writer leaves.
-fn read_file(format: Format, folder: &Path, qna: bool, qna_tsv: bool) -> anyhow::Result<String> {
-    let file = match format {
-        Format::Json => "report.json",
-        Format::Junit => "junit.xml",
-        Format::Markdown => "report.md",
-        Format::Html => "report.html",
-        Format::Trials => "trials.jsonl",
-        Format::Transcripts => "transcripts.jsonl",
-        Format::Qna if qna => "report.qna",
-        Format::QnaTsv if qna_tsv => "report.qna.tsv",
-        Format::Qna | Format::QnaTsv => {
-            return Err(usage(anyhow!(
-                "the run has nothing of this format\nhint: `qna` is for questions with answers, `qna-tsv` for those with ids only"
-            )));
-        }
-        Format::Text | Format::View => unreachable!("these are in no file"),
-    };
-    std::fs::read_to_string(folder.join(file)).with_context(|| format!("failed to read {file}"))
+/// The summary may have colours of our own; everything else is what its file has, byte for byte.
+fn print(form: &Form, text: &str) -> anyhow::Result<()> {
+    if form.name == "text" { stdout::painted(&format!("{}\n", text.trim_end())) } else { stdout::document(text) }
 }

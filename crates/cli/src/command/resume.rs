@@ -1,4 +1,4 @@
-//! `gabfest resume`: go on with a run that was interrupted or killed, here or on a coordinator.
+//! `gabfest resume`: continue a run that was interrupted or killed, here or on a coordinator.
 
 use anyhow::anyhow;
 use proto::v1;
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct Args {
     /// A run's folder, or its id
     run: String,
-    /// Also play again what failed; it counts as failed all the same
+    /// Also repeat failed trials; they count as failed anyway
     #[arg(long)]
     failed: bool,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
-    // A coordinator in the environment must not take a run that is here.
+    // GABFEST_COORDINATOR may be set; a run in a folder here comes first.
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = client::of(remote::connect(address).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     let store = embedded::open(&folder.store()).await?;
     let stored = embedded::only_run(&store).await?;
     let is_stored = stored.is_some();
-    // One that was killed at its very beginning has left its plan.
+    // A run that was killed before its store had it has left its plan.
     let Some((run, plan)) = stored.map_or_else(|| folder.begun(), |stored| Ok(Some(stored)))? else {
         return Err(usage(anyhow!("there is no run {:?}\nhint: {}", args.run, folder.hint_to_begin())));
     };
@@ -91,13 +91,15 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
 
 fn goes_on(reply: &v1::ResumeReply) -> String {
     let v1::ResumeReply { run, planned, done, again } = reply;
-    let what = if done == planned { "has nothing left to play" } else { "goes on" };
     let again = match again {
         0 => String::new(),
         1 => ", 1 trial is played again".to_owned(),
         again => format!(", {again} trials are played again"),
     };
-    format!("run {run} {what}: {done} of {planned} trials are done{again}")
+    if done == planned && again.is_empty() {
+        return format!("run {run} has nothing left to play: {done} of {planned} trials are done");
+    }
+    format!("resuming run {run}: {done} of {planned} trials are done{again}")
 }
 
 async fn ask(client: &mut Client, run: &RunId, failed: bool) -> anyhow::Result<v1::ResumeReply> {

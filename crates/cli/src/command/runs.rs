@@ -141,7 +141,7 @@ fn table(rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     for row in rows {
         let cells = row.iter().enumerate().map(|(column, cell)| {
-            let cell = report::terminal::clean(cell);
+            let cell = report::clean(cell);
             format!("{cell:<width$}", width = width(column).unwrap_or(0))
         });
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());

@@ -102,7 +102,7 @@ pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-/// Whoever gives the scores.
+/// The model that gives the scores.
 fn asks(samples: &[Sample]) -> Asks {
     let measures = samples.iter().flat_map(|sample| match sample.measure {
         Measure::Similarity => vec![scenario::Measure::Similarity],

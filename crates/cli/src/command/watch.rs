@@ -37,7 +37,7 @@ pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
     to_its_end(client, &RunId::new(args.run), &args.output, Patience::seconds(args.patience)).await
 }
 
-/// What `submit --watch` does too.
+/// Follows a run and writes its report, for `submit --watch` too.
 pub(crate) async fn to_its_end(
     mut client: Client,
     run: &RunId,
@@ -49,7 +49,7 @@ pub(crate) async fn to_its_end(
     let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking(patience)).await?;
     let Some(last) = last else {
         stdout::line(&format!(
-            "run {run} goes on without you; `gabfest watch {run}` looks again, `gabfest cancel {run}` stops it"
+            "run {run} continues on the coordinator; `gabfest watch {run}` follows it again, `gabfest cancel {run}` stops it"
         ))?;
         return Ok(Exit::Interrupted);
     };

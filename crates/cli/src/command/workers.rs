@@ -40,7 +40,7 @@ fn table(workers: &[v1::WorkerLine]) -> String {
         };
         let (name, slots, version) = (&worker.name, worker.slots, &worker.version);
         let line = format!("{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}", plays(&worker.playing));
-        let _ = writeln!(text, "{}", report::terminal::clean(&line));
+        let _ = writeln!(text, "{}", report::clean(&line));
     }
     text
 }

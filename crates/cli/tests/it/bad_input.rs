@@ -183,6 +183,7 @@ fn usage_errors_exit_with_2_and_a_hint() {
         (vec!["run", "a.scenario.yaml", "--set", "run[0].inptu=x"], "inptu"),
         (vec!["run", "a.scenario.yaml", "--filter", "matches nothing"], "matches nothing"),
         (vec!["submit", "a.scenario.yaml", "--coordinator", "nonsense"], "not a coordinator's address"),
+        (vec!["submit", "a.scenario.yaml", "--out", "out"], "--out needs --watch"),
     ] {
         let ended = place.run(&args);
         assert_eq!(ended.code, 2, "{args:?}: {}", ended.stderr);

@@ -73,7 +73,7 @@ fn what_needs_the_judge_is_skipped_and_said_everywhere() {
         assert!(ended.stderr.contains(said), "{said}: {}", ended.stderr);
     }
     let printed = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in ["3 skipped", "judge_available", "SKIPPED", why, "hint what needs a judge was skipped"] {
+    for said in ["3 skipped", "judge_available", "SKIPPED", why, "hint trials that need a judge were skipped"] {
         assert!(printed.contains(said), "{said}: {}", ended.stdout);
     }
     let report = place.json("out/report.json");

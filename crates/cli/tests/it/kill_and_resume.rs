@@ -21,9 +21,12 @@ fn a_killed_run_goes_on_where_the_store_says() {
     std::thread::sleep(Duration::from_millis(2_500));
     run.kill();
     assert!(!place.path().join("out/report.json").exists(), "it was killed too late for this test");
+    let killed = place.run(&["report", "out", "--format", "text"]);
+    assert!(killed.stdout.contains("interrupted: the figures cover what was played"), "{}", killed.stdout);
     let resumed = place.run(&["resume", "out"]);
     assert!([0, 1].contains(&resumed.code), "{}", resumed.stderr);
-    let done: u64 = resumed.stderr.split("goes on: ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let line = resumed.stderr.split("resuming run ").nth(1).expect("it says what it resumes");
+    let done: u64 = line.split(" of ").next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
     assert!(done > 0, "nothing was kept: {}", resumed.stderr);
     let report = place.json("out/report.json");
     let planned = report["summary"]["trials"]["planned"].as_u64().unwrap();

@@ -46,7 +46,7 @@ impl Begun {
     fn resumes(&self) {
         let ended = self.place.run(&["resume", "out"]);
         assert!([0, 1].contains(&ended.code), "{}", ended.stderr);
-        assert!(ended.stderr.contains("goes on: 0 of "), "{}", ended.stderr);
+        assert!(ended.stderr.contains(": 0 of "), "{}", ended.stderr);
         self.is_whole();
     }
 

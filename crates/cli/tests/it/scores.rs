@@ -70,6 +70,6 @@ fn models_are_kept_once_they_are_whole() {
     assert!(code == Some(3) && stderr.contains("config.json is not what it should be"), "{code:?} {stderr}");
     for args in [&["models", "fetch", "toxicity"][..], &["models", "fetch", "toxicity", "--from", "elsewhere"]] {
         let (code, _, stderr) = run(args);
-        assert!(code == Some(2) && stderr.contains("hint: say --from"), "{code:?} {stderr}");
+        assert!(code == Some(2) && stderr.contains("hint: name its source with --from"), "{code:?} {stderr}");
     }
 }

@@ -153,7 +153,7 @@ fn where_tools_are_served_can_be_said() {
     assert_eq!(anywhere.code, 2);
     assert!(anywhere.stderr.contains("hint: --tools-url"), "{}", anywhere.stderr);
     let open = run(&["--tools-listen", "0.0.0.0:0", "--tools-url", &url]);
-    assert!(open.code == 2 && open.stderr.contains("say --insecure-i-know"), "{}", open.stderr);
+    assert!(open.code == 2 && open.stderr.contains("add --insecure-i-know"), "{}", open.stderr);
     let on_purpose = ["--tools-listen", &format!("0.0.0.0:{}", free.port()), "--tools-url", &url, "--insecure-i-know"];
     let on_purpose = run(&on_purpose);
     assert_eq!(on_purpose.code, 0, "{}{}", on_purpose.stdout, on_purpose.stderr);

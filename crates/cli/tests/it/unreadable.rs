@@ -38,7 +38,7 @@ fn a_store_that_is_removed_while_it_is_played_stops_the_run() {
     assert_eq!(run.wait(Duration::from_secs(30)), 3);
     let said = run.stderr();
     assert!(said.contains("the run stopped: the store is gone: out/run.db was removed"), "{said}");
-    assert!(said.contains("it cannot be gone on with, so run it again"), "{said}");
+    assert!(said.contains("the run cannot be resumed, so start it again"), "{said}");
 }
 
 #[test]

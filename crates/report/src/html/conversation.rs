@@ -6,11 +6,11 @@ use record::{Blame, Failure, Summary, Verdict, verdict};
 use serde::Serialize;
 
 use self::chat::{Finding, Turn};
-use super::overview::{Mark, mark};
 use crate::{
     Selected, Selection, cases, clip,
     failures::{Group, group_of},
     figures::{self, count, usd},
+    marks::Mark,
     matrix::Matrix,
     place::Place,
     spending,
@@ -78,7 +78,7 @@ impl Conversations {
         let (failing, passing) = selection.in_plan_order();
         let kinds = [Verdict::Fail, Verdict::Error, Verdict::Inconclusive].into_iter().filter_map(|verdict| {
             let number = failing.iter().filter(|selected| selected.trial.verdict == verdict).count();
-            (number > 0).then(|| Kind { mark: mark(verdict), count: count(number as u64) })
+            (number > 0).then(|| Kind { mark: Mark::of(verdict), count: count(number as u64) })
         });
         let left_out = selection.failing_seen() - failing.len() as u64;
         Self {
@@ -136,7 +136,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups:
     let reason = failure.map(|failure| failure.message.clone());
     Conversation {
         verdict: trial.verdict,
-        mark: mark(trial.verdict),
+        mark: Mark::of(trial.verdict),
         name: match case {
             Some(case) if matrix.several_agents => cases::full_name(case),
             Some(case) => cases::name(case),
@@ -188,8 +188,14 @@ fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {
     if let Some(reason) = &trial.termination_reason {
         fact("ended by", reason.clone());
     }
-    let cost = spending::marked(trial.spend.estimated_calls(), usd(trial.spend.cost().dollars()));
-    fact("cost", if trial.spend.is_complete() { cost } else { format!("{cost} (incomplete)") });
+    let dollars = trial.spend.cost().dollars();
+    let cost = spending::marked(trial.spend.estimated_calls(), usd(dollars));
+    let cost = match trial.spend.is_complete() {
+        true => cost,
+        false if dollars > 0.0 => format!("{cost} (incomplete)"),
+        false => "unknown".to_owned(),
+    };
+    fact("cost", cost);
     if trial.epoch > 1 {
         fact("attempt", trial.epoch.to_string());
     }

@@ -3,13 +3,11 @@
 use record::Summary;
 use serde::Serialize;
 
-use super::{
-    conversation::Conversations,
-    overview::{Mark, mark},
-};
+use super::conversation::Conversations;
 use crate::{
     failures::Group,
     figures::{self, count},
+    marks::Mark,
 };
 
 const SHOWN: usize = 100;
@@ -67,7 +65,7 @@ fn row(index: usize, group: &Group, conversations: &Conversations) -> Row {
     let more_shares = group.shares.len().saturating_sub(SHARES_SHOWN) as u64;
     Row {
         index,
-        mark: mark(group.verdict()),
+        mark: Mark::of(group.verdict()),
         trials: count(group.trials),
         name: group.name.clone(),
         place: group.place(),

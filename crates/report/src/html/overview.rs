@@ -4,14 +4,20 @@ use std::collections::BTreeMap;
 
 use record::{
     Summary, Verdict,
-    summary::{RunState, RunVerdict, Trials},
+    summary::{RunVerdict, Trials},
 };
 use serde::Serialize;
 
-use super::conversation::{Conversation, Conversations};
+use super::{
+    conversation::{Conversation, Conversations},
+    section::capitalized,
+};
 use crate::{
+    document::Headline,
+    ending::Ending,
     failures::Group,
     figures::{self, count, millis, percent, usd},
+    marks::Mark,
     spending,
 };
 
@@ -26,7 +32,7 @@ pub(super) struct Overview {
     seed: String,
     plan_digest: String,
     version: String,
-    note: Option<&'static str>,
+    note: Option<String>,
     verdict: Mark,
     sentence: String,
     exit: &'static str,
@@ -36,14 +42,6 @@ pub(super) struct Overview {
     first_failure: Option<FirstFailure>,
     parts: Vec<Part>,
     figures: Vec<Figure>,
-}
-
-/// A verdict as a colour, a sign and a word.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct Mark {
-    pub(super) class: &'static str,
-    pub(super) icon: &'static str,
-    pub(super) word: &'static str,
 }
 
 #[derive(Serialize)]
@@ -87,7 +85,7 @@ struct Interval {
 }
 
 impl Overview {
-    pub(super) fn of(summary: &Summary, groups: &[Group], conversations: &Conversations) -> Self {
+    pub(super) fn of(summary: &Summary, headline: &Headline, groups: &[Group], conversations: &Conversations) -> Self {
         let run = &summary.run;
         Self {
             name: run.name.clone(),
@@ -96,41 +94,25 @@ impl Overview {
             seed: run.seed.to_string(),
             plan_digest: run.plan_digest.short().to_owned(),
             version: run.gabfest_version.clone(),
-            note: note(run.state),
-            verdict: run_mark(summary.verdict),
+            note: headline.note.map(capitalized),
+            verdict: headline.mark,
             sentence: sentence(summary),
-            exit: exit(summary),
+            exit: Ending::of(summary).words(),
             skipped: skipped(groups),
             gates: summary
                 .gates
                 .iter()
-                .map(|gate| Gate { name: gate.name.clone(), mark: run_mark(gate.verdict), reason: gate.reason.clone() })
+                .map(|gate| Gate {
+                    name: gate.name.clone(),
+                    mark: Mark::of_run(gate.verdict),
+                    reason: gate.reason.clone(),
+                })
                 .collect(),
             first_failure: conversations.worst().map(first_failure),
             parts: parts(&summary.summary.trials),
             figures: figures(summary),
         }
     }
-}
-
-pub(super) fn run_mark(verdict: RunVerdict) -> Mark {
-    match verdict {
-        RunVerdict::Pass => mark(Verdict::Pass),
-        RunVerdict::Fail => mark(Verdict::Fail),
-        RunVerdict::Inconclusive => mark(Verdict::Inconclusive),
-    }
-}
-
-pub(super) fn mark(verdict: Verdict) -> Mark {
-    let (class, icon) = match verdict {
-        Verdict::Pass => ("pass", "✓"),
-        Verdict::Fail => ("fail", "✕"),
-        Verdict::Error => ("error", "!"),
-        Verdict::Inconclusive => ("inconclusive", "?"),
-        Verdict::Skipped => ("skipped", "–"),
-        Verdict::Cancelled => ("cancelled", "–"),
-    };
-    Mark { class, icon, word: verdict.name() }
 }
 
 fn first_failure(of: &Conversation) -> FirstFailure {
@@ -141,17 +123,6 @@ fn first_failure(of: &Conversation) -> FirstFailure {
     };
     let place = of.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
     FirstFailure { href: of.failing_anchor.clone(), words: format!("Go to the first {what}: {}{place}", of.name) }
-}
-
-fn note(state: RunState) -> Option<&'static str> {
-    match state {
-        RunState::Finished => None,
-        RunState::Running => Some("This run is still going on: every figure is provisional."),
-        RunState::Interrupted => {
-            Some("This run was interrupted: the figures cover what was played, and gabfest resume goes on with it.")
-        }
-        RunState::Cancelled => Some("This run was cancelled: the figures cover what was played."),
-    }
 }
 
 fn skipped(groups: &[Group]) -> Vec<String> {
@@ -178,15 +149,6 @@ fn sentence(summary: &Summary) -> String {
     let trials = summary.summary.trials;
     let of = figures::plural(trials.counts().conclusive(), "trial", "trials");
     format!("{gates} {} of {of} passed.", count(trials.pass))
-}
-
-fn exit(summary: &Summary) -> &'static str {
-    match (summary.run.state, summary.verdict) {
-        (RunState::Interrupted, _) => "130: interrupted, with a partial report",
-        (_, RunVerdict::Pass) => "0: every gate held",
-        (_, RunVerdict::Fail) => "1: a gate failed",
-        (_, RunVerdict::Inconclusive) => "3: not enough evidence",
-    }
 }
 
 fn parts(trials: &Trials) -> Vec<Part> {

@@ -7,14 +7,12 @@ use record::{
 };
 use serde::Serialize;
 
-use super::{
-    conversation::Conversations,
-    overview::{Mark, run_mark},
-};
+use super::conversation::Conversations;
 use crate::{
     cases, clip,
     figures::{self, count, percent},
-    matrix::{Cell, Matrix},
+    marks::Mark,
+    matrix::{self, Cell, Matrix},
 };
 
 const SCENARIOS_SHOWN: usize = 500;
@@ -172,11 +170,7 @@ fn heat(cell: &Cell, row: usize, column: usize) -> Heat {
 }
 
 fn unjudged(counts: &Counts) -> Vec<String> {
-    [(counts.error, "error"), (counts.inconclusive, "inconclusive"), (counts.skipped, "skipped")]
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, word)| format!("{} {word}", count(number)))
-        .collect()
+    matrix::unjudged(counts).into_iter().map(|(_, number, word)| format!("{} {word}", count(number))).collect()
 }
 
 fn case_row(case: &CaseSummary, pass_k: u32, conversations: &Conversations) -> CaseRow {
@@ -186,7 +180,7 @@ fn case_row(case: &CaseSummary, pass_k: u32, conversations: &Conversations) -> C
         (path.clone(), clip::ellipsis(&value, PARAMETER_CHARS))
     });
     CaseRow {
-        mark: run_mark(case.verdict),
+        mark: Mark::of_run(case.verdict),
         name,
         persona: cases::persona(case).to_owned(),
         agent: case.agent.clone(),

@@ -3,12 +3,20 @@
 use formats::qna::Asked;
 use record::Verdict;
 
-use super::{Batch, Outcome, one_line, put};
+use super::batch::{Batch, Outcome, one_line, put};
+use crate::form::{Form, Make};
+
+pub const FORM: Form = Form {
+    name: "qna-tsv",
+    about: "The results of questions with expected ids, as a table",
+    file: Some("report.qna.tsv"),
+    make: Make::Questions(render),
+};
 
 const HEAD: &str = "Line\tKbId\tQuery\tAnswer\tScore\tMetadata\tAnswerId\tExpectedAnswerId\tLabel\n";
 
 /// Unlike the tester's own, it keeps the rows that could not be answered.
-pub(super) fn render(batch: &Batch) -> Option<String> {
+fn render(batch: &Batch) -> Option<String> {
     let mut text = HEAD.to_owned();
     let mut number = 0_u32;
     for (index, asked) in batch.asked.iter().enumerate().filter(|(_, asked)| asked.answer.is_none()) {

@@ -1,6 +1,6 @@
 //! Colours for a terminal that has them.
 
-use record::{Verdict, summary::RunVerdict};
+use record::Verdict;
 
 /// ANSI colours, or none. Every colour stands beside a word or a sign that says the same.
 #[derive(Clone, Copy)]
@@ -21,11 +21,12 @@ impl Paint {
         self.code("33", text)
     }
 
-    pub(super) fn run(self, verdict: RunVerdict, text: &str) -> String {
+    /// The verdict of a run or of a gate.
+    pub(super) fn headline(self, verdict: Verdict, text: &str) -> String {
         match verdict {
-            RunVerdict::Pass => self.code("1;32", text),
-            RunVerdict::Fail => self.code("1;31", text),
-            RunVerdict::Inconclusive => self.code("1;33", text),
+            Verdict::Pass => self.code("1;32", text),
+            Verdict::Fail => self.code("1;31", text),
+            _ => self.code("1;33", text),
         }
     }
 

@@ -2,19 +2,19 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::fit;
+use crate::clean::fit;
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
 const NARROWEST_COLUMN: usize = 10;
 
 pub(super) struct Table {
-    /// A letter a column: `l` or `r`.
-    align: &'static str,
-    /// The columns that go where the terminal is narrow, one after the other.
-    dropping: &'static [usize],
-    /// The columns that give way where that is not enough, the widest first.
-    yielding: &'static [usize],
+    /// A letter for each column: `l` or `r`.
+    align: String,
+    /// Where the terminal is too narrow, these columns go, one after the other.
+    dropping: Vec<usize>,
+    /// Where that is not enough, these columns are cut, the widest first.
+    yielding: Vec<usize>,
     rows: Vec<Row>,
 }
 
@@ -26,12 +26,12 @@ enum Row {
 
 impl Table {
     /// The cells of the yielding columns carry no colours.
-    pub(super) fn new(align: &'static str, yielding: &'static [usize]) -> Self {
-        Self { align, yielding, dropping: &[], rows: Vec::new() }
+    pub(super) fn new(align: &str, yielding: &[usize]) -> Self {
+        Self { align: align.to_owned(), yielding: yielding.to_vec(), dropping: Vec::new(), rows: Vec::new() }
     }
 
-    pub(super) fn dropping(self, dropping: &'static [usize]) -> Self {
-        Self { dropping, ..self }
+    pub(super) fn dropping(self, dropping: &[usize]) -> Self {
+        Self { dropping: dropping.to_vec(), ..self }
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -51,7 +51,7 @@ impl Table {
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
         let mut widths = self.widths();
         let mut shown: Vec<usize> = (0..widths.len()).collect();
-        for column in self.dropping {
+        for column in &self.dropping {
             if sum(&widths, &shown) > width {
                 shown.retain(|one| one != column);
             }

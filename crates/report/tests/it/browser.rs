@@ -12,7 +12,7 @@ use std::{
 };
 
 use record::Verdict;
-use report::Page;
+use report::html;
 
 use self::chromium::{Chromium, Tab};
 use crate::{
@@ -266,7 +266,7 @@ fn assert_at_failure(tab: &mut Tab, clicks: u32, way: &str) {
 
 fn write(sample: &Sample, dir: &Path) -> PathBuf {
     let path = dir.join("report.html");
-    fs::write(&path, Page::Html.render(&sample.summary, &sample.selection()).unwrap()).unwrap();
+    fs::write(&path, html::render(&sample.summary, &sample.selection()).unwrap()).unwrap();
     path
 }
 

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use report::Writer;
+use report::{Played, Writer};
 
 use crate::sample::{self, Sample};
 
 fn write(sample: &Sample, dir: &Path) -> report::Written {
     let mut writer = Writer::create(dir).unwrap();
     for (trial, turns) in &sample.trials {
-        writer.add(trial, turns).unwrap();
+        writer.add(&Played { trial, turns, unreadable: None }).unwrap();
     }
     writer.finish(&sample.summary).unwrap()
 }
@@ -31,7 +31,7 @@ fn the_same_run_gives_the_same_bytes() {
     assert_eq!(names, ["junit.xml", "report.html", "report.json", "report.md", "transcripts.jsonl", "trials.jsonl"]);
     assert_eq!(files(&first), files(&second));
     assert_eq!(&written.found, sample.selection().found());
-    let lines = fs::read_to_string(&written.trials_jsonl).unwrap().lines().count();
+    let lines = fs::read_to_string(&written.files["trials"]).unwrap().lines().count();
     assert_eq!(lines, sample.trials.len());
 }
 
@@ -40,7 +40,8 @@ fn a_writer_that_does_not_finish_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let sample = sample::small();
     let mut writer = Writer::create(dir.path()).unwrap();
-    writer.add(&sample.trials[0].0, &sample.trials[0].1).unwrap();
+    let (trial, turns) = &sample.trials[0];
+    writer.add(&Played { trial, turns, unreadable: None }).unwrap();
     drop(writer);
     assert!(files(dir.path()).is_empty());
 }
@@ -54,7 +55,7 @@ fn a_full_disk_names_the_file() {
     let mut writer = Writer::create(dir.path()).unwrap();
     let mut failed = None;
     for (trial, turns) in &sample.trials {
-        if let Err(error) = writer.add(trial, turns) {
+        if let Err(error) = writer.add(&Played { trial, turns, unreadable: None }) {
             failed = Some(error);
             break;
         }

@@ -1,7 +1,7 @@
 //! Texts that try to be markup, script, links, colours or commands: on every page they stay text.
 
 use record::{Summary, Trial, Turn};
-use report::{Page, terminal};
+use report::{html, junit, markdown, terminal};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -95,7 +95,7 @@ fn poison_turn(turn: &mut Turn, all: &str) {
 }
 
 fn html(sample: &Sample) -> String {
-    Page::Html.render(&sample.summary, &sample.selection()).unwrap()
+    html::render(&sample.summary, &sample.selection()).unwrap()
 }
 
 /// The tags of a page, in order, without the content of its own style and script.
@@ -256,7 +256,7 @@ fn nothing_is_fetched_from_anywhere() {
 #[test]
 fn markdown_has_no_markup_from_outside() {
     let sample = sample();
-    let page = Page::Markdown.render(&sample.summary, &sample.selection()).unwrap();
+    let page = markdown::render(&sample.summary, &sample.selection());
     for line in page.lines() {
         let outside = without_code(line);
         assert!(!outside.contains("<script") && !outside.contains("<img") && !outside.contains("<iframe"), "{outside}");
@@ -280,7 +280,7 @@ fn a_terminal_is_not_steered() {
 #[test]
 fn xml_stays_well_formed() {
     let sample = sample();
-    let page = Page::Junit.render(&sample.summary, &sample.selection()).unwrap();
+    let page = junit::render(&sample.summary, &sample.selection()).unwrap();
     let report = quick_junit::Report::deserialize_from_str(&page).expect("what is written can be read");
     assert_eq!(report.test_suites.iter().map(|suite| suite.test_cases.len()).sum::<usize>(), 3 + 2, "cases and gates");
     let forbidden =

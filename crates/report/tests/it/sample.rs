@@ -14,7 +14,7 @@ use record::{
     },
     trial::TurnLatency,
 };
-use report::Selection;
+use report::{Form, Screen, Selection, forms};
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
 use statistics::{
     flakiness::{is_flaky, pass_hat_k, usual_k},
@@ -34,6 +34,13 @@ impl Sample {
             selection.add(trial, turns);
         }
         selection
+    }
+
+    /// Every form that is one page, by its name.
+    pub(crate) fn pages(&self) -> Vec<(&'static str, String)> {
+        let selection = self.selection();
+        let page = |form: &Form| Some((form.name, form.page(&self.summary, &selection, Screen::PLAIN)?.unwrap()));
+        forms::ALL.iter().filter_map(page).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use statistics::threshold::{Best, Confusion, Side, Worth};
 #[derive(Debug, Serialize)]
 pub(super) struct Agreement {
     pub(super) measure: String,
-    /// Whoever gave the scores.
+    /// The models that gave the scores.
     pub(super) models: BTreeSet<String>,
     pub(super) passes: Side,
     pub(super) threshold: f64,

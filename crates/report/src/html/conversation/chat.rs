@@ -180,7 +180,7 @@ fn findings(selected: &Selected, about: impl Fn(Scope) -> bool) -> Vec<Finding> 
         .map(|judgment| {
             let (class, icon) = match judgment.finding {
                 record::Finding::Pass => ("pass", "✓"),
-                record::Finding::Fail => ("fail", "✕"),
+                record::Finding::Fail => ("fail", "✗"),
                 record::Finding::Inconclusive => ("inconclusive", "?"),
                 record::Finding::Error => ("error", "!"),
             };

@@ -1,0 +1,126 @@
+//! The top of every page: the verdict, the state of the run, and one sentence for each key figure.
+
+use record::{Summary, Verdict, summary::RunState};
+
+use crate::{
+    clean::{clean, fit},
+    figures::{self, count, millis, percent, plural},
+    marks::Mark,
+};
+
+const METHOD_COLUMNS: usize = 16;
+
+#[derive(Debug)]
+pub(crate) struct Headline {
+    pub(crate) mark: Mark,
+    pub(crate) name: String,
+    /// Why the figures may not be the last ones.
+    pub(crate) note: Option<&'static str>,
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// `passed`: `4 of 7 trials: success rate 57.1% (wilson 95% interval 25–85%)`.
+#[derive(Debug)]
+pub(crate) struct Fact {
+    pub(crate) name: &'static str,
+    pub(crate) words: Vec<Words>,
+}
+
+/// Parts of a sentence, a comma between them. A part about one verdict has its colour.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) text: String,
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl Headline {
+    pub(super) fn of(summary: &Summary) -> Self {
+        Self {
+            mark: Mark::of_run(summary.verdict),
+            name: summary.run.name.clone(),
+            note: note(summary.run.state),
+            facts: facts(summary),
+        }
+    }
+}
+
+impl Fact {
+    pub(crate) fn text(&self) -> String {
+        self.words.iter().map(|words| words.text.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn note(state: RunState) -> Option<&'static str> {
+    match state {
+        RunState::Finished => None,
+        RunState::Running => Some("still running: every figure is provisional"),
+        RunState::Interrupted => Some("interrupted: the figures cover what was played"),
+        RunState::Cancelled => Some("cancelled: the figures cover what was played"),
+    }
+}
+
+fn facts(summary: &Summary) -> Vec<Fact> {
+    let totals = &summary.summary;
+    let trials = totals.trials;
+    let rate = &totals.success_rate;
+    let fact = |name, text: String| Fact { name, words: vec![Words { text, verdict: None }] };
+    let mut facts = vec![fact(
+        "passed",
+        format!(
+            "{} of {}: success rate {} ({} interval {})",
+            count(trials.pass),
+            plural(trials.counts().conclusive(), "trial", "trials"),
+            figures::estimate(rate),
+            fit(&clean(&rate.method), METHOD_COLUMNS),
+            figures::interval(rate),
+        ),
+    )];
+    let optional = [
+        ("bounds", figures::bounds(totals).map(|bounds| format!("success rate {bounds}"))),
+        ("judged", figures::judged_pass_rate(totals)),
+        ("replayed", figures::replayed_failures(totals)),
+        ("weighted", figures::weighted(summary)),
+    ];
+    facts.extend(optional.into_iter().filter_map(|(name, text)| Some(fact(name, text?))));
+    facts.push(fact(
+        "completed",
+        format!(
+            "{} of {} planned trials, {}; {}, {}",
+            count(trials.pass + trials.fail),
+            count(trials.planned),
+            percent(totals.completed_rate),
+            plural(totals.conversations, "conversation", "conversations"),
+            plural(totals.turns, "turn", "turns"),
+        ),
+    ));
+    let rest = rest(summary);
+    if !rest.is_empty() {
+        facts.push(Fact { name: "the rest", words: rest });
+    }
+    if totals.flaky_cases > 0 {
+        let cases = plural(summary.cases.len() as u64, "case", "cases");
+        facts.push(fact("flaky", format!("{} of {cases}", count(totals.flaky_cases))));
+    }
+    if let Some(wall) = summary.wall {
+        let pace = figures::pace(&wall, totals.conversations).map_or_else(String::new, |pace| format!("; {pace}"));
+        facts.push(fact("wall time", format!("{}{pace}", millis(wall.duration_ms as f64))));
+    }
+    facts
+}
+
+/// How the trials ended that did not pass.
+fn rest(summary: &Summary) -> Vec<Words> {
+    let trials = summary.summary.trials;
+    [
+        (Verdict::Fail, trials.fail, "failed"),
+        (Verdict::Error, trials.error, "error"),
+        (Verdict::Inconclusive, trials.inconclusive, "inconclusive"),
+        (Verdict::Skipped, trials.skipped, "skipped"),
+        (Verdict::Cancelled, trials.cancelled, "cancelled"),
+        (Verdict::Cancelled, trials.not_started, "not started"),
+    ]
+    .into_iter()
+    .filter(|(_, number, _)| *number > 0)
+    .map(|(verdict, number, word)| Words { text: format!("{} {word}", count(number)), verdict: Some(verdict) })
+    .collect()
+}

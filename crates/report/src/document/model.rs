@@ -1,0 +1,200 @@
+//! The parts of a document: sections, tables, lines and notes. All texts are plain: a renderer escapes them for its form.
+
+use crate::{failures::Group, matrix::Matrix};
+
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) kind: Kind,
+    pub(crate) title: String,
+    /// A part of the title that is a name from a scenario file, such as the path of an axis.
+    pub(crate) of: Option<String>,
+    pub(crate) blocks: Vec<Block>,
+    /// What the figures mean, for pages that have room for it.
+    pub(crate) legend: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Matrix,
+    ByAgent,
+    ByTag,
+    ByAxis,
+    ByCheck,
+    Battery,
+    Failures,
+    Informing,
+    Latency,
+    Throttling,
+    Spend,
+    /// What counts against the agent, by kind.
+    AgentFailures,
+    Faults,
+}
+
+impl Kind {
+    /// Of its place in HTML.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Matrix => "matrix",
+            Self::ByAgent => "by-agent",
+            Self::ByTag => "by-tag",
+            Self::ByAxis => "by-axis",
+            Self::ByCheck => "by-check",
+            Self::Battery => "battery",
+            Self::Failures => "conversations",
+            Self::Informing => "informing",
+            Self::Latency => "latency",
+            Self::Throttling => "throttling",
+            Self::Spend => "spend",
+            Self::AgentFailures => "agent-failures",
+            Self::Faults => "infrastructure",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Block {
+    /// Of the rows at most so many are shown.
+    Matrix {
+        matrix: Matrix,
+        rows: usize,
+    },
+    Table(Table),
+    Failures(Failures),
+    Faults(Vec<Fault>),
+    Lines {
+        kind: LineKind,
+        lines: Vec<String>,
+    },
+    Warning(String),
+    Note(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineKind {
+    Item,
+    /// An item that a reader should not miss.
+    Warning,
+    /// About a row of the table above.
+    Remark,
+}
+
+/// Failures that are alike, as one group each.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    pub(crate) groups: Vec<Group>,
+    /// Trials that did not pass and are in none of the groups.
+    pub(crate) more: u64,
+}
+
+/// Trials that failed for a reason that is not the agent's.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) trials: u64,
+    pub(crate) kind: &'static str,
+    pub(crate) blame: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// What the table is about, in a section with several tables.
+    pub(crate) caption: Option<Caption>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) total: Option<Row>,
+    /// `3 more scenarios`, where there was no room for all rows.
+    pub(crate) left_out: Option<String>,
+}
+
+/// `Requirements of refund / polite`.
+#[derive(Debug)]
+pub(crate) struct Caption {
+    pub(crate) words: &'static str,
+    pub(crate) name: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) head: Cell,
+    pub(crate) align: Align,
+    /// On a page that is too narrow, the columns with a rank go, the lowest first.
+    pub(crate) rank: Option<u8>,
+    /// On a page that is too narrow, texts of this column may be cut.
+    pub(crate) may_cut: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+pub(crate) type Row = Vec<Cell>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) look: Look,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// From outside: a renderer escapes it.
+    Text,
+    /// From outside, as code.
+    Code,
+    /// A number or a fixed word of gabfest's own, which needs no escaping.
+    Figure,
+    /// The same where the figure is not known.
+    Unknown,
+}
+
+impl Section {
+    pub(super) fn new(kind: Kind, title: &str, blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self { kind, title: title.to_owned(), of: None, blocks: blocks.into_iter().collect(), legend: None }
+    }
+}
+
+impl Table {
+    pub(super) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { caption: None, columns: columns.into_iter().collect(), rows: Vec::new(), total: None, left_out: None }
+    }
+}
+
+impl Column {
+    pub(super) fn left(head: &str) -> Self {
+        Self { head: Cell::figure(head), align: Align::Left, rank: None, may_cut: false }
+    }
+
+    pub(super) fn right(head: &str) -> Self {
+        Self { align: Align::Right, ..Self::left(head) }
+    }
+
+    /// Goes where the page is too narrow, the lowest rank first.
+    pub(super) fn rank(self, rank: u8) -> Self {
+        Self { rank: Some(rank), ..self }
+    }
+
+    pub(super) fn may_cut(self) -> Self {
+        Self { may_cut: true, ..self }
+    }
+}
+
+impl Cell {
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), look: Look::Text }
+    }
+
+    pub(super) fn code(text: impl Into<String>) -> Self {
+        Self { text: text.into(), look: Look::Code }
+    }
+
+    pub(super) fn figure(text: impl Into<String>) -> Self {
+        Self { text: text.into(), look: Look::Figure }
+    }
+
+    /// A figure that may not be known.
+    pub(super) fn known(text: Option<String>) -> Self {
+        text.map_or_else(|| Self { text: "unknown".to_owned(), look: Look::Unknown }, Self::figure)
+    }
+}

@@ -1,0 +1,58 @@
+//! How a run ended, as the exit code of `gabfest run` says it.
+
+use record::{
+    Summary,
+    summary::{RunState, RunVerdict},
+};
+
+/// Precedence where several apply: interrupted, quota used up, gate failed, not enough evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Held,
+    GateFailed,
+    NotEnoughEvidence,
+    /// A provider's quota or credit is used up, and the run stopped.
+    QuotaUsedUp,
+    Interrupted,
+}
+
+impl Ending {
+    #[must_use]
+    pub fn of(summary: &Summary) -> Self {
+        Self::of_state(summary.run.state, summary.run.exhausted, summary.verdict)
+    }
+
+    /// Trials that a used-up quota broke are played when the run is resumed, so a run that has some is not finished.
+    #[must_use]
+    pub fn of_state(state: RunState, exhausted: bool, verdict: RunVerdict) -> Self {
+        match (state, verdict) {
+            (RunState::Interrupted, _) if exhausted => Self::QuotaUsedUp,
+            (RunState::Interrupted | RunState::Cancelled, _) => Self::Interrupted,
+            (_, RunVerdict::Fail) => Self::GateFailed,
+            (_, RunVerdict::Inconclusive) => Self::NotEnoughEvidence,
+            (_, RunVerdict::Pass) => Self::Held,
+        }
+    }
+
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::GateFailed => 1,
+            Self::NotEnoughEvidence => 3,
+            Self::QuotaUsedUp => 4,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// `1: a gate failed`.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Held => "0: every gate held",
+            Self::GateFailed => "1: a gate failed",
+            Self::NotEnoughEvidence => "3: not enough evidence",
+            Self::QuotaUsedUp => "4: stopped, because a provider's quota is used up",
+            Self::Interrupted => "130: interrupted, with a partial report",
+        }
+    }
+}

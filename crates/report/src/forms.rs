@@ -1,0 +1,23 @@
+//! All forms of a report. A new one is its file and its line here.
+
+use crate::{Form, html, json, junit, markdown, qna, skunit, terminal, transcripts_jsonl, trials_jsonl, view};
+
+pub const ALL: [Form; 11] = [
+    terminal::FORM,
+    json::FORM,
+    junit::FORM,
+    markdown::FORM,
+    html::FORM,
+    trials_jsonl::FORM,
+    transcripts_jsonl::FORM,
+    qna::FORM,
+    qna::table::FORM,
+    skunit::FORM,
+    view::FORM,
+];
+
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Form> {
+    static FORMS: [Form; ALL.len()] = ALL;
+    FORMS.iter().find(|form| form.name == name)
+}
