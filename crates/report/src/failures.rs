@@ -155,6 +155,11 @@ impl Group {
         self.kind.verdict
     }
 
+    /// By its number.
+    pub(crate) fn first_case(&self) -> Option<u64> {
+        self.cases.first().map(|(number, _)| *number)
+    }
+
     /// `step 1, turn 3`, `at the end`, `not played`.
     pub(crate) fn place(&self) -> String {
         self.kind.place.to_string()

@@ -1,11 +1,12 @@
 //! All forms of a report. A new one is its file and its line here.
 
-use crate::{Form, html, json, junit, markdown, qna, skunit, terminal, transcripts_jsonl, trials_jsonl, view};
+use crate::{Form, github, html, json, junit, markdown, qna, skunit, terminal, transcripts_jsonl, trials_jsonl, view};
 
-pub const ALL: [Form; 11] = [
+pub const ALL: [Form; 12] = [
     terminal::FORM,
     json::FORM,
     junit::FORM,
+    github::FORM,
     markdown::FORM,
     html::FORM,
     trials_jsonl::FORM,

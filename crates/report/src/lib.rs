@@ -4,7 +4,7 @@
 //! rendering an old run again gives the same bytes. Trials come one by one, in the plan's order; only the
 //! selection stays in memory.
 //!
-//! - [`forms`]: the list of all forms. Each form is one file: [`terminal`], [`markdown`], [`html`], [`junit`], [`json`],
+//! - [`forms`]: the list of all forms. Each form is one file: [`terminal`], [`markdown`], [`html`], [`junit`], [`github`], [`json`],
 //!   [`trials_jsonl`], [`transcripts_jsonl`], [`view`], [`qna`], [`skunit`].
 //! - [`Writer`] fills a run's folder with all forms that have a file; [`Rendering`] makes one form without a folder.
 //! - `document`: what the pages for people say, as sections that are made once. Markdown, the terminal and HTML lay them out.
@@ -38,6 +38,7 @@ mod unreadable;
 
 pub mod battery;
 pub mod forms;
+pub mod github;
 pub mod html;
 pub mod json;
 pub mod junit;
