@@ -14,12 +14,12 @@ pub trait Agent: Send + Sync + fmt::Debug {
     /// Its name in the settings.
     fn name(&self) -> &str;
 
-    /// The model that it asks, else its name: what a call is counted under that gave no answer.
+    /// The model that it asks, else its name: failed calls count under it.
     fn model(&self) -> &str {
         self.name()
     }
 
-    /// Whether it does something with plugins; where it does not, the trial notes them.
+    /// Whether it uses plugins; where it does not, the trial notes them.
     fn understands_plugins(&self) -> bool;
 
     /// Whether its tool calls are answered by the tools of a [`Start`]; where they are not, the trial notes it.
@@ -27,18 +27,17 @@ pub trait Agent: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Whether it is told where its tools are served (`tools_url` and `mcp_url` of the context), since it calls them
-    /// itself.
+    /// Whether it gets the addresses of its tools (`tools_url` and `mcp_url` of the context), since it calls them itself.
     fn calls_tools_itself(&self) -> bool {
         false
     }
 
-    /// Why no conversation with it can begin here, where that is known before one does.
+    /// Why no conversation with it can begin here, where that is known in advance.
     fn unready(&self) -> Option<String> {
         None
     }
 
-    /// What its calls that are not answered may cost, in nano-dollars; 0 where its endpoint counts them.
+    /// The most that its calls in flight may cost, in nano-dollars; 0 where its endpoint counts them.
     fn unsettled_nanos(&self) -> i64 {
         0
     }
@@ -72,7 +71,7 @@ pub trait Session: Send {
     /// Says something and waits for the whole answer, at most `exchange.timeout` without rate-limit waits.
     async fn say(&mut self, exchange: Exchange<'_>) -> Result<Reply, Error>;
 
-    /// Puts another answer in the place of the last one, for formats that keep the expected answer.
+    /// Replaces the last answer in the history, for formats that go on with the expected answer.
     fn replace_last_answer(&mut self, answer: &Message);
 }
 
@@ -139,7 +138,7 @@ impl Reply {
     }
 }
 
-/// Why an agent gave no reply; it is the agent's failure unless the kind says otherwise.
+/// Why an agent gave no reply; it is the agent's failure unless the kind differs.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -166,13 +165,13 @@ impl Error {
     }
 }
 
-/// What a call that gave no reply has used: its trial's cost is whole, a lower bound, or known all the same.
+/// What a failed call used. It decides whether the trial's cost is exact or a lower bound.
 #[derive(Debug, Clone)]
 pub enum Spent {
     /// The agent turned the call away or never had it.
     Nothing,
-    /// The agent may have worked on it, for so many tokens as nobody knows.
+    /// The agent may have worked on it, for an unknown number of tokens.
     Unknown,
-    /// The agent answered, but with nothing that is a reply; this is what came.
+    /// The agent answered, but not with a reply; this is what came.
     Known(Box<Reply>),
 }

@@ -104,7 +104,7 @@ impl Agent for Connected {
     }
 }
 
-/// The history stands in the request itself, so that a long conversation is not copied for each turn.
+/// The history is part of the request, so that a long conversation is not copied for each turn.
 struct Conversation {
     agent: Arc<dyn Call<Request>>,
     seed: u64,

@@ -1,4 +1,4 @@
-//! Custom question answering, the successor of QnA Maker: `:query-knowledgebases` of a project.
+//! Custom question answering, the successor of QnA Maker: calls `:query-knowledgebases` of a project.
 
 use llm::{
     http::{HeaderName, Url, address},

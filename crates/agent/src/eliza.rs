@@ -1,4 +1,4 @@
-//! An agent of an ElizaOS server, by the sessions of its messaging API.
+//! An agent of an ElizaOS server, through the sessions of its messaging API.
 //!
 //! A session is opened for each conversation. A message is answered at once (`http`), as a stream (`sse`), or, by
 //! servers that know neither, among the messages of the session, which are then looked at until they come to rest.

@@ -1,4 +1,4 @@
-//! Emely: a chatter behind HTTP that is sent the last messages as one text and answers with one.
+//! Emely: a chatbot behind HTTP that gets the last messages as one text and answers with one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who remembers a conversation: the agent by itself, or gabfest, which then sends it along.
+//! The history of a conversation: the agent keeps it, or gabfest sends it with every call.
 
 use llm::MessageRole;
 use schemars::JsonSchema;

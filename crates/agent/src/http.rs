@@ -1,4 +1,4 @@
-//! An agent behind any HTTP API that speaks JSON: what is sent is a template, what comes back is read by paths.
+//! An agent behind any HTTP API that speaks JSON: templates write the calls, paths read the replies.
 
 pub mod settings;
 
@@ -25,7 +25,7 @@ use crate::{
 
 pub use settings::{Meaning, Settings, Verb};
 
-/// A server that is there accepts at once; the rest of the call's time is for the answer.
+/// A running server accepts at once; the rest of the call's time is for the answer.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// The agent, as its settings describe it, with its connections.

@@ -1,4 +1,4 @@
-//! An agent that is a person at the terminal: one conversation after another, answered line by line.
+//! An agent that is a person at the terminal: one conversation after another, line by line.
 
 use std::{
     fmt,
@@ -29,7 +29,7 @@ const NO_TERMINAL: &str = "there is none here";
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {}
 
-/// Where somebody reads and types.
+/// A terminal with a person at it.
 #[async_trait]
 pub trait Terminal: Send + Sync + fmt::Debug {
     /// Shows a text, and waits for a line; `None` where there will be no more.
@@ -54,7 +54,7 @@ struct Conversation {
 }
 
 impl OwnTerminal {
-    /// `None` where nobody sits at one.
+    /// `None` where stdin or stderr is no terminal.
     #[must_use]
     pub fn find() -> Option<Arc<dyn Terminal>> {
         let is_there = io::stdin().is_terminal() && io::stderr().is_terminal();

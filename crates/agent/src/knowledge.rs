@@ -1,4 +1,4 @@
-//! One question to a service that looks its answers up: what QnA Maker and its successor have in common.
+//! Agents that look their answers up in a knowledge base: what QnA Maker and its successor share.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     response::Response,
 };
 
-/// What is said where a service answers nothing at all.
+/// The reply where a service returns no answer.
 const NO_MATCH: &str = "No good match found in KB.";
 
 /// How a service is asked and how it answers.

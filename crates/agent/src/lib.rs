@@ -3,9 +3,9 @@
 //! An [`Agent`] opens a [`Session`] per conversation; a session takes messages and gives replies.
 //! [`settings`] says which agents there are, [`build`] makes them.
 //!
-//! `model` is a chat model with its history; every other kind makes a `connection`, which `history` and the calls'
-//! limits stand round. What is sent is written as a [`template`], what comes back is read by a [`reading`] of
-//! JSON [`path`]s.
+//! `model` is a chat model with its history. Every other kind opens a `connection`, which answers a `request` with a
+//! `response` and shares the layers of chat models: rate limits, retries, time limits and prices. A [`template`] writes
+//! what is sent, a [`reading`] of JSON [`path`]s reads what comes back.
 
 pub mod agent;
 mod connection;

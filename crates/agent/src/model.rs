@@ -1,4 +1,4 @@
-//! An agent that is a chat model: it keeps the conversation's history and asks with all of it, turn by turn.
+//! An agent that is a chat model: gabfest keeps the history and sends it with every turn.
 
 mod rounds;
 
@@ -113,7 +113,7 @@ impl Agent for ModelAgent {
     }
 }
 
-/// The history stands in the request itself, so that a long conversation is not copied for each turn.
+/// The history is part of the request, so that a long conversation is not copied for each turn.
 struct ModelSession {
     model: Arc<dyn llm::Chat>,
     tools: Option<Arc<Tools>>,

@@ -1,4 +1,4 @@
-//! A JSONPath of the settings (RFC 9535): where in an agent's answer something stands.
+//! A JSONPath of the settings (RFC 9535): the place of a value in an agent's answer.
 
 use std::borrow::Cow;
 

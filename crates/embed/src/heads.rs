@@ -1,4 +1,4 @@
-//! What BERT models do besides: find an answer, say whether a sentence follows, put names to a text.
+//! BERT models with a head: find an answer, judge whether a sentence follows, classify a text.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A model of the shelf that measures in this process: threads of its own do the work, a bounded number at once.
+//! A model of the shelf that measures in this process, on threads of its own and with bounded concurrency.
 
 use std::{fmt, path::Path, sync::Arc, thread, time::Duration};
 

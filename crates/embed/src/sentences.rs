@@ -1,4 +1,4 @@
-//! Embeddings of sentences: the mean over their tokens, of length 1, as sentence-transformers make them.
+//! Sentence embeddings: the mean over the tokens, scaled to length 1, as sentence-transformers make them.
 
 use candle_core::DType;
 

@@ -1,4 +1,4 @@
-//! The folder where models are kept, one folder each, outside every project.
+//! The folder that keeps models, one folder each, outside every project.
 
 use std::{
     fs, io,

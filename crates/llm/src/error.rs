@@ -1,4 +1,4 @@
-//! What went wrong with a call, said so that the caller knows what it may do.
+//! What went wrong with a call, in classes that tell the caller what to do next.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::hint;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The server understood and said no; asking again changes nothing.
+    /// The server understood and refused; asking again changes nothing.
     #[error("{endpoint} refused the call with status {status}: {message}")]
     Refused { endpoint: String, status: u16, message: String },
     /// The server does not take a parameter that the settings or gabfest itself send; without it, it might.
@@ -32,19 +32,19 @@ pub enum Error {
     /// This machine has no descriptor, port or memory left for the call. `sent`: as above.
     #[error("{endpoint} cannot be called: {message}")]
     OutOfResources { endpoint: String, message: String, sent: bool },
-    /// The quota or the credit is used up: nobody should ask again.
+    /// The quota or the credit is used up: asking again is useless.
     #[error("{endpoint} says that its quota is used up: {message}")]
     Exhausted { endpoint: String, message: String },
-    /// What the settings want sent cannot be made of this call; nothing was sent.
+    /// The settings ask for a body that this call cannot fill; nothing was sent.
     #[error("the call to {endpoint} cannot be written: {message}")]
     Unwritable { endpoint: String, message: String },
-    /// Nobody can be asked: the key is not where the settings say that it is.
+    /// The key is not where the settings say it is.
     #[error("endpoint {endpoint:?} has no key: {reason}")]
     NoKey { endpoint: String, reason: String },
 }
 
 impl Error {
-    /// Whether the endpoint may have run the model, and ask money for it, though no reply came of it.
+    /// Whether the endpoint may have run the model and charged for it, although no reply came.
     #[must_use]
     pub fn may_have_been_charged(&self) -> bool {
         match self {
@@ -60,7 +60,7 @@ impl Error {
     }
 }
 
-/// A server that answers 500 was reached, but not the model behind it.
+/// A server that answers 500 was reached; the model behind it was not.
 fn unreachable(endpoint: &str, status: Option<u16>) -> String {
     match status {
         Some(status) => format!("{endpoint} failed with status {status}"),

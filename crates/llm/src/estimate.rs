@@ -7,7 +7,7 @@ use crate::call::Request;
 /// Output tokens set aside for a request that does not bound its reply.
 const UNBOUNDED_REPLY: u64 = 512;
 
-/// About four bytes of text make a token; never 0 for a text that is there.
+/// About four bytes of text make a token; never 0 for a text that is not empty.
 pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }

@@ -1,4 +1,4 @@
-//! What went wrong and what mends it, in one line: reports and logs have no room for two.
+//! An error and its hint in one line, since reports and logs have no room for two.
 
 const BETWEEN: &str = "; hint: ";
 

@@ -1,11 +1,12 @@
 //! HTTP, as the client for chat completions and every agent behind HTTP use it.
 //!
-//! [`Sender`] sends a [`HttpRequest`] and gives the [`Answer`]'s head, its body or its events, or a classified error;
-//! [`headers`] say what a call is for and [`written`] reads those of the settings, as [`query`] reads keys of an
-//! address. Inside, `connect` keeps connecting
-//! out of the latency, `sse` cuts a stream into events, `rejection` and `retry_after` say what an answer means that is none,
-//! `broken` why there is none, `resources` what this machine lacks, `place` where a call went, `stream` is a connection, and
-//! `secrets` keeps keys out of messages.
+//! [`Sender`] sends an [`HttpRequest`] and returns the [`Answer`]'s head, its body or its events, or a classified error.
+//! [`headers`] writes what a call is for, [`written`] reads the headers of the settings, and [`query`] reads the keys of
+//! an address.
+//!
+//! Inside, `connect` keeps connecting out of the latency and `sse` cuts a stream into events. Errors come from
+//! `rejection` (a status that is no success, with `retry_after`), `broken` (a failed connection) and `resources` (this
+//! machine's own limits). `request_line` names the call, and [`secrets`] keeps keys out of messages.
 
 mod address;
 pub(crate) mod answer;
@@ -14,9 +15,9 @@ pub(crate) mod causes;
 mod connect;
 mod events;
 pub mod headers;
-mod place;
 pub mod query;
 pub(crate) mod rejection;
+mod request_line;
 pub mod resources;
 mod retry_after;
 pub mod secrets;
@@ -34,6 +35,6 @@ pub use url::Url;
 pub use address::address;
 pub use answer::Answer;
 pub use events::{Event, Events};
-pub use place::{Place, address as shown_address};
 pub use rejection::PAGE;
+pub use request_line::{RequestLine, address as shown_address};
 pub use sender::{HttpRequest, Sender, Unusable};

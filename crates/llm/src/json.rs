@@ -1,4 +1,4 @@
-//! JSON that somebody else wrote: how much of it there may be, found out before any of it is built.
+//! Bounds foreign JSON: counts its values before any of it is built.
 //!
 //! A megabyte of small values takes a hundred times its size once it is read, so bytes alone are no bound.
 
@@ -22,7 +22,7 @@ pub fn check(text: &[u8]) -> Result<(), TooMany> {
     if is_json && values(text) > MOST_VALUES { Err(TooMany) } else { Ok(()) }
 }
 
-/// No fewer than there are: each stands behind a bracket or a comma, or is the whole.
+/// An upper bound of the number of values: each follows a bracket or a comma, or is the whole.
 fn values(text: &[u8]) -> usize {
     let (mut count, mut in_text, mut escaped) = (1, false, false);
     for byte in text {

@@ -1,4 +1,4 @@
-//! Where a key is kept: a file of settings names the place and never holds the key.
+//! The place of a key: settings name a variable or a file and never hold the key.
 
 use std::{borrow::Cow, env, fmt, fs, io::Read, path::PathBuf};
 

@@ -1,6 +1,6 @@
 //! Measuring texts: embeddings, moderation, the answer to a question, whether a reply follows.
 //!
-//! Each measurement is a type with a value of its own, so that nobody can ask a model for what it cannot measure.
+//! Each measurement is a type with a value of its own, so a model cannot get a request for what it does not measure.
 
 use std::{fmt, time::Duration};
 

@@ -88,8 +88,7 @@ impl Price {
             .saturating_add(cost(usage.output_tokens, self.output_per_million))
     }
 
-    /// Of a call that was answered, in nano-dollars; `None` where tokens cost something and nobody says how many
-    /// there were.
+    /// Of an answered call, in nano-dollars; `None` where tokens cost something and their number is unknown.
     fn of_answer(&self, usage: &Usage) -> Option<i64> {
         let unknown = self.counts_tokens() && *usage == Usage::default();
         (!unknown).then(|| self.nanos(usage))

@@ -1,4 +1,4 @@
-//! Looking for a reply among the messages of a session, for servers that only say that they have ours.
+//! Polls the messages of a session for a reply, for servers that only acknowledge a message.
 
 use std::time::Duration;
 

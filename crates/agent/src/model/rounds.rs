@@ -1,4 +1,4 @@
-//! One turn of a model that calls tools: what its replies come to together.
+//! One turn of a model that calls tools: joins its replies into one.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct Rounds {
     whole: Reply,
     count: u32,
     bytes: usize,
-    /// Calls that stand before those of the latest reply.
+    /// The number of calls before those of the latest reply.
     earlier_calls: usize,
     said: Vec<Said>,
 }

@@ -1,4 +1,4 @@
-//! What has been heard of a reply: all at once, or event by event with the times of its pieces.
+//! A reply as it arrives: all at once, or event by event with the times of its pieces.
 
 use llm::{Receipt, Timing, Usage, hint};
 use record::turn::ToolCall;
@@ -128,12 +128,12 @@ impl<'a> Heard<'a> {
         if self.found || said_so { Ok(()) } else { Err(self.nothing(None)) }
     }
 
-    /// What has been found so far, for whoever asks whether an event brought anything.
+    /// What was found so far: a change shows that an event brought something.
     pub(crate) fn found(&self) -> (usize, usize, usize, u32) {
         (self.text.len(), self.tool_calls.len(), self.actions.len(), self.pieces)
     }
 
-    /// Whether the whole text has come, which ends a reply where nothing else is said to.
+    /// Whether the whole text has come, which ends a reply without a `done` path.
     pub(crate) fn is_answered(&self) -> bool {
         self.answered
     }

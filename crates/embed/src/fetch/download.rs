@@ -1,4 +1,4 @@
-//! Files over HTTP.
+//! Downloads the files of a model over HTTP.
 
 use std::time::Duration;
 

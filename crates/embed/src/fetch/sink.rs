@@ -1,4 +1,4 @@
-//! A file being written: bounded, and digested on the way.
+//! Writes a file of bounded size and computes its digest.
 
 use std::{
     fs,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, panic::Location, time::Duration};
 use serde_json::{Map, Value, json};
 use yaml::Document;
 
-use super::{Agent, Answer, Run, script::Script};
+use super::{Agent, Answer, Run, script::Prepared};
 
 /// The turns of the user and the expected answers of the agent.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl Conversation {
     /// Selects the agent.
     pub fn against(self, agent: impl Into<Agent>) -> Run {
         let place = format!("{}:{}", self.at.file(), self.at.line());
-        Run::new(place, Script::read(&self.into_document()), agent.into())
+        Run::new(place, Prepared::read(&self.into_document()), agent.into())
     }
 
     fn with(mut self, key: &str, value: Value) -> Self {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Agent, Run, script::Script};
+use super::{Agent, Run, script::Prepared};
 
 /// A `*.conversation.yaml` or `*.conversation.json`.
 #[derive(Debug, Clone)]
@@ -20,6 +20,6 @@ pub fn file(path: impl AsRef<Path>) -> File {
 impl File {
     /// Selects the agent. The file's `repeats` and `required_pass_rate` apply unless the [`Run`] overrides them.
     pub fn against(self, agent: impl Into<Agent>) -> Run {
-        Run::new(self.path.display().to_string(), Script::of_file(&self.path), agent.into())
+        Run::new(self.path.display().to_string(), Prepared::of_file(&self.path), agent.into())
     }
 }

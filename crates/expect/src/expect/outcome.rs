@@ -6,7 +6,7 @@ use record::{Blame, FailureKind, Verdict};
 use serde_json::Value;
 use worker::alone::Played;
 
-use super::{message, script::Script};
+use super::{message, script::Prepared};
 
 /// The outcome of a conversation that did not fail.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ pub(super) enum Finding {
 }
 
 impl Report {
-    pub(super) fn new(place: &str, script: &Script, required: u32, trials: Vec<Played>) -> Self {
+    pub(super) fn new(place: &str, script: &Prepared, required: u32, trials: Vec<Played>) -> Self {
         let passed = count(&trials, |played| played.trial.verdict == Verdict::Pass);
         let scenario = script.scenario();
         Self {

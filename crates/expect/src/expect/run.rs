@@ -16,7 +16,7 @@ use super::{
     endpoints::Endpoints,
     judge::{Found, Nobody},
     outcome::Finding,
-    script::Script,
+    script::Prepared,
     settings::Settings,
 };
 
@@ -29,7 +29,7 @@ const AT_ONCE: u32 = 32;
 pub struct Run {
     /// The source.
     place: String,
-    script: Result<Script, String>,
+    script: Result<Prepared, String>,
     agent: Agent,
     judge: Judge,
     times: Option<u32>,
@@ -41,7 +41,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn new(place: String, script: Result<Script, String>, agent: Agent) -> Self {
+    pub(super) fn new(place: String, script: Result<Prepared, String>, agent: Agent) -> Self {
         Self {
             place,
             script,
@@ -160,7 +160,7 @@ impl Run {
         }
     }
 
-    fn required_of(&self, script: &Script, plan: &Plan) -> Result<u32, String> {
+    fn required_of(&self, script: &Prepared, plan: &Plan) -> Result<u32, String> {
         let repeats = u32::try_from(plan.planned()).map_err(|_| "it is to be played too often".to_owned())?;
         let written = script.scenario().required_pass_rate.map(Required::Share);
         self.required.or(written).unwrap_or(Required::Count(repeats)).of(repeats)

@@ -9,11 +9,11 @@ use yaml::{Document, diagnostic};
 
 /// A playable conversation, or the findings that prevent it.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct Prepared {
     reading: Reading,
 }
 
-impl Script {
+impl Prepared {
     pub(super) fn of_file(path: &Path) -> Result<Self, String> {
         let reading = formats::read(&[PathBuf::from(path)]);
         if let Some(other) = reading.scenarios.iter().find(|file| file.format.name() != line::FORMAT.name()) {

@@ -31,7 +31,7 @@ use super::{
     settings::{Kind, Retries, Settings},
 };
 
-/// A server that is there accepts at once; the rest of the call's time is for the answer.
+/// A running server accepts at once; the rest of the call's time is for the answer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// An open endpoint. All its callers share its connections and its limits.
@@ -74,7 +74,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The key that is not there, of the endpoint or in one of its headers, where that is all that is wrong.
+    /// The missing key, of the endpoint or of a header, where that is the only fault.
     #[must_use]
     pub fn missing_key(&self) -> Option<&key::Error> {
         let source = match self {

@@ -11,7 +11,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout};
 
-use super::place::Place;
+use super::request_line::RequestLine;
 
 /// A body that is not streamed.
 pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
@@ -23,7 +23,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// The head of an answer, and when the call that it answers was on a warm connection.
 #[derive(Debug)]
 pub struct Answer {
-    place: Place,
+    place: RequestLine,
     response: Response<Incoming>,
     sent: Instant,
     connect: Option<Duration>,
@@ -37,13 +37,18 @@ pub(crate) enum Ending {
 }
 
 impl Answer {
-    pub(crate) fn new(place: Place, response: Response<Incoming>, sent: Instant, connect: Option<Duration>) -> Self {
+    pub(crate) fn new(
+        place: RequestLine,
+        response: Response<Incoming>,
+        sent: Instant,
+        connect: Option<Duration>,
+    ) -> Self {
         Self { place, response, sent, connect }
     }
 
     /// Where the call went that it answers.
     #[must_use]
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &RequestLine {
         &self.place
     }
 
@@ -82,7 +87,7 @@ impl Answer {
         Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
     }
 
-    /// A compression, which no call of ours asks for: what it would expand to is nobody's wish to know.
+    /// A compression. No call asks for one, and its expanded size would be unbounded.
     #[must_use]
     pub fn encoding(&self) -> Option<String> {
         let value = self.response.headers().get(CONTENT_ENCODING)?;

@@ -6,7 +6,7 @@ use rustls::{CertificateError, InvalidMessage};
 
 use super::{
     causes::chain,
-    place::Place,
+    request_line::RequestLine,
     resources::{self, Lack},
 };
 
@@ -29,7 +29,7 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    pub(crate) fn of(place: &'a Place) -> Self {
+    pub(crate) fn of(place: &'a RequestLine) -> Self {
         Self { host: place.host(), server: place.server(), is_tls: place.is_tls() }
     }
 }

@@ -1,4 +1,4 @@
-//! Connecting, told apart from asking: hyper does both in one call and says nothing of the first.
+//! Measures the connect time apart from the call: hyper does both in one step and reports neither.
 
 use std::{
     cell::Cell,

@@ -1,4 +1,4 @@
-//! The headers that tell a server what a call is for: an agent under test may log them, the mock answers by them.
+//! The headers that describe a call: an agent under test may log them, the mock server answers by them.
 
 use std::fmt::Write;
 
@@ -139,7 +139,7 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// A space stands for itself: headers lose it at their ends only, where names have none.
+/// A space stays as it is: headers lose it at their ends only, where names have none.
 fn is_plain(byte: u8) -> bool {
     (b' '..=b'~').contains(&byte) && byte != b'%'
 }

@@ -1,4 +1,4 @@
-//! Keys in the query of an address: `?api_key=env:NAME`, never the key itself, as an address is a name that travels.
+//! Keys in the query of an address: `?api_key=env:NAME`, never the key itself, since plans and logs hold the address.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
@@ -21,10 +21,10 @@ pub enum Error {
     Key { name: String, why: key::Error },
 }
 
-/// Puts keys where their places stand in the query.
+/// Replaces the places of keys in the query with the keys.
 ///
 /// # Errors
-/// When a key stands in the query, or when one cannot be read.
+/// When the query holds a key itself, or when a key cannot be read.
 pub fn resolve(url: &mut Url) -> Result<Vec<SecretString>, Error> {
     let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
     if let Some((name, _)) = pairs.iter().find(|(name, value)| is_key(name, value)) {
@@ -57,7 +57,7 @@ pub fn places(address: &str) -> Vec<KeyRef> {
     pairs(address).into_iter().filter_map(|(_, value)| KeyRef::parse(&value).ok()).collect()
 }
 
-/// The keys that stand in the query of an address, with the names of their parameters.
+/// The keys in the query of an address, with the names of their parameters.
 #[must_use]
 pub fn keys(address: &str) -> Vec<(String, String)> {
     pairs(address).into_iter().filter(|(name, value)| is_key(name, value)).collect()

@@ -1,4 +1,4 @@
-//! What an answer means that is no reply: the status and the body, as one of the errors a caller can act on.
+//! Turns a status that is no success, and its body, into an error that the caller can act on.
 
 use ::http::{
     StatusCode,
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Error, hint};
 
-use super::{place::Place, retry_after, secrets::Secrets};
+use super::{request_line::RequestLine, retry_after, secrets::Secrets};
 
 /// Of a body: enough to know what is wrong.
 const MOST_CHARS: usize = 200;
@@ -59,7 +59,7 @@ impl Fault {
 /// The error for an answer whose status is not success: where the call went, the status, and how the body begins.
 pub(crate) fn error(
     endpoint: &str,
-    place: &Place,
+    place: &RequestLine,
     status: StatusCode,
     headers: &HeaderMap,
     body: &[u8],
@@ -150,7 +150,7 @@ mod tests {
         headers.insert("retry-after", 3.into());
         let status = StatusCode::from_u16(status).expect("a status");
         let secrets = Secrets::new(vec![SecretString::from("sk-secret")]);
-        let place = Place { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat?key=1") };
+        let place = RequestLine { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat?key=1") };
         match error("x", &place, status, &headers, body.as_bytes(), &secrets) {
             Error::Refused { status, message, .. } => format!("refused {status}: {message}"),
             Error::Throttled { after, message, .. } => format!("throttled {after:?}: {message}"),
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_redirect_shows_no_key() {
-        let place = Place { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat") };
+        let place = RequestLine { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat") };
         let secrets = Secrets::new(vec![SecretString::from("sk/\"secret")]);
         let long = format!("/{}sk/%22secret", "x".repeat(190));
         for location in ["/in?k=sk%2F%22secret", "http://other/sk/%22secret/more", long.as_str(), "/sk/\"secret"] {

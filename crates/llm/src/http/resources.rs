@@ -1,4 +1,4 @@
-//! What this machine itself lacks where no connection or program can be started: that is no fault of the other side.
+//! The resource that this machine lacks (a descriptor, a port, memory) when no connection or program can start.
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! What must not leave this crate in a message: a server may say a key back to us.
+//! Strikes keys out of messages, since a server may echo a key.
 
 use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
@@ -15,13 +15,13 @@ impl Secrets {
         Self(keys)
     }
 
-    /// Whether a key stands in the text, as it is or as an address has it.
+    /// Whether the text holds a key, as it is or percent-encoded.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         let decoded = percent_decode_str(text).decode_utf8_lossy();
         [text, decoded.as_ref()].into_iter().any(|text| self.hide(text.to_owned()) != text)
     }
 
-    /// A text with its keys struck out, also where they stand in JSON.
+    /// A text with its keys struck out, also inside JSON.
     #[must_use]
     pub fn hide(&self, text: String) -> String {
         let keys = self.0.iter().map(ExposeSecret::expose_secret).filter(|key| !key.is_empty());

@@ -26,9 +26,8 @@ use super::{
     answer::{Answer, Ending, MOST_BODY_BYTES},
     broken::{self, Target, Why},
     causes::chain,
-    connect,
-    place::Place,
-    rejection,
+    connect, rejection,
+    request_line::RequestLine,
     secrets::Secrets,
     stream::Stream,
 };
@@ -37,9 +36,9 @@ use super::{
 const MOST_STALE: u32 = 4;
 /// Of an answer that is no reply, kept to be looked at.
 const MOST_PARTIAL_BYTES: usize = 4 << 10;
-/// Of the same, before the keys in it are hidden: one that this cuts through stands behind what is kept.
+/// Of the same, before its keys are hidden: a key that this cuts through lies behind the part that is kept.
 const MOST_LOOKED_AT: usize = 256 << 10;
-/// Servers close connections that nobody uses after a minute or so; there is no use in keeping them longer.
+/// Servers close idle connections after a minute or so; keeping them longer is useless.
 const KEPT_IDLE: Duration = Duration::from_secs(90);
 /// A connection that waits long for a reply must not be forgotten by what stands between.
 const PROBED_EVERY: Duration = Duration::from_secs(15);
@@ -48,7 +47,7 @@ const MOST_PROBES: u32 = 3;
 /// Connects, and keeps plain connections small.
 type Small = MapResponse<HttpsConnector<HttpConnector>, fn(MaybeHttpsStream<TokioIo<TcpStream>>) -> Stream>;
 
-/// A call in the form in which it leaves.
+/// A request in the form that hyper sends.
 pub(crate) type Outgoing = ::http::Request<Full<Bytes>>;
 
 /// What is sent. A body is JSON unless the headers say otherwise.
@@ -129,7 +128,7 @@ impl Sender {
         self.execute(|| outgoing(call.method.clone(), uri.clone(), headers.clone(), body.clone())).await
     }
 
-    /// The whole body of an answer whose status is success; any other is the error that it stands for.
+    /// The whole body of a successful answer; any other status becomes its error.
     pub async fn whole(&self, answer: &mut Answer) -> Result<Vec<u8>, Error> {
         if !answer.is_success() {
             return Err(self.rejection(answer).await);
@@ -150,7 +149,7 @@ impl Sender {
         }
     }
 
-    /// The error that an answer stands for whose status is not success.
+    /// The error for an answer whose status is no success.
     pub async fn rejection(&self, answer: &mut Answer) -> Error {
         let (body, _) = answer.body(MOST_BODY_BYTES).await;
         self.rejected(answer, &body)
@@ -170,7 +169,7 @@ impl Sender {
 
     /// Of an answer that is no reply, with the beginning of what came. A hint of the message goes last.
     #[must_use]
-    pub fn malformed(&self, place: &Place, message: String, partial: &[u8]) -> Error {
+    pub fn malformed(&self, place: &RequestLine, message: String, partial: &[u8]) -> Error {
         // The keys go first: a cut through the middle of one would leave half of it.
         let partial = &partial[..partial.len().min(MOST_LOOKED_AT)];
         let mut partial = self.secrets.hide(String::from_utf8_lossy(partial).into_owned());
@@ -198,7 +197,7 @@ impl Sender {
         loop {
             let began = Instant::now();
             let call = call();
-            let place = Place { method: call.method().clone(), uri: call.uri().clone() };
+            let place = RequestLine { method: call.method().clone(), uri: call.uri().clone() };
             let (response, connected_at) = connect::watch(self.http.request(call)).await;
             match response {
                 Ok(response) => {
@@ -212,7 +211,7 @@ impl Sender {
         }
     }
 
-    fn unreachable(&self, place: &Place, error: &legacy::Error) -> Error {
+    fn unreachable(&self, place: &RequestLine, error: &legacy::Error) -> Error {
         let Why { message, hint: mend, is_ours } = broken::why(error, &Target::of(place));
         let (endpoint, sent) = (self.name.clone(), !error.is_connect());
         let message = self.secrets.hide(hint::with(&format!("{place}: {message}"), mend.as_deref()));
@@ -223,7 +222,7 @@ impl Sender {
     }
 }
 
-/// The address as hyper wants it, which it may be too long for.
+/// The address as hyper takes it; it may be too long.
 pub(crate) fn uri(url: &Url) -> Result<Uri, InvalidUri> {
     Uri::try_from(url.as_str())
 }

@@ -1,4 +1,4 @@
-//! Server-sent events: bytes in as they come, the data of whole events out (WHATWG HTML, section 9.2).
+//! Server-sent events: bytes in as they arrive, the data of whole events out (WHATWG HTML, section 9.2).
 
 /// A line, and the data of an event of many lines: far above what a chat completion sends at once.
 pub(crate) const LONGEST_BYTES: usize = 256 * 1024;
@@ -73,7 +73,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Where the next whole line stands in the buffer, without its end.
+    /// The range of the next whole line in the buffer, without its end.
     fn next_line(&mut self) -> Result<Option<(usize, usize)>, TooLong> {
         if self.after_cr && self.start < self.buffer.len() {
             self.after_cr = false;

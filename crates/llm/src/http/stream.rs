@@ -1,4 +1,4 @@
-//! A connection as hyper holds it: small where it is plain, as thousands wait at once.
+//! A connection as hyper holds it: small where it has no TLS, since thousands wait at once.
 
 use std::{
     io::{self, IoSlice},

@@ -1,4 +1,4 @@
-//! The headers that settings may add to a call: none that the protocol or gabfest writes, and no key in plain sight.
+//! The headers that settings may add to a call: none that the protocol or gabfest writes, and no key in plain text.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The mock as the agent: takes up what the user says, asks when it is vague, gives steps, remembers.
+//! The mock agent: repeats the user's point, asks when it is vague, gives steps, remembers.
 
 use crate::{
     chat::Request,

@@ -1,4 +1,4 @@
-//! The mock as the agent that a scripted scenario expects: it does what its cue says.
+//! The mock agent in a scripted scenario: it does what its cue says.
 
 use crate::{
     chat::Request,

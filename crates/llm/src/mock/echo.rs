@@ -1,4 +1,4 @@
-//! What the agent says back: the user's own words from the other side, and what was said before.
+//! How the mock agent repeats the user's words, and what it remembers of earlier turns.
 
 use super::{chance::Key, feeling::Feeling, measure::is_rude, words};
 

@@ -1,4 +1,4 @@
-//! The mock as a model that measures: by the words that texts have in common, and by a list of rude ones.
+//! The mock scorer: measures texts by the words that they share, and by a list of rude words.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ struct Rudeness {
     sexual: u32,
 }
 
-/// Whether a text has a word that nobody repeats.
+/// Whether a text has a rude word.
 pub(super) fn is_rude(text: &str) -> bool {
     rudeness(text).count() > 0
 }

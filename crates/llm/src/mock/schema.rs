@@ -1,4 +1,4 @@
-//! Fills a JSON Schema with a finding: what a judge answers where a form was asked for.
+//! Fills a JSON Schema with a finding: the mock judge's answer to a request with a schema.
 
 use std::cell::Cell;
 
@@ -17,7 +17,8 @@ pub(crate) struct Finding {
 
 /// A value that satisfies the schema and says what was found.
 pub(crate) fn satisfy(schema: &Value, finding: &Finding) -> Value {
-    Walk { root: schema, finding, left: Cell::new(MOST_VALUES) }.value(schema, Place { name: "", index: 0, depth: 0 })
+    Walk { root: schema, finding, left: Cell::new(MOST_VALUES) }
+        .value(schema, Position { name: "", index: 0, depth: 0 })
 }
 
 /// High when good, low when not.
@@ -36,7 +37,7 @@ struct Walk<'a> {
 
 /// Where in the form: the property's name, and which element of the nearest list.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Position<'a> {
     name: &'a str,
     index: usize,
     depth: u32,
@@ -50,8 +51,8 @@ const MOST_VALUES: u32 = 4_096;
 const LONGEST: u64 = 64;
 
 impl Walk<'_> {
-    fn value(&self, schema: &Value, place: Place<'_>) -> Value {
-        let place = Place { depth: place.depth + 1, ..place };
+    fn value(&self, schema: &Value, place: Position<'_>) -> Value {
+        let place = Position { depth: place.depth + 1, ..place };
         let Some(left) = self.left.get().checked_sub(1).filter(|_| place.depth <= DEEPEST) else { return Value::Null };
         self.left.set(left);
         let Some(fields) = schema.as_object() else { return Value::Null };
@@ -91,7 +92,7 @@ impl Walk<'_> {
     }
 
     /// The choice that says yes or no; where none does, the choices name things and are taken in turn.
-    fn choice(&self, choices: &[Value], place: Place<'_>) -> Value {
+    fn choice(&self, choices: &[Value], place: Position<'_>) -> Value {
         const GOOD: [&str; 10] =
             ["yes", "pass", "passed", "true", "good", "correct", "achieved", "satisfied", "positive", "met"];
         const BAD: [&str; 10] =
@@ -105,7 +106,7 @@ impl Walk<'_> {
         choices.iter().find(says).unwrap_or(&choices[place.index % choices.len()]).clone()
     }
 
-    fn all_of(&self, fields: &Map<String, Value>, parts: &[Value], place: Place<'_>) -> Value {
+    fn all_of(&self, fields: &Map<String, Value>, parts: &[Value], place: Position<'_>) -> Value {
         let mut whole = self.object(fields, place);
         for part in parts {
             match self.value(part, place) {
@@ -116,11 +117,11 @@ impl Walk<'_> {
         Value::Object(whole)
     }
 
-    fn object(&self, fields: &Map<String, Value>, place: Place<'_>) -> Map<String, Value> {
+    fn object(&self, fields: &Map<String, Value>, place: Position<'_>) -> Map<String, Value> {
         let properties = fields.get("properties").and_then(Value::as_object);
         let mut object = Map::new();
         for (name, schema) in properties.into_iter().flatten() {
-            object.insert(name.clone(), self.value(schema, Place { name, ..place }));
+            object.insert(name.clone(), self.value(schema, Position { name, ..place }));
         }
         let required = fields.get("required").and_then(Value::as_array).into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
@@ -132,7 +133,7 @@ impl Walk<'_> {
         object
     }
 
-    fn array(&self, fields: &Map<String, Value>, place: Place<'_>) -> Value {
+    fn array(&self, fields: &Map<String, Value>, place: Position<'_>) -> Value {
         let first = fields.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let items = fields.get("items");
         let bound = |name: &str| fields.get(name).and_then(Value::as_u64);
@@ -140,12 +141,12 @@ impl Walk<'_> {
         let length = bound("minItems").unwrap_or(1).max(first.len() as u64).max(u64::from(items.is_some()));
         let length = length.min(bound("maxItems").unwrap_or(LONGEST)).min(LONGEST) as usize;
         let element =
-            |index: usize| first.get(index).or(items).map(|schema| self.value(schema, Place { index, ..place }));
+            |index: usize| first.get(index).or(items).map(|schema| self.value(schema, Position { index, ..place }));
         Value::Array((0..length).map_while(element).collect())
     }
 
     /// Near the upper end of the range when good, near the lower end when not; 0 to 1 unless the form says otherwise.
-    fn number(&self, fields: &Map<String, Value>, place: Place<'_>) -> f64 {
+    fn number(&self, fields: &Map<String, Value>, place: Position<'_>) -> f64 {
         let bound = |name: &str| fields.get(name).and_then(Value::as_f64);
         let low = bound("minimum").or_else(|| bound("exclusiveMinimum")).unwrap_or(0.0);
         let high = bound("maximum").or_else(|| bound("exclusiveMaximum")).unwrap_or(low.max(0.0) + 1.0);
@@ -154,7 +155,7 @@ impl Walk<'_> {
         if kind(fields) == "integer" { number.round().clamp(low.ceil(), high.floor().max(low.ceil())) } else { number }
     }
 
-    fn sentence(&self, fields: &Map<String, Value>, place: Place<'_>) -> String {
+    fn sentence(&self, fields: &Map<String, Value>, place: Position<'_>) -> String {
         let bound = |name: &str| fields.get(name).and_then(Value::as_u64).map(|length| length as usize);
         // A free text that stands for the decision itself says it in one word.
         let names_the_decision = ["judgment", "judgement", "verdict", "answer", "decision"]

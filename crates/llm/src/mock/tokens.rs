@@ -1,6 +1,6 @@
 //! The mock's count of tokens.
 
-/// Three tokens a message stand for its role and its marks.
+/// For the role of a message and its marks.
 const MESSAGE_OVERHEAD: u64 = 3;
 
 /// About four characters a token, as is usual for English.

@@ -1,4 +1,4 @@
-//! What the mock agent knows: a little about the things that people bring to a help desk or a teacher.
+//! What the mock agent knows: a little about common questions to a help desk or a teacher.
 
 use super::words::mentions;
 

@@ -1,4 +1,4 @@
-//! The mock as the user: wants something, answers what it is asked, and is content after a few good replies.
+//! The mock user: has a wish, answers questions, and is satisfied after a few good replies.
 
 use crate::{chat::Request, message::MessageRole};
 
@@ -46,8 +46,8 @@ struct Heard<'a> {
 }
 
 impl<'a> Heard<'a> {
-    /// The roles are turned round: the agent speaks as `user`. What stands before the user's own first words is
-    /// an instruction; the turns before the ones that are shown stand in the system message, a line each.
+    /// The roles are swapped: the agent speaks as `user`. Everything before the user's own first words is an
+    /// instruction, and the system message summarises turns that are left out, a line each.
     fn read(request: &'a Request) -> Self {
         let mut heard = Self::default();
         let (mut earlier, mut refused) = (0, 0);
@@ -88,7 +88,7 @@ fn is_content(helpful: usize, seed: Key) -> bool {
     seed.text("patience").happens(chance)
 }
 
-/// Who the user is, from the lines of the simulator's prompt, and what they have said so far.
+/// The user as the simulator's prompt describes them, and their words so far.
 #[derive(Debug)]
 struct User<'a> {
     objective: String,

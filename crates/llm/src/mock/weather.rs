@@ -1,10 +1,10 @@
-//! What goes wrong with a call and how long it takes: drawn from the call and the number of its try.
+//! Faults and delays of a call, drawn from the call and the number of its try.
 
 use std::time::Duration;
 
 use super::{behaviour::Behaviour, chance::Key};
 
-/// What the caller gets in the place of a reply.
+/// What the caller gets instead of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// No answer, ever.

@@ -1,4 +1,4 @@
-//! What a text is about: its words, the ones that matter, and the same said back to whoever said it.
+//! The words of a text, the ones that matter, and the text turned from "I" to "you".
 
 use std::sync::LazyLock;
 
@@ -119,7 +119,7 @@ fn split_sentences(line: &str) -> Vec<&str> {
     parts
 }
 
-/// "You can" reads like the beginning of a solution, so abilities are said in other words.
+/// "You can" reads like the beginning of a solution, so abilities get other words.
 fn swap(word: &str, about_you: bool) -> Option<&'static str> {
     const PAIRS: [(&str, &str); 14] = [
         ("i", "you"),

@@ -1,4 +1,4 @@
-//! One endpoint, asked over HTTP: a request out, a reply or a classified error back.
+//! Calls one endpoint over HTTP: a request out, a reply or a classified error back.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
     call::{Call, Named},
     chat::{self, Reply, Request},
     http::{
-        self, Answer, Place, Sender,
+        self, Answer, RequestLine, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
         causes::chain,
         headers,
@@ -238,7 +238,7 @@ impl Client {
         }
     }
 
-    fn trouble(&self, place: &Place, trouble: Trouble, partial: &[u8]) -> Error {
+    fn trouble(&self, place: &RequestLine, trouble: Trouble, partial: &[u8]) -> Error {
         match trouble {
             Trouble::Malformed(message) => self.sender.malformed(place, message, partial),
             Trouble::Exhausted(message) => {
@@ -258,7 +258,7 @@ impl Named for Client {
     }
 
     fn place(&self) -> String {
-        Place { method: Method::POST, uri: self.completions.clone() }.to_string()
+        RequestLine { method: Method::POST, uri: self.completions.clone() }.to_string()
     }
 }
 

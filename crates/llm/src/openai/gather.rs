@@ -1,4 +1,4 @@
-//! A reply put together from what a server sends: one whole completion, or the pieces of a stream.
+//! Joins what a server sends into a reply: one whole completion, or the pieces of a stream.
 
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ use super::reply::{CallPiece, Completion, Content, Count, Said};
 /// stream's own length is what a megabyte of body compares with.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
-/// Calls of one reply: as many as a server may be told of tools.
+/// Calls of one reply: as many as the tools that a request may offer.
 const MOST_CALLS: usize = 128;
 
 #[derive(Debug, Default)]

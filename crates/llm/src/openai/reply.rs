@@ -26,7 +26,7 @@ pub(super) struct Completion<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Text is checked to be text once and not string by string; where it is none, it may be in what nobody reads.
+    /// Checks UTF-8 once instead of string by string. Bytes that are no text may be in a part that is skipped.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         match str::from_utf8(bytes) {
             Ok(text) => serde_json::from_str(text),
@@ -51,7 +51,7 @@ pub(super) struct Choice<'a> {
 pub(super) struct Said<'a> {
     #[serde(borrow)]
     pub(super) content: Option<Content<'a>>,
-    /// What OpenAI's models say in the place of content when they will not.
+    /// What OpenAI's models say instead of content when they refuse.
     #[serde(borrow)]
     pub(super) refusal: Option<Text<'a>>,
     #[serde(borrow, default)]

@@ -41,7 +41,7 @@ pub(super) struct Manner<'a> {
 /// What no `params` may say: other settings do, and reading the answer depends on some.
 pub(crate) const RESERVED: [&str; 6] = ["messages", "input", "contents", "model", "stream", "tools"];
 
-/// Of a body, beside what is said; a guess saves growing, and costs nothing where it is wrong.
+/// Of a body, beside its messages. A good guess saves reallocations; a wrong one costs nothing.
 const FRAME_BYTES: usize = 256;
 /// Of a message, beside its text.
 const MESSAGE_FRAME_BYTES: usize = 48;
@@ -94,9 +94,8 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// A map that writes each key once. What the request adds stands in the place of what the settings say, but
-/// never in that of the messages or the manner of answering, on which reading depends. The endpoint's own `params` go
-/// before both.
+/// A map that writes each key once. What the request adds replaces the settings, but never the messages or `stream`,
+/// on which reading the answer depends. The endpoint's own `params` win over both.
 struct Once<'a, M> {
     map: M,
     extra: &'a Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Which parameter a server refuses to take, and the line of the settings that stops gabfest from sending it.
+//! Finds the parameter that a server refuses, and the line of the settings that leaves it out.
 
 use ::http::StatusCode;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ const REFUSALS: [&str; 11] = [
     "invalid parameter",
 ];
 
-/// What stands in every body, and is no parameter.
+/// Keys of every body that are no parameters.
 const SUBSTANCE: [&str; 3] = ["messages", "model", "input"];
 
 /// The parameter of `sent` that an answer refuses to take, where that is what it says.

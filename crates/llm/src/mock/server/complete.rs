@@ -1,4 +1,4 @@
-//! One call to the server: read, played, waited for, and answered whole or as a stream.
+//! One chat completion: reads the call, plays it, waits, and answers whole or as a stream.
 
 use std::{iter, sync::Arc, time::Duration};
 

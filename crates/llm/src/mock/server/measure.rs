@@ -1,4 +1,4 @@
-//! Embeddings and moderations over the wire, with the same weather as completions.
+//! Embeddings and moderations, with the same faults and delays as completions.
 
 use std::sync::Arc;
 

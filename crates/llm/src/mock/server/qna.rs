@@ -1,4 +1,4 @@
-//! A knowledge base behind the two APIs that such services have had: QnA Maker's and custom question answering's.
+//! A knowledge base behind the APIs of QnA Maker and of custom question answering.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! A completion as it goes over the wire: whole, or in pieces as server-sent events.
+//! Writes a completion: whole, or in pieces as server-sent events.
 
 use serde::Serialize;
 use serde_json::{Value, json};

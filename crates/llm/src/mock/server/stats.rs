@@ -1,4 +1,4 @@
-//! What the server has served, as it knows it itself: the truth that a client's figures are checked against.
+//! What the server served, by its own count: tests compare a client's figures with it.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,4 @@
-//! Where a call went, as errors name it: the method and the address, without the values of its query, which may hold
-//! keys.
+//! The method and the address of a call, as errors name it, without the values of its query, which may hold keys.
 
 use std::fmt;
 
@@ -10,12 +9,12 @@ use url::Url;
 const MOST_CHARS: usize = 200;
 
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct RequestLine {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
 }
 
-impl Place {
+impl RequestLine {
     pub(crate) fn host(&self) -> &str {
         self.uri.host().unwrap_or_default()
     }
@@ -37,7 +36,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RequestLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let uri = self.uri.to_string();
         let address = Url::parse(&uri).map_or(uri, |url| address(&url));
@@ -79,7 +78,7 @@ mod tests {
         for (url, expected) in rows {
             assert_eq!(address(&Url::parse(url).expect("a url")), expected);
         }
-        let place = Place { method: Method::POST, uri: Uri::from_static("https://h/chat?key=sk-1") };
+        let place = RequestLine { method: Method::POST, uri: Uri::from_static("https://h/chat?key=sk-1") };
         assert_eq!(place.to_string(), "POST https://h/chat?key=…");
         assert_eq!(
             (place.server(), place.leads_to("/login?token=sk-1")),
