@@ -8,6 +8,7 @@ pub mod config;
 
 pub(crate) mod clean;
 mod connection;
+mod error;
 mod exporter;
 mod queue;
 mod records;
@@ -17,8 +18,9 @@ mod telemetry;
 mod watch;
 
 pub use config::Config;
+pub use error::Error;
 pub use exporter::MetricExporter;
 pub use queue::Dropped;
 pub use resource::Service;
 pub use spans::Spans;
-pub use telemetry::{Error, Telemetry};
+pub use telemetry::Telemetry;

@@ -7,6 +7,7 @@ pub mod ids;
 
 mod content;
 mod evaluation;
+mod exported;
 mod run;
 mod sampling;
 mod span;

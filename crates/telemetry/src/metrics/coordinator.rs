@@ -4,64 +4,39 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 use record::{
-    Blame, Summary, Trial, Verdict,
+    Summary, Trial, Verdict,
     summary::{RunState, RunVerdict},
 };
 
-use self::suites::Suites;
+pub use self::fleet::{Fleet, Queue};
+use self::now::{BLAMES, Now, STATUSES, lock};
 use super::{
     catalogue,
     instruments::{counter, histogram},
 };
 
 mod ended;
+mod figures;
+mod fleet;
+mod now;
 mod shown;
 mod suites;
-
-const STATUSES: [&str; 3] = ["success", "failure", "aborted"];
-const BLAMES: [Blame; 6] = [Blame::Agent, Blame::UserSim, Blame::Judge, Blame::Infra, Blame::Config, Blame::Budget];
 
 /// The coordinator's handle. It is off unless metrics are enabled.
 #[derive(Debug, Clone, Default)]
 pub struct Coordinator(Option<Arc<Inner>>);
-
-/// The connected workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fleet {
-    pub workers: u64,
-    pub busy_slots: u64,
-    pub free_slots: u64,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Queue {
-    /// Unix milliseconds. Of two runs of a suite the later one is shown.
-    pub started_at: i64,
-    pub running: bool,
-    pub planned: u64,
-    pub lent: u64,
-    pub done: u64,
-}
 
 struct Inner {
     granted: Counter<u64>,
     lost: Counter<u64>,
     commits: Histogram<f64>,
     now: Arc<Mutex<Now>>,
-}
-
-/// The values to read on each scrape.
-#[derive(Default)]
-struct Now {
-    fleet: Fleet,
-    suites: Suites,
 }
 
 impl Coordinator {
@@ -174,11 +149,6 @@ impl Inner {
     fn now(&self) -> MutexGuard<'_, Now> {
         lock(&self.now)
     }
-}
-
-fn lock(now: &Mutex<Now>) -> MutexGuard<'_, Now> {
-    // Values are consistent after each statement, so a panic elsewhere does not matter.
-    now.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Inner {

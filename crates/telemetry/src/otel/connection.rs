@@ -16,7 +16,7 @@ use opentelemetry_otlp::{
 
 use super::{
     config::{Target, Tls},
-    telemetry::Error,
+    error::Error,
 };
 
 /// Why the last request failed. The SDK keeps it to itself: "network error" is all that it tells.

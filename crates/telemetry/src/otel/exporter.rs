@@ -14,8 +14,8 @@ use opentelemetry_sdk::{
 use super::{
     config::Target,
     connection::{grpc, http},
+    error::Error,
     queue::Queue,
-    telemetry::Error,
     watch::Watch,
 };
 

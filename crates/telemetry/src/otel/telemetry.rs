@@ -1,6 +1,6 @@
 //! The telemetry of a process: starts once, and stops within a bounded time.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use opentelemetry_sdk::{Resource, logs::SdkLoggerProvider, metrics::SdkMeterProvider};
 use tokio::{runtime::Handle, sync::watch};
@@ -11,6 +11,7 @@ use super::{
     Config, Dropped, MetricExporter, Service,
     clean::CleanProvider,
     connection::Cause,
+    error::Error,
     exporter::{LogExporter, SpanExporter},
     records::Records,
     resource::resource,
@@ -22,18 +23,6 @@ use super::{
 const LAST_WORDS: Duration = Duration::from_millis(1_500);
 /// And then nobody waits any more, whatever hangs.
 const LONGEST_END: Duration = Duration::from_millis(1_900);
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("set up the exporter: {0}")]
-    Exporter(String),
-    #[error("read {}: {error}", path.display())]
-    File { path: PathBuf, error: std::io::Error },
-    #[error("read {}: expected certificates in PEM", path.display())]
-    NoCertificate { path: PathBuf },
-    #[error("read {} and {}: expected a certificate and its private key in PEM", certificate.display(), key.display())]
-    NoIdentity { certificate: PathBuf, key: PathBuf },
-}
 
 /// Ends by [`Telemetry::shutdown`], which sends what waits. Without one it is lost.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Exports finished trials and runs. Does nothing if traces are off.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use opentelemetry::{InstrumentationScope, logs::LoggerProvider as _};
 use scenario::RunId;
 
 use super::{
     evaluation,
+    exported::Exported,
     ids::{self, Head},
     run::{self, EndedRun},
     sampling::Sampling,
@@ -15,26 +16,13 @@ use super::{
 };
 use crate::{
     asked::Endpoint,
-    otel::{
-        Config, Spans,
-        clean::{CleanLogger, CleanProvider},
-    },
+    otel::{Config, Spans, clean::CleanProvider},
 };
 
 /// A cheap handle.
 #[derive(Debug, Clone, Default)]
 pub struct Traces {
     exported: Option<Arc<Exported>>,
-}
-
-pub(super) struct Exported {
-    spans: Option<Arc<Spans>>,
-    logger: Option<CleanLogger>,
-    sampling: Sampling,
-    pub(super) content: bool,
-    pub(super) texts: Texts,
-    pub(super) endpoints: BTreeMap<String, Endpoint>,
-    pub(super) scope: InstrumentationScope,
 }
 
 impl Traces {
@@ -125,32 +113,6 @@ impl Exported {
                 evaluation::record(judgment, trace, at_micros, logger, &self.texts);
             }
         }
-    }
-}
-
-#[cfg(test)]
-impl Exported {
-    /// Without any way out.
-    pub(super) fn for_tests(content: bool, texts: Texts, endpoints: BTreeMap<String, Endpoint>) -> Self {
-        let scope = InstrumentationScope::builder("gabfest").build();
-        Self {
-            spans: None,
-            logger: None,
-            sampling: Sampling::new(crate::otel::config::Sampler::Always),
-            content,
-            texts,
-            endpoints,
-            scope,
-        }
-    }
-}
-
-impl fmt::Debug for Exported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exported")
-            .field("sampling", &self.sampling)
-            .field("content", &self.content)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,25 +1,25 @@
 //! A finished attempt as a tree of spans: run > trial > turn > call.
 
 mod call;
+mod common;
+mod played;
 mod turn;
 
-use std::sync::Arc;
-
 use opentelemetry::{
-    KeyValue, StringValue,
+    KeyValue,
     trace::{SpanKind, Status},
 };
-use record::{
-    Call, Judgment, Scope, Trial, Turn, Verdict,
-    session::{conversation_id, session_id},
-};
-use scenario::{Case, RunId, Strategy};
+use record::{Judgment, Scope, Verdict};
+use scenario::Strategy;
 
+use self::common::Common;
+pub use self::played::Played;
 use super::{
-    evaluation, ids,
-    span::{Span, Times, context, integer},
+    evaluation,
+    exported::Exported,
+    ids,
+    span::{Span, context, integer},
     texts::Texts,
-    traces::Exported,
 };
 use crate::names;
 
@@ -28,62 +28,13 @@ const MOST_PARAMETERS: usize = 16;
 /// Turns of a trial that have spans. A trial of ten thousand turns must not push out all others.
 const MOST_TURNS: usize = 1_000;
 
-/// An attempt that has ended, as the worker knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct Played<'a> {
-    pub run: &'a RunId,
-    /// The plan's name.
-    pub suite: &'a str,
-    pub case: &'a Case,
-    /// When it began, in Unix microseconds: times in records count from here.
-    pub began_micros: u64,
-    pub trial: &'a Trial,
-    /// Empty where nothing was played.
-    pub turns: &'a [Turn],
-    /// Those that are in no turn.
-    pub calls: &'a [Call],
-    /// The first turn of each conversation with the agent.
-    pub conversations: &'a [u32],
-}
-
-impl Played<'_> {
-    fn has_failed(&self) -> bool {
-        self.trial.verdict != Verdict::Pass
-    }
-
-    /// Whether it is exported whatever the sampler says. A skipped trial is like all others that are skipped, and a
-    /// plan that lacks a judge has thousands of them.
-    pub(super) fn is_always_told(&self) -> bool {
-        !matches!(self.trial.verdict, Verdict::Pass | Verdict::Skipped)
-    }
-
-    pub(super) fn times(&self) -> Times {
-        let from = self.began_micros;
-        let whole = Times { from, to: from.saturating_add(self.trial.duration_ms.saturating_mul(1_000)) };
-        let whole = self.turns.iter().fold(whole, |times, turn| times.with(turn::times(self, turn)));
-        let own = self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.of_trial).chain(self.calls);
-        own.fold(whole, |times, call| times.with(call::times(self, call)))
-    }
-
-    /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan, and in each attempt.
-    fn session(&self) -> String {
-        session_id(self.run, &self.trial.trial_id, self.trial.epoch)
-    }
-
-    /// The number of the conversation that a turn belongs to, from 1. What is in no turn belongs to the first.
-    fn conversation_of(&self, turn: Option<&Turn>) -> u32 {
-        let begun = |turn: &Turn| self.conversations.iter().filter(|first| **first <= turn.number).count();
-        u32::try_from(turn.map_or(1, begun)).unwrap_or(u32::MAX).max(1)
-    }
-}
-
 /// When a judgment was made, as near as records tell: at the end of what it judges.
 pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
     let turn = match judgment.scope {
         Scope::Turn { turn, .. } => played.turns.iter().find(|one| one.number == turn),
         Scope::Conversation { .. } | Scope::Step { .. } => None,
     };
-    turn.map_or_else(|| played.times().to, |turn| turn::times(played, turn).to)
+    turn.map_or_else(|| played.times().to, |turn| played.times_of_turn(turn).to)
 }
 
 /// How many spans an attempt has.
@@ -110,27 +61,6 @@ pub(super) fn spans<'a>(
     let calls = played.calls.iter().enumerate().take(MOST_TURNS);
     let calls = calls.map(move |call| call::span(exported, trace, played, None, call, &common));
     first.into_iter().chain(turns).chain(calls)
-}
-
-/// What all spans of an attempt say.
-#[derive(Debug, Clone)]
-struct Common {
-    session: StringValue,
-}
-
-impl Common {
-    fn new(texts: &Texts, played: &Played<'_>) -> Self {
-        Self { session: Arc::<str>::from(texts.short_text(&played.session())).into() }
-    }
-
-    fn session(&self) -> KeyValue {
-        KeyValue::new(names::SESSION, self.session.clone())
-    }
-
-    /// As the agent was sent it.
-    fn conversation(&self, played: &Played<'_>, turn: Option<&Turn>) -> KeyValue {
-        KeyValue::new(names::CONVERSATION, conversation_id(self.session.as_str(), played.conversation_of(turn)))
-    }
 }
 
 /// Stands for the run in this trace, with the times of the one conversation that the trace is about.

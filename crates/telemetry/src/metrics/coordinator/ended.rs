@@ -6,41 +6,18 @@ use opentelemetry::{
     KeyValue,
     metrics::{AsyncInstrument, Meter},
 };
-use record::{
-    Summary, Verdict,
-    summary::{Rate, RunVerdict},
-    tally::Counts,
-};
+use record::{Summary, summary::RunVerdict};
 use statistics::success::success_rate;
 
 use super::{
-    Now, lock,
+    figures::{Cases, Ended},
+    now::{Now, lock},
     suites::{Suite, Suites},
 };
 use crate::metrics::{
     catalogue::{self, Metric, SCENARIO, SUITE, VERDICT},
     instruments::gauge,
 };
-
-/// A run that has ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    /// Unix milliseconds.
-    ended_at: i64,
-    duration_seconds: f64,
-    cost_usd: f64,
-    success_rate: Rate,
-    judged_pass_rate: Rate,
-    trials: [(Verdict, u64); 6],
-}
-
-/// The cases of one scenario.
-#[derive(Debug, Default)]
-pub(super) struct Cases {
-    counts: Counts,
-    failing: u64,
-    flaky: u64,
-}
 
 /// From now on the suite shows this run, unless it shows a later one.
 pub(super) fn keep(suites: &mut Suites, summary: &Summary, started_at: i64, ended_at: i64) {
@@ -57,28 +34,6 @@ pub(super) fn keep(suites: &mut Suites, summary: &Summary, started_at: i64, ende
         cases.counts.merge(&case.counts());
         cases.failing += u64::from(case.verdict == RunVerdict::Fail);
         cases.flaky += u64::from(case.flaky);
-    }
-}
-
-impl Ended {
-    fn of(summary: &Summary, started_at: i64, ended_at: i64) -> Self {
-        let totals = &summary.summary;
-        let trials = &totals.trials;
-        Self {
-            ended_at,
-            duration_seconds: ended_at.saturating_sub(started_at) as f64 / 1e3,
-            cost_usd: totals.cost.total_usd,
-            success_rate: totals.success_rate.clone(),
-            judged_pass_rate: totals.judged_pass_rate.clone(),
-            trials: [
-                (Verdict::Pass, trials.pass),
-                (Verdict::Fail, trials.fail),
-                (Verdict::Inconclusive, trials.inconclusive),
-                (Verdict::Error, trials.error),
-                (Verdict::Skipped, trials.skipped),
-                (Verdict::Cancelled, trials.cancelled),
-            ],
-        }
     }
 }
 

@@ -8,7 +8,11 @@ use opentelemetry::{
 };
 use record::Verdict;
 
-use super::{BLAMES, Now, Queue, STATUSES, lock, suites::Suite};
+use super::{
+    fleet::Queue,
+    now::{BLAMES, Now, STATUSES, lock},
+    suites::Suite,
+};
 use crate::metrics::{
     catalogue::{self, BLAME, Metric, SCENARIO, STATE, STATUS, SUITE, VERDICT},
     instruments::{counted, gauge},

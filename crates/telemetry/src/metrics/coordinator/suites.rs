@@ -14,8 +14,8 @@ use std::{
 use record::Verdict;
 
 use super::{
-    Queue,
-    ended::{Cases, Ended},
+    figures::{Cases, Ended},
+    fleet::Queue,
 };
 use crate::metrics::{
     catalogue::{MOST_SERIES, SCENARIO, SUITE},
@@ -38,9 +38,9 @@ pub(super) struct Suites {
 pub(super) struct Suite {
     pub(super) queue: Option<Queue>,
     pub(super) ended: Option<Ended>,
-    /// In the order of [`super::BLAMES`].
+    /// In the order of `now::BLAMES`.
     pub(super) errors: [u64; 6],
-    /// In the order of [`super::STATUSES`].
+    /// In the order of `now::STATUSES`.
     pub(super) ends: [u64; 3],
     pub(super) scenarios: BTreeMap<Arc<str>, Scenario>,
     /// The latest run of it.

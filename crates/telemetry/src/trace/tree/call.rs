@@ -6,27 +6,18 @@ use opentelemetry::{
 };
 use record::{Call, Role, Turn, call::ErrorKind};
 
-use super::{
-    super::{
-        content, ids,
-        span::{Span, Times, integer, seconds},
-        texts::Texts,
-        traces::Exported,
-    },
-    Common, Played,
-};
+use super::{common::Common, played::Played};
 use crate::{
     asked::{Asked, Endpoint, UNKNOWN, asked, provider},
     names,
+    trace::{
+        content,
+        exported::Exported,
+        ids,
+        span::{Span, integer, seconds},
+        texts::Texts,
+    },
 };
-
-/// The time of the last try only. The waits before it have their own attributes.
-pub(super) fn times(played: &Played<'_>, call: &Call) -> Times {
-    let waited = call.wait_micros.saturating_add(call.connect_micros.unwrap_or(0));
-    let before = waited.saturating_add(call.retried_micros);
-    let from = played.began_micros.saturating_add(call.started_micros).saturating_add(before);
-    Times { from, to: from.saturating_add(call.total_micros) }
-}
 
 pub(super) fn span(
     exported: &Exported,
@@ -93,7 +84,7 @@ pub(super) fn span(
         parent: if call.of_trial { ids::trial_span(trace) } else { ids::turn_span(trace, number) },
         kind: SpanKind::Client,
         name: format!("{operation} {}", texts.known(model)).into(),
-        times: times(played, call),
+        times: played.times_of_call(call),
         attributes,
         events: Vec::new(),
         links: Vec::new(),

@@ -4,15 +4,15 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use opentelemetry_sdk::trace::SpanData;
 use record::{
-    Call, Failure, FailureKind, Finding, Role, Tokens, Usd,
+    Call, Failure, FailureKind, Finding, Role, Tokens, Trial, Turn, Usd,
     turn::{Speaker, ToolCall},
 };
-use scenario::{CaseId, TrialId};
+use scenario::{Case, CaseId, RunId, TrialId};
 
 use super::*;
 use crate::{
     asked::Endpoint,
-    trace::{texts::Texts, traces::Exported},
+    trace::{exported::Exported, texts::Texts},
 };
 
 const KEY: &str = "sk-abcdefghijklmnopqrstuvwxyz";

@@ -6,26 +6,21 @@ use opentelemetry::{
 };
 use record::{Role, Scope, Turn, turn::Speaker};
 
-use super::{
-    super::{
-        content, evaluation, ids,
-        span::{Span, Times, at, seconds},
-        traces::Exported,
+use super::{call, common::Common, played::Played};
+use crate::{
+    names,
+    trace::{
+        content, evaluation,
+        exported::Exported,
+        ids,
+        span::{Span, at, seconds},
     },
-    Common, Played, call,
 };
-use crate::names;
-
-pub(super) fn times(played: &Played<'_>, turn: &Turn) -> Times {
-    let from = played.began_micros.saturating_add(turn.started_micros);
-    let own = Times { from, to: from.saturating_add(turn.duration_micros) };
-    turn.calls.iter().filter(|call| !call.of_trial).fold(own, |times, one| times.with(call::times(played, one)))
-}
 
 pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: &Turn, common: &Common) -> Span {
     let texts = &exported.texts;
     let agent = texts.known(&played.case.agent);
-    let times = times(played, turn);
+    let times = played.times_of_turn(turn);
     // Of several calls, the last one answered or failed.
     let agent_call = turn.calls.iter().rfind(|call| call.role == Role::Agent);
     let error = agent_call.and_then(|call| call.error.as_deref());
@@ -93,7 +88,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
 /// The time of the agent's answer.
 fn reply_at(played: &Played<'_>, turn: &Turn) -> u64 {
     let agent = turn.calls.iter().rfind(|call| call.role == Role::Agent);
-    agent.map_or_else(|| times(played, turn).to, |agent| call::times(played, agent).to)
+    agent.map_or_else(|| played.times_of_turn(turn).to, |agent| played.times_of_call(agent).to)
 }
 
 fn speaker(speaker: Speaker) -> &'static str {

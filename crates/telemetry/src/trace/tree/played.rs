@@ -1,0 +1,70 @@
+//! An attempt that has ended, and the times of its parts.
+
+use record::{Call, Trial, Turn, Verdict, session::session_id};
+use scenario::{Case, RunId};
+
+use crate::trace::span::Times;
+
+/// An attempt that has ended, as the worker knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Played<'a> {
+    pub run: &'a RunId,
+    /// The plan's name.
+    pub suite: &'a str,
+    pub case: &'a Case,
+    /// When it began, in Unix microseconds: times in records count from here.
+    pub began_micros: u64,
+    pub trial: &'a Trial,
+    /// Empty where nothing was played.
+    pub turns: &'a [Turn],
+    /// Those that are in no turn.
+    pub calls: &'a [Call],
+    /// The first turn of each conversation with the agent.
+    pub conversations: &'a [u32],
+}
+
+impl Played<'_> {
+    pub(super) fn has_failed(&self) -> bool {
+        self.trial.verdict != Verdict::Pass
+    }
+
+    /// Whether it is exported whatever the sampler says. A skipped trial is like all others that are skipped, and a
+    /// plan that lacks a judge has thousands of them.
+    pub(in crate::trace) fn is_always_told(&self) -> bool {
+        !matches!(self.trial.verdict, Verdict::Pass | Verdict::Skipped)
+    }
+
+    pub(in crate::trace) fn times(&self) -> Times {
+        let from = self.began_micros;
+        let whole = Times { from, to: from.saturating_add(self.trial.duration_ms.saturating_mul(1_000)) };
+        let whole = self.turns.iter().fold(whole, |times, turn| times.with(self.times_of_turn(turn)));
+        let own = self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.of_trial).chain(self.calls);
+        own.fold(whole, |times, call| times.with(self.times_of_call(call)))
+    }
+
+    /// From the first thing that was done for the turn to the last, its judging included.
+    pub(super) fn times_of_turn(&self, turn: &Turn) -> Times {
+        let from = self.began_micros.saturating_add(turn.started_micros);
+        let own = Times { from, to: from.saturating_add(turn.duration_micros) };
+        turn.calls.iter().filter(|call| !call.of_trial).fold(own, |times, one| times.with(self.times_of_call(one)))
+    }
+
+    /// The time of the last try only. The waits before it have their own attributes.
+    pub(super) fn times_of_call(&self, call: &Call) -> Times {
+        let waited = call.wait_micros.saturating_add(call.connect_micros.unwrap_or(0));
+        let before = waited.saturating_add(call.retried_micros);
+        let from = self.began_micros.saturating_add(call.started_micros).saturating_add(before);
+        Times { from, to: from.saturating_add(call.total_micros) }
+    }
+
+    /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan, and in each attempt.
+    pub(super) fn session(&self) -> String {
+        session_id(self.run, &self.trial.trial_id, self.trial.epoch)
+    }
+
+    /// The number of the conversation that a turn belongs to, from 1. What is in no turn belongs to the first.
+    pub(super) fn conversation_of(&self, turn: Option<&Turn>) -> u32 {
+        let begun = |turn: &Turn| self.conversations.iter().filter(|first| **first <= turn.number).count();
+        u32::try_from(turn.map_or(1, begun)).unwrap_or(u32::MAX).max(1)
+    }
+}
