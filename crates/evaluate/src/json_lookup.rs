@@ -5,6 +5,9 @@ use serde_json_path::JsonPath;
 
 use crate::error::Error;
 
+/// The limit of values that one path selects for judging.
+pub(crate) const MOST_VALUES: usize = 1_000;
+
 #[derive(Debug)]
 pub(crate) struct Lookup {
     written: String,
@@ -27,7 +30,7 @@ impl Lookup {
             // A key with blanks, quotes or anything else in it.
             JsonPath::parse(&format!("$[{}]", Value::from(text)))
         };
-        let path = parsed.map_err(|error| fault(format!("`{text}` is no JSON path: {error}")))?;
+        let path = parsed.map_err(|error| fault(format!("`{text}` is not a JSON path: {error}")))?;
         Ok(Self { written: text.to_owned(), path })
     }
 

@@ -1,8 +1,9 @@
 //! How a reply is judged: a check is data, [`compile()`] makes it behaviour, an [`Evaluator`] finds.
 //!
 //! An evaluator sees a [`Subject`] and asks the models of a [`JudgePool`]. It knows neither worker nor agent, so that a
-//! stored transcript can be judged again. One file for each kind of check (or small family); [`question`] is the only
-//! place that asks a language model, also for the termination check of a conversation.
+//! stored transcript can be judged again. One file for each kind of check; `edges` has `starts_with`, `ends_with`
+//! and `equals`. [`question`] is the only place that asks a language model, also for the termination check of a
+//! conversation.
 
 pub mod battery;
 pub mod labelled;
@@ -26,12 +27,16 @@ mod error;
 mod evaluator;
 mod excerpt;
 mod execution_time;
+mod file_contains;
+mod file_exists;
 mod files;
 mod json_check;
 mod json_lookup;
+mod json_path;
 mod json_schema;
 mod judge_pool;
 mod language;
+mod latency;
 mod length;
 mod llm_judge;
 mod loose_json;
@@ -47,8 +52,10 @@ mod refusal;
 mod regex_match;
 mod rubric;
 mod semantic;
+mod semantic_condition;
+mod semantic_similar;
 mod similarity;
-mod spending;
+mod spend;
 mod string_contains;
 mod telephony_events;
 mod tool_calls;

@@ -1,4 +1,4 @@
-//! Whom a scenario asks besides the agent: judges, models that measure texts, the simulated user.
+//! The models that a scenario needs besides the agent: judges, models that measure texts, simulated users.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     conversation::{Condition, Stop},
 };
 
-/// Everybody without whom a trial of the scenario has no verdict. Checks that only inform ask nobody here.
+/// The models without which a trial has no verdict. Checks that only inform do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asks {
     /// Judges by their model type; `None`: the usual one.
@@ -38,7 +38,7 @@ impl Asks {
         self.simulators.insert(conversation.simulator.model_type.clone());
         self.verdict(&conversation.turn_checks);
         self.verdict(&conversation.final_checks);
-        // Whether a conversation goes on is no opinion: without the answer there is nothing to judge.
+        // The judge of a stop condition is always needed: without its answer the conversation cannot go on.
         let asked = |stop: &Stop| stop.judge.is_some() && stop.condition != Condition::MaxTurnsReached;
         if conversation.stops.iter().any(asked) {
             self.judges.insert(None);
@@ -66,7 +66,7 @@ impl Asks {
         }
     }
 
-    /// Yes and no are read by rules; words are looked for in the reply, and compared with the right ones.
+    /// Rules read yes and no. Other answers are extracted from the reply and compared with the right one.
     fn answer(&mut self, set: &DataSet) {
         if set.extract.is_some() {
             self.measures.insert(Measure::Answer);

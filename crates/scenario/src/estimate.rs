@@ -1,7 +1,6 @@
-//! What a run will ask of models and agents, before it runs: for `--dry-run`.
+//! Estimates the calls and tokens of a run before it starts, for `--dry-run`.
 //!
-//! Upper figures are what the files allow, typical ones what conversations are usually like. A token is taken for
-//! four characters.
+//! Upper figures are what the files allow; typical ones assume usual conversations. A token counts as four characters.
 
 use crate::{
     Action, Battery, Check, Conversation, Format, Plan, Scenario,
@@ -9,14 +8,14 @@ use crate::{
     message::said,
 };
 
-/// How many cases of a group are expanded; the rest is taken to be like them.
+/// How many cases of a group are expanded. The rest is extrapolated from them.
 const SAMPLE: u64 = 64;
 const CHARACTERS_PER_TOKEN: u64 = 4;
 /// A reply of the agent in tokens: usual, and long.
 const REPLY: Span = Span { typical: 120, upper: 600 };
 /// An answer of a judge in tokens: usual, and long.
 const FINDING: Span = Span { typical: 80, upper: 300 };
-/// What our own words around a prompt amount to, in tokens.
+/// The tokens that gabfest adds around a prompt.
 const FRAME: u64 = 120;
 
 /// The size of a run.
@@ -38,7 +37,7 @@ pub struct Load {
     pub judge: Use,
 }
 
-/// What one role is asked for.
+/// The use of one role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Use {
     pub calls: u64,
@@ -62,7 +61,7 @@ pub fn estimate(plan: &Plan, formats: &[&'static dyn Format]) -> Estimate {
         let taken = cases.min(SAMPLE);
         let mut sample = Estimate::default();
         for place in 0..taken {
-            // In 128 bits, since a sample of a huge group would overflow 64.
+            // In 128 bits: a sample of a huge group would overflow 64.
             let at = u64::try_from(u128::from(place) * u128::from(cases) / u128::from(taken)).unwrap_or(0);
             let scenario = plan.case(first + at).and_then(|case| plan.scenario(&case, formats).ok());
             if let Some(scenario) = scenario {
@@ -80,7 +79,7 @@ pub fn estimate(plan: &Plan, formats: &[&'static dyn Format]) -> Estimate {
 #[must_use]
 pub fn trial(scenario: &Scenario) -> Estimate {
     let mut size = Estimate::default();
-    // What an agent that keeps no state is sent with each turn.
+    // The messages that go with each turn to an agent without state.
     let opening: u64 = scenario.opening.iter().map(|message| tokens(&message.text())).sum();
     let mut history = Span { typical: opening, upper: opening };
     // The scripted messages of a trial are one conversation.
@@ -150,7 +149,7 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
     judge_all(&conversation.final_checks, history, 1, size);
 }
 
-/// Scores are counted as a judge's, which they are unless a model for them is at hand.
+/// Scores count as questions to the judge, who answers them unless the settings choose a model.
 fn examine(battery: &Battery, size: &mut Estimate) {
     let shown = |remembered: u64, most: u64| remembered.min(most) * REPLY.typical;
     let asked = |requirement: &Requirement| {
@@ -167,7 +166,7 @@ fn examine(battery: &Battery, size: &mut Estimate) {
             if matches!(battery.tester, Tester::Model(_)) {
                 let seen = FRAME + shown(u64::from(battery.tester_memory), said);
                 size.upper.user_sim.call(seen, REPLY.typical);
-                // The turns that are no tests.
+                // Turns that are not tests.
                 if ((turn as f64 + 1.0) * tests).floor() == (turn as f64 * tests).floor() {
                     size.typical.user_sim.call(seen, REPLY.typical);
                 }
@@ -177,7 +176,7 @@ fn examine(battery: &Battery, size: &mut Estimate) {
         for _ in 0..scores {
             judge(&history, 1, size);
         }
-        // An answer is looked for, then compared.
+        // An answer is extracted, then compared.
         for _ in 0..2 {
             judge(&history, u64::from(tests > 0.5 && turn % 2 == 1), size);
         }

@@ -144,7 +144,7 @@ impl Rule {
             }
             Self::Fields(fields) => match value {
                 Value::Object(given) => fields.compare(place, path, given, judged),
-                _ => Err(Outcome::fail(format!("{} is no JSON object", place.shown(path)))),
+                _ => Err(Outcome::fail(format!("{} is not a JSON object", place.shown(path)))),
             },
         }
     }
@@ -174,7 +174,7 @@ fn arguments_of(made: &ToolCall) -> Result<Map<String, Value>, Outcome> {
         Ok(Value::Null) => Ok(Map::new()),
         _ => {
             let shown = excerpt(text, SHORT_BYTES);
-            Err(Outcome::fail(format!("its arguments are no JSON object: {shown:?}")))
+            Err(Outcome::fail(format!("its arguments are not a JSON object: {shown:?}")))
         }
     }
 }

@@ -48,7 +48,7 @@ fn bad_definitions_are_refused() {
             Rule::JsonCheck(check::JsonCheck { fields: vec![(text("a"), latency())] }),
             "`latency` in `fields`: it is not about a text",
         ),
-        (Rule::JsonPath(check::JsonPath { path: text("$[?"), checks: vec![] }), "no JSON path"),
+        (Rule::JsonPath(check::JsonPath { path: text("$[?"), checks: vec![] }), "not a JSON path"),
         (Rule::JsonSchema(check::JsonSchema { schema: json!({ "type": 3 }) }), "`json_schema`"),
         (
             Rule::JsonSchema(check::JsonSchema { schema: json!({ "$ref": "https://example.invalid/x.json" }) }),

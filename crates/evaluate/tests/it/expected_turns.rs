@@ -110,7 +110,7 @@ async fn tool_calls() {
             &[],
             Err("argument `a.b`"),
         ),
-        (json!([weather(json!({ "a": { "b": 1 } }))]), vec![call(json!({ "a": "b" }))], &[], Err("no JSON object")),
+        (json!([weather(json!({ "a": { "b": 1 } }))]), vec![call(json!({ "a": "b" }))], &[], Err("not a JSON object")),
         (
             json!([{ "name": "get_weather", "arguments": {}, "partial": true }]),
             vec![call(json!({ "at": 3 }))],

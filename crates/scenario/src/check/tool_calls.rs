@@ -44,7 +44,7 @@ pub enum CallPick {
     Any,
     /// Only the last call of the tool.
     Last,
-    /// The tool must be called exactly once.
+    /// The agent must call the tool exactly once.
     Single,
 }
 

@@ -124,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
         "type: tool_calls\ncalls: [{name: find, arguments: {page: 1}}]",
         Seen::Calls(&[("find", "page one", None)]),
         Fail,
-        "no JSON object",
+        "not a JSON object",
     ),
     seen("type: trajectory_contains_action\naction: FIND_ORDER", TWO, Pass, "used \"find_order\""),
     seen("type: trajectory_contains_action\naction: CANCEL", TWO, Fail, "did not use"),
