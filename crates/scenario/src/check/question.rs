@@ -6,7 +6,7 @@ use super::Check;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Question<'a> {
     pub to: Asked<'a>,
-    /// An upper bound.
+    /// The maximum for each value that is judged, without retries.
     pub times: u64,
 }
 
