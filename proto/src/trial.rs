@@ -2,6 +2,7 @@
 
 use record::{
     Failure, Judgment, Scope, Tokens, Trial, Usd,
+    battery::Examined,
     call::{Spend, SpendLine},
     pace::{Pace, PaceLine},
     trial::{Past, TurnLatency},
@@ -51,7 +52,16 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         exhausted: trial.exhausted,
         past_failures: trial.past.failed,
         past_breaks: trial.past.broken,
+        examined: trial.examined.map(|examined| examined.to_json().into()).unwrap_or_default(),
     }
+}
+
+fn examined_from_wire(json: &[u8]) -> Result<Option<Box<Examined>>, Error> {
+    if json.is_empty() {
+        return Ok(None);
+    }
+    let read = Examined::from_json(json).map_err(|error| Error::Undecodable(format!("examined: {error}")))?;
+    Ok(Some(Box::new(read)))
 }
 
 pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
@@ -79,6 +89,7 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
         spend: spend_from_wire(trial.spend)?,
         pace: pace_from_wire(trial.pace)?,
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
+        examined: examined_from_wire(&trial.examined)?,
         keep_transcript: trial.keep_transcript,
         exhausted: trial.exhausted,
         past: Past { failed: trial.past_failures, broken: trial.past_breaks },
@@ -272,12 +283,34 @@ mod tests {
                 spend: spend.clone(),
                 pace: pace.clone(),
                 judgments: vec![judgment],
+                examined: (verdict == Verdict::Fail).then(examined),
                 keep_transcript: true,
                 exhausted: verdict == Verdict::Fail,
                 past: Past { failed: 2, broken: 1 },
             };
             assert_eq!(from_wire(to_wire(trial.clone(), vec![])), Ok(trial));
         }
+    }
+
+    fn examined() -> Box<Examined> {
+        let json = br#"{"head":{"requirements":["typos"],"examination":{"turns":[null],"sets":[]},
+            "thresholds":{"similarity":0.6,"stutter":0.33,"toxicity":0.1,"coherence":-6.0},
+            "shown":{"interpretation":true,"detail":true,"verdict":true},"compat":null,"saved":false},
+            "replies":[{"turn":2,"finding":"pass","cell":{"requirement":"typos","detail":0.75,"counted":true}}]}"#;
+        Box::new(Examined::from_json(json).unwrap())
+    }
+
+    #[test]
+    fn a_trial_of_the_last_version_can_be_read_and_what_is_no_examination_is_an_error() {
+        // Number, ids, case, repeat, epoch, seed, verdict and strategy, as the version before wrote them.
+        let sent: &[u8] = b"\x08\x09\x12\x01t\x1a\x01c\x20\x03\x28\x01\x30\x02\x38\x07\x42\x04PASS\x52\x08all_pass";
+        let wire: v1::Trial = prost::Message::decode(sent).unwrap();
+        let trial = from_wire(wire.clone()).unwrap();
+        assert_eq!((trial.number, trial.epoch, trial.verdict, &trial.examined), (9, 2, Verdict::Pass, &None));
+        assert_eq!(prost::Message::encode_to_vec(&to_wire(trial, vec![])), sent, "and is still written so");
+        let broken = v1::Trial { examined: b"{}".as_slice().into(), ..wire };
+        let error = from_wire(broken).unwrap_err().to_string();
+        assert!(error.contains("examined: missing field `head`"), "{error}");
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Cleaner {
             spend,
             pace,
             judgments,
+            examined,
             keep_transcript,
             exhausted,
             // Whose past it is only the coordinator's store knows.
@@ -96,6 +97,7 @@ impl Cleaner {
         self.pace(pace);
         failure.iter_mut().for_each(|failure| self.failure(failure));
         judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
+        examined.iter_mut().for_each(|examined| examined.each_text(&mut |text| self.text(text)));
     }
 
     fn said(&self, said: &mut Said) {
@@ -205,6 +207,7 @@ fn holds_no_text<T: Copy>(_: T) {}
 mod tests {
     use record::{
         Blame, FailureKind, Finding, Role, Scope, Tokens, Usd, Verdict,
+        battery::Examined,
         call::{ErrorKind, SpendLine},
         pace::PaceLine,
         trial::TurnLatency,
@@ -272,6 +275,19 @@ mod tests {
         assert_eq!(after, before.replace(&format!("{KEY:?}")[1..=KEY.len() + 1], "[redacted]"), "the rest stays");
     }
 
+    /// What a battery understood of a reply; `record` tests that no other text of it is left out.
+    fn examined() -> Examined {
+        let mut examined = Examined::from_json(
+            br#"{"head":{"requirements":[],"examination":{"turns":[],"sets":[]},"compat":null,"saved":false,
+                "thresholds":{"similarity":0.6,"stutter":0.33,"toxicity":0.1,"coherence":-6.0},
+                "shown":{"interpretation":true,"detail":true,"verdict":true}},
+                "replies":[{"turn":2,"finding":"pass","cell":{"requirement":"typos","counted":true}}]}"#,
+        )
+        .unwrap();
+        examined.replies[0].cell.interpretation = Some(said().into());
+        examined
+    }
+
     #[test]
     fn no_text_of_a_trial_keeps_a_key() {
         telemetry::register(KEY);
@@ -321,14 +337,15 @@ mod tests {
                 required: true,
                 weight: 1.0,
             }],
+            examined: Some(Box::new(examined())),
             keep_transcript: true,
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 8);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 9);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 8));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 9));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

@@ -1,9 +1,16 @@
 //! One trial as it was played: its verdict and its figures. Its words are in its turns.
 
+use std::borrow::Cow;
+
 use scenario::{CaseId, Strategy, TrialId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Blame, Failure, FailureKind, Judgment, Verdict, call::Spend, pace::Pace};
+use crate::{
+    Blame, Failure, FailureKind, Judgment, Turn, Verdict,
+    battery::{Examined, noted},
+    call::Spend,
+    pace::Pace,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -37,6 +44,9 @@ pub struct Trial {
     #[serde(default)]
     pub pace: Pace,
     pub judgments: Vec<Judgment>,
+    /// What a quality battery examined; other formats have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examined: Option<Box<Examined>>,
     /// Keep every word of it, also when it passed.
     pub keep_transcript: bool,
     /// A provider said that its quota or credit is used up, whatever became of the trial.
@@ -134,6 +144,16 @@ impl Trial {
         self.past.broken > 0 && (self.past.failed > 0 || self.is_held_against_agent())
     }
 
+    /// What a quality battery examined; `None` for other formats, and where nothing was said.
+    #[must_use]
+    pub fn examined_in(&self, turns: &[Turn]) -> Option<Cow<'_, Examined>> {
+        if turns.is_empty() {
+            return None;
+        }
+        let of_notes = || noted::read(turns, &self.judgments).map(Cow::Owned);
+        self.examined.as_deref().map(Cow::Borrowed).or_else(of_notes)
+    }
+
     /// A trial that ended before its first turn, and why. Its transcript is kept: it is empty.
     #[must_use]
     pub fn unplayed(planned: &scenario::Trial, epoch: u32, verdict: Verdict, failure: Failure) -> Self {
@@ -157,6 +177,7 @@ impl Trial {
             spend: Spend::default(),
             pace: Pace::default(),
             judgments: Vec::new(),
+            examined: None,
             keep_transcript: true,
             exhausted: false,
             past: Past::default(),

@@ -48,6 +48,7 @@ fn cut_to(most: usize, trial: &Trial, turns: &[Turn]) -> Selected {
     let turns: Vec<Turn> = kept(trial, turns).map(|turn| clipped_turn(turn, clip)).collect();
     let mut trial = trial.clone();
     trial.latencies.clear();
+    trial.examined = None;
     if let Some(failure) = &mut trial.failure {
         clip(&mut failure.message);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, visible};
+use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, battery::Examined, visible};
 use scenario::{CaseId, Strategy, TrialId};
 use serde::Serialize;
 
@@ -45,6 +45,7 @@ pub fn line(trial: &Trial) -> String {
         past_failures: trial.past.failed,
         past_breaks: trial.past.broken,
         judgments: &trial.judgments,
+        examined: trial.examined.as_deref(),
     };
     let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
     text.push('\n');
@@ -82,6 +83,9 @@ struct Line<'a> {
     /// Earlier attempts that our side broke.
     past_breaks: u32,
     judgments: &'a [Judgment],
+    /// Of quality batteries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    examined: Option<&'a Examined>,
 }
 
 fn by_role<T>(of: impl Fn(Role) -> T) -> BTreeMap<&'static str, T> {

@@ -557,6 +557,9 @@ pub struct Trial {
     /// Earlier attempts that our side broke; an export says it, a worker does not.
     #[prost(uint32, tag = "32")]
     pub past_breaks: u32,
+    /// What a quality battery examined, as JSON: plans have batteries in the same form. Empty for other formats.
+    #[prost(bytes = "bytes", tag = "33")]
+    pub examined: ::prost::bytes::Bytes,
 }
 /// The turns of one attempt in the segment of one batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

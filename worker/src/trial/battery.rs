@@ -7,7 +7,7 @@ use agent::{Exchange, Start};
 use evaluate::battery::{self, Conversation};
 use record::{
     Call, Failure, FailureKind, Role,
-    battery::{Head, NOTE},
+    battery::{Examined, Head},
     turn::Speaker,
 };
 use scenario::{
@@ -36,7 +36,8 @@ pub(super) async fn examine(stage: &mut Stage, step: u32, battery: &Battery) -> 
         compat: battery.compat,
         saved: battery.saved.is_some(),
     };
-    stage.transcript.note(NOTE, serde_json::to_string(&head).expect("the head of a battery has only string keys"));
+    // A conversation that breaks off has a head too.
+    stage.examined = Some(Box::new(Examined { head, replies: Vec::new() }));
     let first_turn = stage.transcript.len();
     match &battery.saved {
         Some(saved) => recall(stage, step, saved),
@@ -44,8 +45,11 @@ pub(super) async fn examine(stage: &mut Stage, step: u32, battery: &Battery) -> 
     }
     let conversation =
         Conversation { battery, examination: &examination, turns: &stage.transcript.turns()[first_turn..], step };
-    let judgments = battery::examine(conversation, &stage.judges()).await;
+    let battery::Found { judgments, replies } = battery::examine(conversation, &stage.judges()).await;
     stage.judgments.extend(judgments);
+    if let Some(examined) = &mut stage.examined {
+        examined.replies = replies;
+    }
     stage.settle_trial();
     Ok(())
 }

@@ -33,6 +33,7 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         spend: transcript.spend(),
         pace: transcript.pace(),
         judgments: stage.judgments.clone(),
+        examined: stage.examined.clone(),
         ..stage.ticket.unplayed(verdict, Failure::new(FailureKind::Panicked, ""))
     }
 }

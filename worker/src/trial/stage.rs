@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::AtomicU32};
 
 use agent::Agent;
-use record::{Failure, FailureKind, Judgment};
+use record::{Failure, FailureKind, Judgment, battery::Examined};
 use tokio::time::Instant;
 
 use super::{agent_line::AgentLine, calling::Calling, judge_pool::JudgePool, ticket::Ticket, transcript::Transcript};
@@ -20,6 +20,8 @@ pub(crate) struct Stage {
     pub(super) transcript: Transcript,
     pub(super) line: AgentLine,
     pub(super) judgments: Vec<Judgment>,
+    /// What a quality battery examined.
+    pub(super) examined: Option<Box<Examined>>,
     /// Questions to judges so far. A question's number is part of its seed, so that the mock model answers the same
     /// each time.
     pub(super) questions: AtomicU32,
@@ -60,6 +62,7 @@ impl Stage {
             transcript: Transcript::new(attempt, outbox, place, log),
             line: AgentLine::default(),
             judgments: Vec::new(),
+            examined: None,
             questions: AtomicU32::new(0),
             progress: Progress {
                 began,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use scenario::battery::{Answer, DataSet, Part, Requirement, Test};
 use serde_json::{Value, json};
 
-use super::{Conversation, Row, closed};
+use super::{closed, conversation::Conversation, row::Row};
 use crate::{JudgePool, Scorer, scorer};
 
 pub(super) async fn examine(

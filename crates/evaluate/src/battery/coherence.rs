@@ -4,7 +4,10 @@ use record::Finding;
 use scenario::battery::Requirement;
 use serde_json::json;
 
-use super::{Conversation, Row, reply_of};
+use super::{
+    conversation::{Conversation, reply_of},
+    row::Row,
+};
 use crate::JudgePool;
 
 /// What a model that predicts next sentences can take in, about, in characters.

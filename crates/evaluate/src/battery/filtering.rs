@@ -2,7 +2,7 @@
 
 use scenario::battery::{Part, Requirement};
 
-use super::{Conversation, Row};
+use super::{conversation::Conversation, row::Row};
 
 pub(super) fn examine(conversation: &Conversation<'_>) -> Vec<Row> {
     let mut rows = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use scenario::battery::Requirement;
 
-use super::{Conversation, Row};
+use super::{conversation::Conversation, row::Row};
 
 pub(super) fn examine(conversation: &Conversation<'_>) -> Vec<Row> {
     let compat = conversation.is_compat();

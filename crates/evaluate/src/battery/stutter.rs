@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use scenario::battery::Requirement;
 use serde_json::json;
 
-use super::{Conversation, Row};
+use super::{conversation::Conversation, row::Row};
 
 /// Words of a reply that are looked at: the work grows with their square.
 const MOST_WORDS: usize = 2_000;

@@ -7,7 +7,7 @@ use record::{
 use scenario::battery::{LEVELS, Requirement};
 use serde_json::json;
 
-use super::{Conversation, Row};
+use super::{conversation::Conversation, row::Row};
 
 /// One judgment for each requirement that some reply was examined for.
 pub(super) fn judgments(conversation: &Conversation<'_>, rows: &[Row]) -> Vec<Judgment> {

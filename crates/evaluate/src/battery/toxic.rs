@@ -2,7 +2,7 @@
 
 use scenario::battery::Requirement;
 
-use super::{Conversation, Row};
+use super::{conversation::Conversation, row::Row};
 use crate::JudgePool;
 
 pub(super) async fn examine(conversation: &Conversation<'_>, pool: &dyn JudgePool) -> Vec<Row> {

@@ -40,7 +40,7 @@ pub fn end(trial: &mut Trial) {
             trial.turns
         );
         (trial.verdict, trial.failure) = (Verdict::Error, Some(Failure::new(FailureKind::Misconfigured, message)));
-        (trial.judgments, trial.latencies) = (Vec::new(), Vec::new());
+        (trial.judgments, trial.latencies, trial.examined) = (Vec::new(), Vec::new(), None);
         trial.pace = Pace::default();
     }
 }
@@ -74,7 +74,8 @@ pub fn size_of_end(trial: &Trial) -> usize {
     });
     let ids = trial.trial_id.as_str().len() + trial.case_id.as_str().len();
     let latencies = 2 * AROUND * trial.latencies.len();
-    let rest = may(&trial.termination_reason) + ids + latencies + 20 * AROUND;
+    let examined = trial.examined.as_ref().map_or(0, |examined| examined.size());
+    let rest = examined + may(&trial.termination_reason) + ids + latencies + 20 * AROUND;
     judgments.sum::<usize>() + failure + spend + pace.sum::<usize>() + rest
 }
 
@@ -111,6 +112,7 @@ fn texts_of_end(trial: &mut Trial, most: usize) {
         cut(reason, most);
         description.iter_mut().chain(evidence).for_each(|text| cut(text, most));
     }
+    trial.examined.iter_mut().for_each(|examined| examined.each_text(&mut |text| cut(text, most)));
     trial.failure.iter_mut().for_each(|failure| cut(&mut failure.message, most.min(MOST_MESSAGE_BYTES)));
     trial.termination_reason.iter_mut().for_each(|text| cut(text, most.min(MOST_MESSAGE_BYTES)));
 }

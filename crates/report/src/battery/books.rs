@@ -7,7 +7,7 @@ use std::{
 };
 
 use formats::battery::saved;
-use record::{Summary, Trial, Turn, battery::Head};
+use record::{Summary, Trial, Turn};
 use scenario::battery::Saved;
 
 use super::{Sheet, Totals, csv, workbook};
@@ -44,7 +44,8 @@ impl Books {
     }
 
     pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) -> Result<(), Error> {
-        let Some(sheet) = Sheet::of(turns, &trial.judgments) else { return Ok(()) };
+        let Some(examined) = trial.examined_in(turns) else { return Ok(()) };
+        let sheet = Sheet::of(&examined, turns);
         let id = trial.case_id.as_str();
         if self.scores.is_none() {
             fs::create_dir_all(&self.dir).map_err(|source| Error::Write { path: self.dir.clone(), source })?;
@@ -53,15 +54,14 @@ impl Books {
             self.scores = Some(file);
         }
         if let Some(file) = &mut self.scores {
-            file.write(&csv::scores(id, trial.repeat, &trial.judgments))?;
+            file.write(&csv::scores(id, trial.repeat, &examined.replies))?;
         }
         let book = self.cases.entry(trial.case).or_default();
-        if self.conversations < MOST_CONVERSATIONS
-            && let Some(head) = Head::of(turns)
-        {
+        if self.conversations < MOST_CONVERSATIONS {
             self.conversations += 1;
             let said = |turn: &Turn| (turn.user.clone(), turn.agent.clone().unwrap_or_default());
-            let saved = Saved { exchanges: turns.iter().map(said).collect(), examination: head.examination };
+            let saved =
+                Saved { exchanges: turns.iter().map(said).collect(), examination: examined.head.examination.clone() };
             let mut file = PartFile::create(&self.dir, &format!("{id}-conversation-{}.txt", trial.repeat))?;
             file.write(&saved::write(&saved))?;
             book.conversations.push((file.finish()?, trial.repeat));

@@ -1,6 +1,6 @@
 //! Distributions as CSV: every score of every reply, and the histograms of success over the level of error.
 
-use record::{Judgment, Scope, battery::Cell};
+use record::battery::Reply;
 use serde_json::Value;
 
 use super::{Totals, sheet::Sum, workbook::harmless};
@@ -11,10 +11,9 @@ pub(super) const SCORES: [&str; 11] =
 pub(super) const HISTOGRAMS: [&str; 5] = ["case", "column", "level", "passed", "total"];
 
 /// The lines of one trial: one for each finding about a reply, seven for toxicity.
-pub(super) fn scores(case: &str, run: u32, judgments: &[Judgment]) -> String {
+pub(super) fn scores(case: &str, run: u32, replies: &[Reply]) -> String {
     let mut lines = Vec::new();
-    for judgment in judgments {
-        let (Scope::Turn { turn, .. }, Some(cell)) = (judgment.scope, Cell::of(judgment)) else { continue };
+    for Reply { turn, finding, cell } in replies {
         let own = match &cell.detail {
             Some(Value::Bool(truth)) => truth.to_string(),
             Some(detail) => detail.to_string(),
@@ -37,7 +36,7 @@ pub(super) fn scores(case: &str, run: u32, judgments: &[Judgment]) -> String {
                 cell.values.map_or_else(String::new, |values| values.level().to_string()),
                 name,
                 score,
-                judgment.finding.name().to_owned(),
+                finding.name().to_owned(),
             ]);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{
     Finding, Scope, Summary, Trial, Turn,
-    battery::{Cell, Histogram, NOTE, Total, count},
+    battery::{Cell, Histogram, Total, count},
     summary::Rate,
 };
 use scenario::battery::{LEVELS, Requirement};
@@ -39,21 +39,17 @@ pub(crate) struct Section<'a> {
 impl Examined {
     /// Whether the trial was one of a battery.
     pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) -> bool {
-        if !turns.first().is_some_and(|turn| turn.notes.iter().any(|note| note.kind == NOTE)) {
-            return false;
-        }
+        let Some(found) = trial.examined_in(turns) else { return false };
         let case = self.cases.entry(trial.case).or_default();
-        for judgment in &trial.judgments {
-            let Some(requirement) = Requirement::of_name(&judgment.check) else { continue };
-            let tested = case.entry(requirement).or_default();
-            match judgment.scope {
-                Scope::Step { .. } if judgment.required => count(&mut tested.conversations, judgment.finding),
-                Scope::Turn { .. } => {
-                    if let Some(cell) = Cell::of(judgment).filter(|cell| cell.counted) {
-                        tested.reply(&cell, judgment.finding);
-                    }
-                }
-                Scope::Step { .. } | Scope::Conversation { .. } => {}
+        for judgment in trial.judgments.iter().filter(|judgment| judgment.required) {
+            if let (Scope::Step { .. }, Some(requirement)) = (judgment.scope, Requirement::of_name(&judgment.check)) {
+                count(&mut case.entry(requirement).or_default().conversations, judgment.finding);
+            }
+        }
+        for reply in &found.replies {
+            let tested = case.entry(reply.cell.requirement).or_default();
+            if reply.cell.counted {
+                tested.reply(&reply.cell, reply.finding);
             }
         }
         true

@@ -4,8 +4,8 @@
 //! ones before it.
 
 use record::{
-    Finding, Judgment, Scope, Turn,
-    battery::{Cell, Head, Histogram, Total, count},
+    Finding, Turn,
+    battery::{Cell, Examined, Head, Histogram, Total, count},
 };
 use scenario::battery::{Compat, LEVELS, Part, Requirement};
 use serde_json::{Value, json};
@@ -65,37 +65,32 @@ impl Sum {
 }
 
 impl Sheet {
-    /// The table of a trial; `None` for trials of other formats.
+    /// The table of a conversation.
     #[must_use]
-    pub fn of(turns: &[Turn], judgments: &[Judgment]) -> Option<Self> {
-        let head = Head::of(turns)?;
+    pub fn of(examined: &Examined, turns: &[Turn]) -> Self {
+        let Examined { head, replies } = examined;
         let turns = &turns[..turns.len().min(head.examination.turns.len().max(1))];
         let compat = head.compat == Some(Compat::Emely9043c93);
-        let table = Table { head: &head, turns, rows: rows(turns, judgments), compat };
-        Some(Self { compat, rows: turns.len(), columns: table.columns() })
+        let rows = replies.iter().filter_map(|reply| {
+            let turn = turns.iter().position(|turn| turn.number == reply.turn)?;
+            Some(Row { turn, finding: reply.finding, cell: &reply.cell })
+        });
+        let table = Table { head, turns, rows: rows.collect(), compat };
+        Self { compat, rows: turns.len(), columns: table.columns() }
     }
 }
 
 /// A finding at its row.
-struct Row {
+struct Row<'a> {
     turn: usize,
     finding: Finding,
-    cell: Cell,
-}
-
-fn rows(turns: &[Turn], judgments: &[Judgment]) -> Vec<Row> {
-    let found = judgments.iter().filter_map(|judgment| {
-        let Scope::Turn { turn, .. } = judgment.scope else { return None };
-        let place = turns.iter().position(|it| it.number == turn)?;
-        Some(Row { turn: place, finding: judgment.finding, cell: Cell::of(judgment)? })
-    });
-    found.collect()
+    cell: &'a Cell,
 }
 
 struct Table<'a> {
     head: &'a Head,
     turns: &'a [Turn],
-    rows: Vec<Row>,
+    rows: Vec<Row<'a>>,
     compat: bool,
 }
 
@@ -126,11 +121,11 @@ impl Table<'_> {
         Column { head: head.to_owned(), cells: self.turns.iter().map(cell).collect(), total: None }
     }
 
-    fn column<'a>(
-        &'a self,
+    fn column<'r, 'c: 'r>(
+        &self,
         head: impl Into<String>,
-        mut rows: impl Iterator<Item = &'a Row>,
-        cell: impl Fn(&Row) -> Option<Value>,
+        mut rows: impl Iterator<Item = &'r Row<'c>>,
+        cell: impl Fn(&Row<'_>) -> Option<Value>,
     ) -> Column {
         let mut cells = vec![None; self.turns.len()];
         rows.by_ref().for_each(|row| cells[row.turn] = cell(row));
@@ -197,8 +192,9 @@ impl Table<'_> {
             return;
         }
         let rows = || self.rows.iter().filter(|row| row.cell.requirement == Requirement::Toxicity);
-        let score =
-            |row: &Row, name: &str| row.cell.scores.iter().find(|(other, _)| other == name).map(|(_, score)| *score);
+        let score = |row: &Row<'_>, name: &str| {
+            row.cell.scores.iter().find(|(other, _)| other == name).map(|(_, score)| *score)
+        };
         let names: Vec<String> = rows()
             .find(|row| !row.cell.scores.is_empty())
             .map_or_else(Vec::new, |row| row.cell.scores.iter().map(|(name, _)| name.clone()).collect());
@@ -219,7 +215,7 @@ impl Table<'_> {
     }
 }
 
-fn verdict(row: &Row) -> Value {
+fn verdict(row: &Row<'_>) -> Value {
     row.cell.word.as_ref().map_or_else(|| word(row.finding), |word| json!(word))
 }
 
@@ -232,7 +228,7 @@ fn word(finding: Finding) -> Value {
     })
 }
 
-fn sum<'a>(requirement: Requirement, rows: impl Iterator<Item = &'a Row>) -> Sum {
+fn sum<'r, 'c: 'r>(requirement: Requirement, rows: impl Iterator<Item = &'r Row<'c>>) -> Sum {
     let mut total: Total = [0, 0];
     let mut levels: Histogram = [[0, 0]; LEVELS];
     let mut known = true;

@@ -5,14 +5,14 @@ use std::{path::PathBuf, sync::Arc};
 use async_trait::async_trait;
 use evaluate::{
     JudgePool, Scorer,
-    battery::{Conversation, examine},
+    battery::{Conversation, Found, examine},
     scorer::{Answer, Error, Score, TOXICITY, Toxicity},
 };
 use formats::battery::shipped;
 use record::{
     Judgment, Scope, Turn,
-    battery::{Head, NOTE},
-    turn::{Note, Speaker},
+    battery::{Examined, Head},
+    turn::Speaker,
 };
 use report::battery::{
     Sheet, Totals,
@@ -165,8 +165,7 @@ fn examination(rows: &[Value]) -> Examination {
     Examination { turns, sets: used }
 }
 
-fn turns(rows: &[Value], head: &Head) -> Vec<Turn> {
-    let notes = vec![Note { kind: NOTE.to_owned(), text: serde_json::to_string(head).unwrap() }];
+fn turns(rows: &[Value]) -> Vec<Turn> {
     let turn = |(index, row): (usize, &Value)| Turn {
         number: index as u32 + 1,
         step: 1,
@@ -180,7 +179,7 @@ fn turns(rows: &[Value], head: &Head) -> Vec<Turn> {
         started_micros: 0,
         duration_micros: (row["Response times"].as_f64().unwrap() * 1e6).round() as u64,
         calls: Vec::new(),
-        notes: if index == 0 { notes.clone() } else { Vec::new() },
+        notes: Vec::new(),
     };
     rows.iter().enumerate().map(turn).collect()
 }
@@ -198,11 +197,11 @@ fn judged(golden: &Value, compat: Option<Compat>) -> (Sheet, Vec<Judgment>) {
         compat,
         saved: false,
     };
-    let turns = turns(&rows, &head);
+    let turns = turns(&rows);
     let conversation = Conversation { battery: &battery, examination: &examination, turns: &turns, step: 1 };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let judgments = runtime.block_on(examine(conversation, &Replay { rows }));
-    (Sheet::of(&turns, &judgments).unwrap(), judgments)
+    let Found { judgments, replies } = runtime.block_on(examine(conversation, &Replay { rows }));
+    (Sheet::of(&Examined { head, replies }, &turns), judgments)
 }
 
 #[test]
@@ -284,11 +283,11 @@ fn a_garbled_question_of_unknown_level_is_in_the_total() {
         compat: None,
         saved: true,
     };
-    let turns = turns(&rows, &head);
+    let turns = turns(&rows);
     let conversation = Conversation { battery: &battery, examination: &examination, turns: &turns, step: 1 };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let judgments = runtime.block_on(examine(conversation, &Replay { rows }));
-    let sheet = Sheet::of(&turns, &judgments).unwrap();
+    let Found { replies, .. } = runtime.block_on(examine(conversation, &Replay { rows }));
+    let sheet = Sheet::of(&Examined { head, replies }, &turns);
     let total = |wanted: &str| {
         let totals = sheet.columns.iter().filter_map(|column| column.total.as_ref());
         totals.into_iter().find(|(name, _)| name == wanted).unwrap().1.value()

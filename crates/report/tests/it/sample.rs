@@ -247,6 +247,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         judgments,
         keep_transcript: repeat == 0,
         exhausted: false,
+        examined: None,
         past: record::trial::Past::default(),
     };
     (trial, turns)

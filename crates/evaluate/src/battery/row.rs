@@ -1,0 +1,76 @@
+//! What an oracle found about one reply, and the record that it becomes.
+
+use record::{
+    FailureKind, Finding, Judgment,
+    battery::{Cell, Reply},
+};
+use scenario::battery::Requirement;
+
+use super::conversation::Conversation;
+use crate::{
+    excerpt::{SHORT_BYTES, excerpt},
+    scorer,
+};
+
+/// What an oracle found about one reply.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Index into the conversation's turns.
+    pub(super) turn: usize,
+    pub(super) cell: Cell,
+    pub(super) finding: Finding,
+    /// 0 to 1.
+    pub(super) score: Option<f64>,
+    pub(super) reason: String,
+    pub(super) failure: Option<FailureKind>,
+}
+
+impl Row {
+    pub(super) fn new(requirement: Requirement, turn: usize, passes: bool, reason: impl Into<String>) -> Self {
+        let cell = Cell {
+            requirement,
+            set: None,
+            word: None,
+            values: None,
+            interpretation: None,
+            detail: None,
+            scores: Vec::new(),
+            models: Vec::new(),
+            counted: true,
+        };
+        let finding = if passes { Finding::Pass } else { Finding::Fail };
+        Self { turn, cell, finding, score: None, reason: reason.into(), failure: None }
+    }
+
+    /// Nothing could be found, which is not the agent's doing.
+    pub(super) fn unscored(requirement: Requirement, turn: usize, error: &scorer::Error) -> Self {
+        let failure = error.kind();
+        let finding = match failure {
+            FailureKind::JudgeMalformed => Finding::Inconclusive,
+            _ => Finding::Error,
+        };
+        let row = Self::new(requirement, turn, false, format!("failed to score the reply: {error}"));
+        Self { finding, failure: Some(failure), ..row }
+    }
+
+    /// A judgment that informs, and what the tables of a battery show of it.
+    pub(super) fn into_record(self, conversation: &Conversation<'_>) -> (Judgment, Reply) {
+        let Self { turn, cell, finding, score, reason, failure } = self;
+        let requirement = cell.requirement;
+        let set = cell.set.map_or_else(String::new, |set| format!(", data set {set}"));
+        let judgment = Judgment {
+            check: requirement.id().to_owned(),
+            description: Some(format!("{}{set}", requirement.title())),
+            scope: conversation.scope(turn),
+            finding,
+            score,
+            reason: excerpt(&reason, 4 * SHORT_BYTES).into_owned(),
+            evidence: None,
+            failure,
+            line: 0,
+            required: false,
+            weight: 1.0,
+        };
+        (judgment, Reply { turn: conversation.number(turn), finding, cell })
+    }
+}
