@@ -27,9 +27,7 @@ impl Error {
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Pattern { .. } => {
-                "patterns run in linear time, so there is no look-around and there are no backreferences"
-            }
+            Self::Pattern { .. } => "patterns run in linear time, so look-around and backreferences are not supported",
             Self::Schema { .. } => "a JSON Schema of any draft from 4 on, without references to other documents",
             Self::TooLong { .. } => "let capitals count, or look for a shorter text",
             Self::Empty { .. } => "write what it must be; a check that nothing can fail would always pass",

@@ -13,7 +13,7 @@ pub(crate) fn check<N: PartialOrd + fmt::Display>(
     match (min, max) {
         (None, None) => Err(Error::Empty { field }),
         (Some(min), Some(max)) if min > max => {
-            Err(Error::Invalid { field, message: format!("{min} is more than the most allowed, {max}") })
+            Err(Error::Invalid { field, message: format!("{min} is more than the maximum, {max}") })
         }
         // NaN does not compare with itself.
         (Some(min), _) if min.partial_cmp(&min).is_none() => {

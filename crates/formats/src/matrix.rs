@@ -22,23 +22,23 @@ pub fn schema() -> Value {
     schema::of::<MatrixDocument>()
 }
 
-/// A scenario and the values that it is multiplied by.
+/// A scenario and the values that multiply it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = "Matrix")]
 pub(crate) struct MatrixDocument {
-    /// What people call the matrix.
+    /// The matrix's name.
     name: Words,
-    /// What the matrix is for.
+    /// A description for people.
     description: Option<String>,
     /// The scenario file, relative to this file.
     base_scenario: Words,
-    /// How often each combination is played; once unless written.
+    /// The number of repeats of each combination. The default is 1.
     runs_per_combination: Option<Repeats>,
-    /// The axes: the first is outermost, the last changes fastest.
+    /// The axes. The first is outermost, the last changes fastest.
     #[serde(rename = "matrix")]
     #[schemars(with = "Vec<AxisDocument>", length(min = 1))]
     _matrix: Vec<Value>,
-    /// What only gabfest knows.
+    /// Keys that only gabfest knows.
     #[serde(default)]
     gabfest: MatrixOurs,
 }
@@ -49,7 +49,7 @@ pub(crate) struct MatrixDocument {
 pub(crate) struct AxisDocument {
     /// A path into the scenario, such as `run[0].conversation.user_simulator.persona`.
     parameter: Words,
-    /// The values, each of any kind.
+    /// The values, of any type.
     #[schemars(length(min = 1))]
     values: Vec<Value>,
 }
@@ -58,11 +58,11 @@ pub(crate) struct AxisDocument {
 #[serde(default)]
 #[schemars(rename = "MatrixExtras")]
 pub(crate) struct MatrixOurs {
-    /// Personas of the library, by name; every combination is played with each.
+    /// Names of library personas. gabfest plays every combination with each of them.
     personas: Vec<String>,
-    /// Words that `--tag` selects by, beside the scenario's own.
+    /// Tags for `--tag`, in addition to the scenario's.
     tags: Vec<String>,
-    /// How often each case is played; stronger than `runs_per_combination`.
+    /// The number of repeats of each case. Overrides `runs_per_combination`.
     repeats: Option<Repeats>,
 }
 
@@ -82,7 +82,7 @@ fn matrix(document: &Document, findings: &mut Findings) -> Option<Matrix> {
     for part in root.items_of("matrix") {
         let Some((axis, place)) = read_axis(&part, findings) else { continue };
         if axes.iter().any(|other| other.parameter == axis.parameter) {
-            findings.error(place.parameter, format!("the parameter `{}` has an axis already", axis.parameter));
+            findings.error(place.parameter, format!("duplicate axis for the parameter `{}`", axis.parameter));
         }
         axes.push(axis);
         places.push(place);

@@ -11,28 +11,28 @@ use yaml::{Diagnostic, Document, Findings, Part, schema};
 
 use yaml::bounded::{ReplyTokens, Temperature, Words};
 
-/// Who the simulated user is.
+/// The simulated user.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = "Persona")]
 struct PersonaDocument {
-    /// How the command line and reports name it.
+    /// The name for the command line and reports.
     name: Words,
-    /// Who it is, in words for the simulator.
+    /// Who the user is, in words for the simulator.
     persona: Words,
-    /// What it wants; what the scenario says unless written.
+    /// The user's goal. The default is the scenario's.
     objective: Option<String>,
-    /// How it speaks.
+    /// How the user speaks.
     style: Option<String>,
-    /// Rules that it keeps.
+    /// Rules for the user.
     #[serde(default)]
     constraints: Vec<String>,
-    /// How it feels.
+    /// How the user feels.
     emotional_state: Option<String>,
-    /// What it knows of the matter; what the scenario says unless written.
+    /// The user's knowledge of the topic. The default is the scenario's.
     knowledge_level: Option<KnowledgeLevel>,
-    /// How freely the simulator writes, 0 to 2; what the scenario says unless written.
+    /// The sampling temperature of the simulator, 0 to 2. The default is the scenario's.
     temperature: Option<Temperature>,
-    /// The longest line, 50 to 500 tokens; what the scenario says unless written.
+    /// The maximum length of a message, 50 to 500 tokens. The default is the scenario's.
     max_tokens: Option<ReplyTokens>,
 }
 
@@ -58,7 +58,8 @@ fn read_one(part: &Part<'_>, path: &str, library: &mut Library, findings: &mut F
     let Some(written) = part.decode::<PersonaDocument>(findings) else { return };
     let persona = written.into_persona();
     if persona.name == ALL {
-        findings.error(part.spot_of("name"), format!("`{ALL}` stands for every persona, so none can have the name"));
+        findings
+            .error(part.spot_of("name"), format!("`{ALL}` selects every persona, so no persona can have this name"));
         return;
     }
     let name = persona.name.clone();

@@ -63,7 +63,7 @@ impl Format for Qna {
         Some(if text.trim().is_empty() {
             Diagnostic::error(path, 0, 0, "the file is empty").with_help(help)
         } else {
-            Diagnostic::warning(path, 0, 0, "the file holds no question").with_help(help)
+            Diagnostic::warning(path, 0, 0, "the file contains no question").with_help(help)
         })
     }
 

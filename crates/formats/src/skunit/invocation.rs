@@ -126,7 +126,8 @@ impl Invocation<'_> {
         for found in VARIABLE.captures_iter(prompt) {
             let name = found.get(1).map_or("", |name| name.as_str());
             if !self.parameters.contains_key(name) {
-                findings.error(*at, format!("the prompt names `{{{{${name}}}}}`, and there is no parameter `{name}`"));
+                findings
+                    .error(*at, format!("the prompt contains `{{{{${name}}}}}`, but there is no parameter `{name}`"));
                 findings.help(yaml::suggest::known_names(name, self.parameters.keys().map(String::as_str)));
             }
             used.push(name);

@@ -6,7 +6,7 @@ use yaml::bounded::{ExitCode, Words, words};
 
 use super::{kind::Kind, place::Place};
 
-/// A command ends with this exit code.
+/// A command exits with the expected code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandExitCodeIs {
     /// The command, run in the trial's environment. It runs only if the operator of the worker allows it.

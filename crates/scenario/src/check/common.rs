@@ -21,7 +21,7 @@ pub(super) fn kind<'a>(part: &'a Part<'_>, known: &[&'static str], findings: &mu
         // A key without a value was found with the whole document.
         Some(Value::Null) => {}
         Some(_) => {
-            findings.error(part.spot_of("type"), "expected the kind of the evaluation");
+            findings.error(part.spot_of("type"), "expected the type of the evaluation");
             findings.help(known_kinds());
         }
         None if part.value().is_object() => {

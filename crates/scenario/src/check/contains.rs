@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{kind::Kind, place::Place};
 
-/// The text contains all of the values, or any of them.
+/// The text contains all of the values, or at least one of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contains {
-    /// What to look for.
+    /// The texts to look for.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
     /// Whether one of the values is enough.

@@ -6,7 +6,7 @@ use yaml::bounded::Count;
 
 use super::{kind::Kind, place::Place};
 
-/// The conversation had neither too many nor too few turns.
+/// The number of turns is within a range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationLength {
     /// The minimum number of turns.
@@ -28,7 +28,7 @@ impl Kind for ConversationLength {
         if let Some((Count(low), Count(high))) = written.target_range
             && low >= high
         {
-            place.error("target_range", format!("the range [{low}, {high}] must rise"));
+            place.error("target_range", format!("the range [{low}, {high}] must be ascending"));
         }
         Some(written)
     }

@@ -8,7 +8,7 @@ use super::{kind::Kind, place::Place};
 /// The text ends with one of the values. Trailing white space does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EndsWith {
-    /// One of them is enough.
+    /// The alternatives; one match is enough.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
     /// Whether to ignore case.

@@ -8,7 +8,7 @@ use super::{kind::Kind, place::Place};
 /// The text equals one of the values. White space around it and the kind of line ends do not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Equals {
-    /// One of them is enough.
+    /// The alternatives; one match is enough.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
     /// Whether to ignore case.

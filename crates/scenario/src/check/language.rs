@@ -6,10 +6,10 @@ use yaml::bounded::{Words, words};
 
 use super::{kind::Kind, place::Place};
 
-/// The text is written in a language. A text too short to tell is inconclusive.
+/// The text is written in a language. If the text is too short to tell, the result is inconclusive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Language {
-    /// Its ISO 639 code: `en`, `deu`.
+    /// The ISO 639 code of the language: `en`, `deu`.
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
     pub code: String,

@@ -9,9 +9,9 @@ use super::{kind::Kind, place::Place};
 /// No reply of the agent took longer. Rate-limit waits do not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// To the end of the reply, in milliseconds.
+    /// The maximum time to the end of a reply, in milliseconds.
     pub max_total_ms: Option<Millis>,
-    /// To the first token of a streamed reply, in milliseconds.
+    /// The maximum time to the first token of a streamed reply, in milliseconds.
     pub max_ttft_ms: Option<Millis>,
 }
 

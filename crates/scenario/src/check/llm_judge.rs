@@ -46,7 +46,7 @@ impl Kind for JudgeRule {
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         if written.capabilities.as_ref().is_some_and(Vec::is_empty) {
-            place.error("capabilities", "`capabilities` is empty: name at least one, or leave it out");
+            place.error("capabilities", "`capabilities` is empty: name at least one, or remove the key");
         }
         let expected = match expected::parse(&written.expected) {
             Ok(expected) => expected,

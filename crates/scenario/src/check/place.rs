@@ -99,7 +99,7 @@ impl<'p, 'd> Place<'p, 'd> {
             if part.get(key).is_some() {
                 let message = format!("`{key}` has no effect on a nested evaluation");
                 self.findings.warning(part.key_spot(key), message);
-                self.findings.help("write it on the outer evaluation");
+                self.findings.help("write it in the outer evaluation");
             }
         }
     }
@@ -114,7 +114,7 @@ impl<'p, 'd> Place<'p, 'd> {
     pub(super) fn check_values(&mut self, values: &[String], key: &str) {
         self.check_not_empty(values.len(), key);
         if values.iter().any(|value| value.trim().is_empty()) {
-            self.error(key, format!("`{key}` holds an empty text, which every text would satisfy"));
+            self.error(key, format!("`{key}` contains an empty text, which every text would satisfy"));
         }
     }
 
@@ -125,7 +125,7 @@ impl<'p, 'd> Place<'p, 'd> {
                 self.findings.error(self.part.spot(), "there is no range: expected `min` or `max`");
             }
             (Some(min), Some(max)) if min > max => {
-                self.error("min", format!("`min` is {min}, more than the most allowed, {max}"));
+                self.error("min", format!("`min` is {min}, more than the maximum, {max}"));
             }
             _ => {}
         }
@@ -135,7 +135,7 @@ impl<'p, 'd> Place<'p, 'd> {
         if let (Some(low), Some(high)) = (low, high)
             && low > high
         {
-            self.error(low_key, format!("`{low_key}` is {low}, more than the most allowed, {high}"));
+            self.error(low_key, format!("`{low_key}` is {low}, more than the maximum, {high}"));
         }
     }
 

@@ -79,5 +79,5 @@ fn check_pattern(pattern: &str, captures: &[(String, Vec<Check>)], place: &mut P
         }
     };
     place.error("pattern", message);
-    place.help("patterns run in linear time, so there is no look-around and there are no backreferences");
+    place.help("patterns run in linear time, so look-around and backreferences are not supported");
 }

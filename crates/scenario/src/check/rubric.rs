@@ -28,7 +28,7 @@ pub struct Criterion {
     pub weight: f64,
 }
 
-/// Judges mark the agent's work by a list of criteria: met, partly met (half) or not met.
+/// Judges mark the agent's work by criteria: met, partly met (half) or not met.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Rubric")]
 pub struct Written {
@@ -75,8 +75,8 @@ impl Kind for RubricRule {
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         place.check_not_empty(written.criteria.len(), "criteria");
         if !written.criteria.is_empty() && written.criteria.iter().all(|criterion| criterion.weight.0 == 0.0) {
-            place.error("criteria", "every criterion weighs 0, so there is nothing to judge");
-            place.help("leave `weight` out where all criteria count alike");
+            place.error("criteria", "every criterion has weight 0, so there is nothing to judge");
+            place.help("remove `weight` if all criteria have the same weight");
         }
         if written.model_type.is_some() && !written.panel.is_empty() {
             let spot = place.part.key_spot("model_type");
@@ -96,8 +96,8 @@ impl Kind for RubricRule {
         };
         let ballots = rule.ballots();
         if ballots > 100 {
-            place.error("panel", format!("{ballots} votes are asked for, at most 100 are taken"));
-            place.help("`votes` counts for each judge of the `panel`");
+            place.error("panel", format!("{ballots} votes are too many; the maximum is 100"));
+            place.help("`votes` applies to each judge of the `panel`");
         }
         Some(rule)
     }

@@ -70,7 +70,7 @@ macro_rules! kinds {
             }
         }
 
-        /// One check, told apart by its `type`.
+        /// One check. Its `type` selects the kind.
         #[derive(Debug, JsonSchema)]
         #[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = common::describe)]
         pub enum Evaluation {

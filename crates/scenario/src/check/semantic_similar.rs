@@ -9,7 +9,7 @@ use super::{kind::Kind, place::Place, question::Question};
 /// A judge finds that the text means the same as one of the expected texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SemanticSimilar {
-    /// One of them is enough.
+    /// The alternatives; one match is enough.
     #[schemars(length(min = 1))]
     pub expected: Vec<String>,
     /// The minimum confidence of the judge, 0 to 1. Without it, the judge's yes or no decides.

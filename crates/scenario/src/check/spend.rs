@@ -9,7 +9,7 @@ use super::{kind::Kind, place::Place};
 /// All replies of the agent together cost no more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spend {
-    /// In US dollars, by the prices of the settings.
+    /// The maximum cost in US dollars, by the prices of the settings.
     pub max_usd: Option<Dollars>,
     /// Input and output tokens together.
     pub max_tokens: Option<Amount>,

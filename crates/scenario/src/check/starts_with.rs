@@ -8,7 +8,7 @@ use super::{kind::Kind, place::Place};
 /// The text begins with one of the values. Leading white space does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartsWith {
-    /// One of them is enough.
+    /// The alternatives; one match is enough.
     #[schemars(length(min = 1))]
     pub values: Vec<String>,
     /// Whether to ignore case.

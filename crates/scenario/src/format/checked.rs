@@ -17,7 +17,7 @@ pub(super) fn refuse_misspelt_checks(
     let Diagnostic { path, line, column, .. } = &findings[place];
     let message = format!("the scenario `{}` has no check, and this key is unknown", scenario.name);
     let fault = Diagnostic::error(path, *line, *column, message)
-        .with_help("a check stands below `evaluations` or `expect`; mend the key or remove it");
+        .with_help("checks are below `evaluations` or `expect`; correct the key or remove it");
     findings.insert(place + 1, fault);
     (None, findings)
 }

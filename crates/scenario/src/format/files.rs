@@ -2,7 +2,7 @@
 
 use yaml::Diagnostic;
 
-const ALONE: &str = "cannot be read from here: only a file may name another one";
+const ALONE: &str = "cannot be read here: only a file can name another one";
 
 /// The other files that a file may name. The reader decides which ones it may read.
 pub trait Files {

@@ -95,7 +95,7 @@ fn step_lines(step: &Value, lines: &mut Vec<String>) {
 }
 
 fn message_of(message: &Value) -> String {
-    let said = message.get("this is text").unwrap_or(&message["parts"]);
+    let said = message.get("text").unwrap_or(&message["parts"]);
     format!("{}: {}", message["speaker"].as_str().unwrap(), flow(said))
 }
 

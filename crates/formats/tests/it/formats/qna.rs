@@ -36,7 +36,7 @@ pub(super) const GROUPS: &[Group] = &[
         name: "qna tsv",
         format: formats::qna::FORMAT,
         file: "x.qna.tsv",
-        fence: "this is text",
+        fence: "text",
         frame: "ROW",
         hides: HIDES,
         rows: TSV,

@@ -177,7 +177,7 @@ fn rule(part: &Part<'_>, place: &mut Place<'_, '_>) -> Option<ArgumentRule> {
         "fields_among_others" => fields(true),
         "optional" if *written.value() == Value::Bool(true) => Some(ArgumentRule::Optional),
         _ => {
-            place.findings.error(written.spot(), format!("`{kind}` does not say what the value must be"));
+            place.findings.error(written.spot(), format!("`{kind}` is not a rule for a value"));
             place.findings.help("known: equals, checks, fields, fields_among_others, optional: true");
             None
         }
