@@ -56,10 +56,7 @@ fn bad_definitions_are_refused() {
         ),
         (Rule::JsonSchema(check::JsonSchema { schema: json!({ "pattern": "(?=a)" }) }), "`json_schema`"),
         (Rule::Number(check::Number { min: None, max: None, path: None }), "empty `min`"),
-        (
-            Rule::Number(check::Number { min: Some(2.0), max: Some(1.0), path: None }),
-            "2 is more than the maximum, 1",
-        ),
+        (Rule::Number(check::Number { min: Some(2.0), max: Some(1.0), path: None }), "2 is more than the maximum, 1"),
         (Rule::Number(check::Number { min: Some(f64::NAN), max: None, path: None }), "not a number"),
         (
             Rule::Length(check::Length { unit: LengthUnit::Words, min: Some(Amount(2)), max: Some(Amount(1)) }),

@@ -143,7 +143,7 @@ fn check_expressions(part: &Part<'_>, mock: &Mock, findings: &mut Findings) {
     for (key, spot, error) in found {
         let Some(error) = error else { continue };
         findings.error(spot, format!("`{key}` is not a supported expression: {error}"));
-        findings.help("supported: supported: comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
+        findings.help("supported: comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
     }
 }
 
