@@ -1,6 +1,6 @@
 //! Words on the wire: every enum travels as the word that reports use, so that old and new binaries can talk.
 
-use record::{Blame, FailureKind, Finding, Role, Verdict, call::ErrorKind, summary::RunState, turn::Speaker};
+use record::{Blame, FailureKind, Finding, Role, Verdict, call::ErrorKind, summary::RunState, turn::Origin};
 use scenario::Strategy;
 
 use crate::v1;
@@ -76,10 +76,10 @@ words!(strategy, Strategy, "strategy", [
     Strategy::AllPass => "all_pass",
     Strategy::AnyPass => "any_pass",
 ]);
-words!(speaker, Speaker, "speaker", [
-    Speaker::Scripted => "scripted",
-    Speaker::Simulated => "simulated",
-    Speaker::Program => "program",
+words!(speaker, Origin, "speaker", [
+    Origin::Scripted => "scripted",
+    Origin::Simulated => "simulated",
+    Origin::Program => "program",
 ]);
 words!(blame, Blame, "blame", [
     Blame::Agent => "agent",

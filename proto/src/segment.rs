@@ -135,7 +135,7 @@ fn undecodable(error: prost::DecodeError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use record::turn::Speaker;
+    use record::turn::Origin;
 
     use super::*;
 
@@ -143,7 +143,7 @@ mod tests {
         Turn {
             number,
             step: 1,
-            speaker: Speaker::Scripted,
+            speaker: Origin::Scripted,
             user: user.into(),
             agent: Some("hi".into()),
             exit_code: None,

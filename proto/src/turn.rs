@@ -115,7 +115,7 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use record::{Role, call::ErrorKind, turn::Speaker};
+    use record::{Role, call::ErrorKind, turn::Origin};
 
     use super::*;
 
@@ -124,7 +124,7 @@ mod tests {
             micros in any::<u64>(), ttft in proptest::option::of(any::<u64>()), cost in proptest::option::of(any::<i64>()),
             action in ".*", error in proptest::option::of(".*")) -> Turn {
             Turn {
-                number, step, speaker: Speaker::Simulated, user, agent, exit_code,
+                number, step, speaker: Origin::Simulated, user, agent, exit_code,
                 tool_calls: vec![ToolCall { id: "1".into(), name: action.clone(), arguments: "{}".into(), result: error.clone() }],
                 messages: vec![Said { text: action.clone(), tool_calls_before: step }],
                 actions: vec![action], started_micros: micros, duration_micros: micros,

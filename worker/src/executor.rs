@@ -17,9 +17,9 @@ use tokio::{
 
 use crate::{
     admission::Admission,
+    compiled::CompiledScenarios,
     outbox::{Attempt, Outbox},
     resources::Resources,
-    script::Scripts,
     trial::{self, Ticket},
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct Executor {
     resources: Arc<Resources>,
     outbox: Outbox,
     admission: Admission,
-    plans: BTreeMap<Digest, (Arc<Plan>, Arc<Scripts>)>,
+    plans: BTreeMap<Digest, (Arc<Plan>, Arc<CompiledScenarios>)>,
     /// How many trials shall wait here besides the running ones.
     at_hand: u32,
     granted_at: Option<Instant>,
@@ -139,7 +139,7 @@ impl Executor {
             self.plans.retain(|_, (_, scripts)| Arc::strong_count(scripts) > 1);
         }
         let plan = Arc::new(plan);
-        let scripts = Arc::new(Scripts::new(Arc::clone(&plan)));
+        let scripts = Arc::new(CompiledScenarios::new(Arc::clone(&plan)));
         self.plans.insert(digest, (plan, scripts));
     }
 

@@ -12,6 +12,7 @@ pub mod termination;
 pub mod tool_server;
 
 mod admission;
+mod compiled;
 mod cue;
 mod executor;
 #[cfg(test)]
@@ -19,7 +20,6 @@ mod fakes;
 mod outbox;
 mod record_redaction;
 mod recorder;
-mod script;
 mod session;
 mod simulator;
 pub mod spent;

@@ -211,7 +211,7 @@ mod tests {
         call::{ErrorKind, SpendLine},
         pace::PaceLine,
         trial::TurnLatency,
-        turn::Speaker,
+        turn::Origin,
     };
     use scenario::{CaseId, Strategy, TrialId};
 
@@ -254,7 +254,7 @@ mod tests {
         let mut turn = Turn {
             number: 1,
             step: 2,
-            speaker: Speaker::Simulated,
+            speaker: Origin::Simulated,
             user: said(),
             agent: Some(said()),
             messages: vec![Said { text: said(), tool_calls_before: 1 }, Said { text: said(), tool_calls_before: 2 }],

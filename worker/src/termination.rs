@@ -17,7 +17,7 @@ use evaluate::{
     JudgePool,
     question::{Material, Question, how_sure},
 };
-use record::{Failure, FailureKind, Scope, Turn, turn::Speaker};
+use record::{Failure, FailureKind, Scope, Turn, turn::Origin};
 use scenario::conversation::{Condition, Stop, StopJudge};
 
 use self::hook::Hook;
@@ -181,7 +181,7 @@ impl Evidence<'_> {
 
 /// What the simulated user said to a reply of the agent; `None` for a line that the scenario wrote before there was one.
 fn answer_of_the_user(turn: &Turn) -> Option<&str> {
-    (turn.speaker == Speaker::Simulated).then_some(turn.user.as_str())
+    (turn.speaker == Origin::Simulated).then_some(turn.user.as_str())
 }
 
 /// The words of a turn that may end a conversation.

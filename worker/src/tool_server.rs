@@ -4,19 +4,19 @@
 //! and a [`handler`] that answers its calls and records them in a [`journal`]. [`http`] and [`mcp`] are the two protocols;
 //! [`request`] is what they share.
 
+mod address;
 mod handler;
 mod http;
 mod journal;
 mod listener;
 mod mcp;
-mod place;
 mod registration;
 mod request;
 #[cfg(test)]
 mod tests;
 mod token;
 
+pub use address::ToolAddress;
 pub use listener::{Error, ToolServer};
-pub use place::Place;
 
 pub(crate) use registration::Registration;

@@ -31,10 +31,10 @@ use telemetry::trace::Played;
 use self::{conclusion::conclusion, stage::Stage};
 use crate::{
     admission::Admission,
+    compiled::CompiledScenario,
     environment::{Environment as _, Execution},
     outbox::Outbox,
     resources::Resources,
-    script::Script,
 };
 
 pub(crate) use self::{
@@ -99,7 +99,7 @@ pub(crate) fn end_unplayed(
 
 /// Why this worker does not play the scenario. Checked before the agent is asked anything: its answers could not be
 /// judged, and would cost money.
-fn refusal(script: &Script, resources: &Resources) -> Option<(Verdict, Failure)> {
+fn refusal(script: &CompiledScenario, resources: &Resources) -> Option<(Verdict, Failure)> {
     if matches!(resources.execution, Execution::Off) && wants_execution(script) {
         let message = "the scenario runs programs, which the worker's operator has not allowed (--allow-exec)";
         return Some((Verdict::Skipped, Failure::new(FailureKind::ExecutionNotAllowed, message)));
@@ -114,7 +114,7 @@ async fn set_up(stage: &mut Stage) -> Result<(), Failure> {
     Box::pin(stage.environment.set_up(databases)).await
 }
 
-fn wants_execution(script: &Script) -> bool {
+fn wants_execution(script: &CompiledScenario) -> bool {
     script.scenario.steps.iter().any(|step| matches!(step.action, Action::Execute { .. }))
         || script.scenario.checks().any(|check| matches!(check.rule, Rule::CommandExitCodeIs(_)))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{
     Call, Failure, FailureKind, Role, Tokens, Trial, Turn, Usd, Verdict, call::Spend, pace::Pace, trial::TurnLatency,
-    turn::Speaker,
+    turn::Origin,
 };
 use scenario::{
     Plan, Source, Strategy,
@@ -70,7 +70,7 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
     Turn {
         number,
         step: 1,
-        speaker: Speaker::Scripted,
+        speaker: Origin::Scripted,
         user: "hello".to_owned(),
         agent: Some(agent.to_owned()),
         messages: Vec::new(),

@@ -141,7 +141,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Arc<[Response]>>, Error> {
             source,
         })?;
         // Programs of the scenario are no words of the agent.
-        let talked = line.turns.into_iter().filter(|turn| turn.speaker != record::turn::Speaker::Program);
+        let talked = line.turns.into_iter().filter(|turn| turn.speaker != record::turn::Origin::Program);
         trials.insert(line.trial_id, talked.map(spoken).collect());
     }
     Ok(trials)

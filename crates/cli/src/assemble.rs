@@ -137,7 +137,7 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
         (None, Some(url)) => (written.listen, Some(url.as_str())),
         (None, None) => (written.listen, written.url.as_deref()),
     };
-    let place = tool_server::Place::new(listen, url).map_err(|error| {
+    let place = tool_server::ToolAddress::new(listen, url).map_err(|error| {
         usage(anyhow!(
             "tools cannot be served: {error}\nhint: --tools-url says how agents reach them, such as http://this-machine:7500"
         ))

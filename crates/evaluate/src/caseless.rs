@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use crate::{error::Error, pattern::pattern, place::Place};
+use crate::{anchor::Anchor, error::Error, pattern::pattern};
 
 /// The limit of the text. Each character becomes the class of its cases, which takes time and memory to compile.
 const LONGEST_BYTES: usize = 32 << 10;
@@ -18,16 +18,16 @@ pub(crate) struct Caseless {
 impl Caseless {
     /// `field` names the text in the error.
     pub(crate) fn new(text: &str, field: &'static str) -> Result<Self, Error> {
-        Self::placed(text, Place::Anywhere, field)
+        Self::placed(text, Anchor::Anywhere, field)
     }
 
     /// A text that must stand at a place.
-    pub(crate) fn placed(text: &str, place: Place, field: &'static str) -> Result<Self, Error> {
+    pub(crate) fn placed(text: &str, place: Anchor, field: &'static str) -> Result<Self, Error> {
         if text.len() > LONGEST_BYTES {
             return Err(Error::TooLong { field, bytes: text.len() });
         }
-        let start = if matches!(place, Place::Start | Place::Whole) { r"\A" } else { "" };
-        let end = if matches!(place, Place::End | Place::Whole) { r"\z" } else { "" };
+        let start = if matches!(place, Anchor::Start | Anchor::Whole) { r"\A" } else { "" };
+        let end = if matches!(place, Anchor::End | Anchor::Whole) { r"\z" } else { "" };
         let text = format!("{start}{}{end}", regex::escape(text));
         Ok(Self { regex: pattern(&text, false, COMPILED_BYTES)? })
     }

@@ -3,6 +3,7 @@
 use scenario::{Check, check::Rule};
 
 use crate::{
+    anchor::Anchor,
     answer_id::AnswerId,
     any_of::AnyOf,
     call::Call,
@@ -27,7 +28,6 @@ use crate::{
     llm_judge::LlmJudge,
     no_repeated_reply::NoRepeatedReply,
     number::Number,
-    place::Place,
     refusal::Refusal,
     regex_match::RegexMatch,
     rubric::Rubric,
@@ -50,9 +50,9 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
     let behaviour: Box<dyn Behaviour> = match &check.rule {
         Rule::StringContains(rule) => Box::new(StringContains::new(rule)?),
         Rule::Contains(rule) => Box::new(Contains::new(rule)?),
-        Rule::StartsWith(rule) => Box::new(Edges::new(Place::Start, &rule.values, rule.ignore_case)?),
-        Rule::EndsWith(rule) => Box::new(Edges::new(Place::End, &rule.values, rule.ignore_case)?),
-        Rule::Equals(rule) => Box::new(Edges::new(Place::Whole, &rule.values, rule.ignore_case)?),
+        Rule::StartsWith(rule) => Box::new(Edges::new(Anchor::Start, &rule.values, rule.ignore_case)?),
+        Rule::EndsWith(rule) => Box::new(Edges::new(Anchor::End, &rule.values, rule.ignore_case)?),
+        Rule::Equals(rule) => Box::new(Edges::new(Anchor::Whole, &rule.values, rule.ignore_case)?),
         Rule::Empty(_) => Box::new(Empty),
         Rule::AnyOf(rule) => Box::new(AnyOf::new(rule, compile)?),
         Rule::RegexMatch(rule) => Box::new(RegexMatch::new(rule, compile)?),

@@ -3,12 +3,12 @@
 use scenario::check;
 
 use crate::{
+    anchor::Anchor,
     error::Error,
     evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
     needle::{Needle, listed},
     outcome::Outcome,
-    place::Place,
     subject::Subject,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct Contains {
 
 impl Contains {
     pub(crate) fn new(rule: &check::Contains) -> Result<Self, Error> {
-        Ok(Self { needles: Needle::all(&rule.values, Place::Anywhere, rule.ignore_case, "values")?, any: rule.any })
+        Ok(Self { needles: Needle::all(&rule.values, Anchor::Anywhere, rule.ignore_case, "values")?, any: rule.any })
     }
 }
 

@@ -1,12 +1,12 @@
 //! `starts_with`, `ends_with` and `equals`: the beginning, the end or the whole of the text, without the white space around it.
 
 use crate::{
+    anchor::Anchor,
     error::Error,
     evaluator::Immediate,
     excerpt::{SHORT_BYTES, excerpt},
     needle::{Needle, listed},
     outcome::Outcome,
-    place::Place,
     subject::Subject,
 };
 
@@ -14,11 +14,11 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Edges {
     needles: Vec<Needle>,
-    place: Place,
+    place: Anchor,
 }
 
 impl Edges {
-    pub(crate) fn new(place: Place, values: &[String], ignore_case: bool) -> Result<Self, Error> {
+    pub(crate) fn new(place: Anchor, values: &[String], ignore_case: bool) -> Result<Self, Error> {
         Ok(Self { needles: Needle::all(values, place, ignore_case, "values")?, place })
     }
 }
@@ -26,10 +26,10 @@ impl Edges {
 impl Immediate for Edges {
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         let (does, does_not) = match self.place {
-            Place::Anywhere => ("contains", "contains none of"),
-            Place::Start => ("begins with", "does not begin with"),
-            Place::End => ("ends with", "does not end with"),
-            Place::Whole => ("is", "is not"),
+            Anchor::Anywhere => ("contains", "contains none of"),
+            Anchor::Start => ("begins with", "does not begin with"),
+            Anchor::End => ("ends with", "does not end with"),
+            Anchor::Whole => ("is", "is not"),
         };
         match self.needles.iter().find(|needle| needle.is_in(subject.reply)) {
             Some(found) => Outcome::pass(format!("the text {does} {}", found.shown())),

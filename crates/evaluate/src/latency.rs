@@ -1,6 +1,6 @@
 //! `latency`: how long the agent's replies took.
 
-use record::{FailureKind, Turn, turn::Speaker};
+use record::{FailureKind, Turn, turn::Origin};
 use scenario::check;
 
 use crate::{error::Error, evaluator::Immediate, outcome::Outcome, subject::Subject};
@@ -26,7 +26,7 @@ impl Latency {
 impl Immediate for Latency {
     /// The slowest reply decides.
     fn look(&self, subject: &Subject<'_>) -> Outcome {
-        let replies: Vec<&Turn> = subject.turns.iter().filter(|turn| turn.speaker != Speaker::Program).collect();
+        let replies: Vec<&Turn> = subject.turns.iter().filter(|turn| turn.speaker != Origin::Program).collect();
         let Some(slowest) = replies.iter().max_by_key(|turn| turn.duration_micros) else {
             return Outcome::nothing_said();
         };

@@ -11,6 +11,7 @@ pub mod question;
 pub mod scorer;
 pub mod subject;
 
+mod anchor;
 mod answer_id;
 mod any_of;
 mod call;
@@ -46,7 +47,6 @@ mod no_repeated_reply;
 mod number;
 mod outcome;
 mod pattern;
-mod place;
 mod range;
 mod refusal;
 mod regex_match;

@@ -1,25 +1,25 @@
 //! A text to look for in another: anywhere, at one end, or as the whole of it; case-sensitive or not.
 
 use crate::{
+    anchor::Anchor,
     caseless::Caseless,
     error::Error,
     excerpt::{SHORT_BYTES, excerpt},
-    place::Place,
 };
 
 #[derive(Debug)]
 pub(crate) struct Needle {
     value: String,
-    place: Place,
+    place: Anchor,
     /// `None`: the case matters.
     caseless: Option<Caseless>,
 }
 
 impl Needle {
     /// `field` names the text in the error. At an end or as the whole, the needle is trimmed.
-    pub(crate) fn new(value: &str, place: Place, ignore_case: bool, field: &'static str) -> Result<Self, Error> {
-        let value = if place == Place::Anywhere { value.to_owned() } else { unix(value).trim().to_owned() };
-        if value.is_empty() && place != Place::Whole {
+    pub(crate) fn new(value: &str, place: Anchor, ignore_case: bool, field: &'static str) -> Result<Self, Error> {
+        let value = if place == Anchor::Anywhere { value.to_owned() } else { unix(value).trim().to_owned() };
+        if value.is_empty() && place != Anchor::Whole {
             return Err(Error::Empty { field });
         }
         let caseless = if ignore_case { Some(Caseless::placed(&value, place, field)?) } else { None };
@@ -29,7 +29,7 @@ impl Needle {
     /// One for each value, at least one.
     pub(crate) fn all(
         values: &[String],
-        place: Place,
+        place: Anchor,
         ignore_case: bool,
         field: &'static str,
     ) -> Result<Vec<Self>, Error> {
@@ -41,7 +41,7 @@ impl Needle {
 
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let normal;
-        let text = if self.place == Place::Anywhere {
+        let text = if self.place == Anchor::Anywhere {
             text
         } else {
             normal = unix(text);
@@ -49,10 +49,10 @@ impl Needle {
         };
         match (&self.caseless, self.place) {
             (Some(caseless), _) => caseless.is_in(text),
-            (None, Place::Anywhere) => text.contains(&self.value),
-            (None, Place::Start) => text.starts_with(&self.value),
-            (None, Place::End) => text.ends_with(&self.value),
-            (None, Place::Whole) => text == self.value,
+            (None, Anchor::Anywhere) => text.contains(&self.value),
+            (None, Anchor::Start) => text.starts_with(&self.value),
+            (None, Anchor::End) => text.ends_with(&self.value),
+            (None, Anchor::Whole) => text == self.value,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use record::{FailureKind, Turn, turn::Speaker};
+use record::{FailureKind, Turn, turn::Origin};
 use scenario::check;
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -35,7 +35,7 @@ impl Immediate for NoRepeatedReply {
         if !subject.conversation {
             return Outcome::error(FailureKind::Misconfigured, "this step is no conversation, so no reply can recur");
         }
-        let said = |turn: &&Turn| turn.speaker != Speaker::Program;
+        let said = |turn: &&Turn| turn.speaker != Origin::Program;
         let replies: Vec<&str> = subject.turns.iter().filter(said).filter_map(|turn| turn.agent.as_deref()).collect();
         if replies.is_empty() {
             return Outcome::nothing_said();

@@ -23,7 +23,7 @@ use serde_json::Value;
 use yaml::{Diagnostic, Document, schema};
 
 pub use base::{Alteration, DEFAULT_SOURCE, FileLink, KnowledgeBase, Pair, Prompt, Targets, normal};
-pub use collate::{Collated, Place, collate};
+pub use collate::{Collated, SourceLine, collate};
 pub use document::{Asked, Beside};
 
 /// The largest file, in bytes. It is plain text: no parser stands before it that a small file could overwhelm.

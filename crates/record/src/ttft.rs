@@ -17,7 +17,7 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Call, Role, Tokens, Turn, turn::Speaker};
+    use crate::{Call, Role, Tokens, Turn, turn::Origin};
 
     fn call(role: Role, ttft_micros: Option<u64>, total_micros: u64, error: Option<&str>) -> Call {
         Call {
@@ -55,7 +55,7 @@ mod tests {
             (vec![call(agent, Some(100), 400, None), call(agent, Some(1), 9, Some("cut"))], Some(700)),
         ];
         for (calls, expected) in rows {
-            let mut turn = Turn::new(1, 1, Speaker::Scripted, "Hi".to_owned(), 0);
+            let mut turn = Turn::new(1, 1, Origin::Scripted, "Hi".to_owned(), 0);
             (turn.duration_micros, turn.calls) = (1_000, calls);
             assert_eq!(turn.first_token_micros(), expected, "{:?}", turn.calls);
         }

@@ -12,7 +12,7 @@ pub struct Turn {
     pub number: u32,
     /// The step it belongs to, from 1.
     pub step: u32,
-    pub speaker: Speaker,
+    pub speaker: Origin,
     /// What the user said, or the program that was run.
     pub user: String,
     /// What the agent answered, or what the program printed; `None` when nothing came. Where the agent called tools
@@ -40,7 +40,7 @@ pub struct Turn {
 /// Where a turn's user message came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Speaker {
+pub enum Origin {
     /// Written in the scenario.
     Scripted,
     /// Made by the user simulator.
@@ -67,7 +67,7 @@ pub enum Part<'a> {
 impl Turn {
     /// A turn in which nothing was answered yet.
     #[must_use]
-    pub fn new(number: u32, step: u32, speaker: Speaker, user: String, started_micros: u64) -> Self {
+    pub fn new(number: u32, step: u32, speaker: Origin, user: String, started_micros: u64) -> Self {
         Self {
             number,
             step,
@@ -160,7 +160,7 @@ mod tests {
         Turn {
             number: 1,
             step: 1,
-            speaker: Speaker::Scripted,
+            speaker: Origin::Scripted,
             user: "Where is my order?".to_owned(),
             agent: agent.map(str::to_owned),
             messages: messages.iter().map(said).collect(),

@@ -108,7 +108,7 @@ fn clipped_turn(turn: &Turn, clip: impl Fn(&mut String)) -> Turn {
 mod tests {
     use record::{
         Failure, FailureKind, Verdict,
-        turn::{Speaker, ToolCall},
+        turn::{Origin, ToolCall},
     };
 
     use super::*;
@@ -119,7 +119,7 @@ mod tests {
         Turn {
             number,
             step: 1,
-            speaker: Speaker::Scripted,
+            speaker: Origin::Scripted,
             user: "Hi".into(),
             agent: Some(reply.into()),
             messages: Vec::new(),

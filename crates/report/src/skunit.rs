@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{
     Finding, Judgment, Trial, Turn, Verdict,
-    turn::{self, Speaker},
+    turn::{self, Origin},
 };
 use scenario::{Action, Case, Check, Message, Plan, Rule, Scenario, Step, check, message::Part};
 
@@ -124,7 +124,7 @@ fn round_of_step(page: &mut String, step: &Step, number: u32, trial: &Trial, tur
             section(page, &format!("## [{}]", message.speaker.name().to_uppercase()), &shown(message));
         }
         if said.is_empty() && !turn.user.is_empty() {
-            let who = if turn.speaker == Speaker::Program { "PROGRAM" } else { "USER" };
+            let who = if turn.speaker == Origin::Program { "PROGRAM" } else { "USER" };
             section(page, &format!("## [{who}]"), &turn.user);
         }
         if let Action::Say { expected: Some(expected), .. } = &step.action {

@@ -15,7 +15,7 @@ mod worker;
 pub use coordinator::{Coordinator, Fleet, Queue};
 pub use endpoint::Health;
 pub use meters::{Meters, Page};
-pub use worker::{Place, Worker};
+pub use worker::{TrialSeries, Worker};
 
 #[cfg(test)]
 mod tests;

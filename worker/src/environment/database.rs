@@ -14,7 +14,7 @@ use std::time::Duration;
 use scenario::Seeding;
 use secrecy::ExposeSecret as _;
 
-pub use self::error::{Error, Place};
+pub use self::error::{Error, StatementPlace};
 
 /// How long one connection may take with all its files.
 const TIME: Duration = Duration::from_secs(60);

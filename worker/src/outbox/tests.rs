@@ -2,7 +2,7 @@
 
 use record::{
     Judgment, Verdict,
-    turn::{Note, Said, Speaker, ToolCall},
+    turn::{Note, Origin, Said, ToolCall},
 };
 use scenario::{CaseId, Strategy, TrialId};
 
@@ -12,7 +12,7 @@ fn turn(number: u32) -> Turn {
     Turn {
         number,
         step: 1,
-        speaker: Speaker::Scripted,
+        speaker: Origin::Scripted,
         user: "hello".into(),
         agent: Some("hi".into()),
         messages: Vec::new(),

@@ -131,7 +131,7 @@ fn cut(text: &str, characters: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::turn::{Speaker, ToolCall};
+    use record::turn::{Origin, ToolCall};
     use scenario::conversation::KnowledgeLevel;
 
     use super::*;
@@ -154,7 +154,7 @@ mod tests {
         Turn {
             number,
             step: 1,
-            speaker: Speaker::Simulated,
+            speaker: Origin::Simulated,
             user: user.to_owned(),
             agent: agent.map(str::to_owned),
             messages: Vec::new(),

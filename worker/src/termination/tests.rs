@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use record::{Blame, FailureKind, Scope, Turn, turn::Speaker};
+use record::{Blame, FailureKind, Scope, Turn, turn::Origin};
 use scenario::conversation::{Condition, Stop, StopJudge};
 
 use super::{Decisions, decide};
@@ -56,7 +56,7 @@ fn turn(number: u32, user: &str, agent: &str) -> Turn {
     Turn {
         number,
         step: 1,
-        speaker: Speaker::Simulated,
+        speaker: Origin::Simulated,
         user: user.to_owned(),
         agent: Some(agent.to_owned()),
         messages: Vec::new(),
@@ -208,7 +208,7 @@ async fn each_condition_listens_to_whom_it_is_about() {
 #[tokio::test]
 async fn words_before_the_first_reply_end_nothing() {
     use Condition::{AgentProvidesSolution, CustomCondition, GoalAchieved, UserExpressesSatisfaction};
-    let opening = |user: &str, agent: &str| Turn { speaker: Speaker::Scripted, ..turn(1, user, agent) };
+    let opening = |user: &str, agent: &str| Turn { speaker: Origin::Scripted, ..turn(1, user, agent) };
     let internet = || opening("My internet stopped working", "Let me see.");
     let working = |condition| keywords(condition, &["working"]);
     let rows = [

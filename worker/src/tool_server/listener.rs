@@ -8,9 +8,9 @@ use tokio::{net::TcpListener, sync::OnceCell};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
+    address::ToolAddress,
     handler::Handler,
     http,
-    place::Place,
     registration::{Registration, Registry},
     token,
 };
@@ -21,7 +21,7 @@ pub struct ToolServer(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    place: Place,
+    place: ToolAddress,
     opened: OnceCell<Opened>,
 }
 
@@ -44,7 +44,7 @@ pub enum Error {
 
 impl ToolServer {
     #[must_use]
-    pub fn new(place: Place) -> Self {
+    pub fn new(place: ToolAddress) -> Self {
         Self(Arc::new(Inner { place, opened: OnceCell::new() }))
     }
 
@@ -88,7 +88,7 @@ impl ToolServer {
     }
 }
 
-async fn open(place: &Place) -> Result<Opened, Error> {
+async fn open(place: &ToolAddress) -> Result<Opened, Error> {
     let failed = |source| Error::Listen { address: place.listen(), source };
     let listener = TcpListener::bind(place.listen()).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;

@@ -13,7 +13,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Place, Registration, ToolServer};
+use super::{Registration, ToolAddress, ToolServer};
 
 fn tools() -> Arc<Tools> {
     let mock = |method: &str, more: Value| {
@@ -258,7 +258,7 @@ async fn raw(url: &str, body: &Value, headers: &[(&str, &str)]) -> (u16, Value) 
 
 #[tokio::test]
 async fn pages_of_the_web_are_turned_away() {
-    let place = Place::new(None, Some("http://tools.example:7500")).unwrap();
+    let place = ToolAddress::new(None, Some("http://tools.example:7500")).unwrap();
     let server = ToolServer::new(place);
     let told = registration(&server).await;
     assert!(told.mcp_url().starts_with("http://tools.example:7500/t/"), "{}", told.mcp_url());
@@ -336,7 +336,7 @@ async fn a_delay_passes_before_the_answer() {
 #[tokio::test]
 async fn an_address_that_is_taken_is_said() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = Place::new(taken.local_addr().ok(), None).unwrap();
+    let place = ToolAddress::new(taken.local_addr().ok(), None).unwrap();
     let server = ToolServer::new(place);
     let early = server.open_if_named().await.expect_err("it is taken").to_string();
     let late = server.register(tools()).await.expect_err("it is taken").to_string();
@@ -349,7 +349,7 @@ async fn an_address_that_is_taken_is_said() {
 
 #[tokio::test]
 async fn a_free_port_is_taken_only_when_it_is_needed() {
-    let server = ToolServer::new(Place::new(None, Some("http://tools.example:7500")).unwrap());
+    let server = ToolServer::new(ToolAddress::new(None, Some("http://tools.example:7500")).unwrap());
     server.open_if_named().await.unwrap();
     assert_eq!(server.registrations(), None);
 }

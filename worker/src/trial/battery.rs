@@ -8,7 +8,7 @@ use evaluate::battery::{self, Conversation};
 use record::{
     Call, Failure, FailureKind, Role,
     battery::{Examined, Head},
-    turn::Speaker,
+    turn::Origin,
 };
 use scenario::{
     Battery, Message,
@@ -66,21 +66,21 @@ async fn hold(stage: &mut Stage, step: u32, battery: &Battery, examination: &Exa
     let mut lines = 0;
     for test in &examination.turns {
         let (line, speaker) = match (test, &battery.tester) {
-            (Some(test), _) => (test.text.clone(), Speaker::Scripted),
+            (Some(test), _) => (test.text.clone(), Origin::Scripted),
             (None, Tester::Lines(written)) => {
                 let line = written.get(lines % written.len().max(1)).cloned().unwrap_or_default();
                 lines += 1;
-                (line, Speaker::Scripted)
+                (line, Origin::Scripted)
             }
             (None, Tester::Model(simulator)) => {
                 // A turn is two messages.
                 let shown = (battery.tester_memory as usize).div_ceil(2);
                 let first = first_turn.max(stage.transcript.len().saturating_sub(shown));
-                (next_line(stage, simulator, false, first).await?, Speaker::Simulated)
+                (next_line(stage, simulator, false, first).await?, Origin::Simulated)
             }
             (None, Tester::Agent(name)) => {
                 let memory = battery.tester_memory as usize;
-                (ask_tester(stage, name, last(&history, memory), timeout).await?, Speaker::Simulated)
+                (ask_tester(stage, name, last(&history, memory), timeout).await?, Origin::Simulated)
             }
         };
         if let Some(messages) = battery.agent_memory {
@@ -99,7 +99,7 @@ async fn hold(stage: &mut Stage, step: u32, battery: &Battery, examination: &Exa
 /// Takes a saved conversation instead of holding one.
 fn recall(stage: &mut Stage, step: u32, saved: &Saved) {
     for (said, answered) in &saved.exchanges {
-        let mut turn = stage.transcript.begin(step, Speaker::Scripted, said.clone(), 0);
+        let mut turn = stage.transcript.begin(step, Origin::Scripted, said.clone(), 0);
         turn.agent = Some(answered.clone());
         stage.transcript.push(turn);
     }

@@ -2,7 +2,7 @@
 
 use std::{slice, time::Duration};
 
-use record::{Failure, FailureKind, Scope, turn::Speaker};
+use record::{Failure, FailureKind, Scope, turn::Origin};
 use scenario::{Conversation, Message, conversation::Condition};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     say::say,
     stage::Stage,
 };
-use crate::{script::StepChecks, termination};
+use crate::{compiled::StepChecks, termination};
 
 /// Holds a conversation and judges it.
 pub(super) async fn hold(
@@ -46,7 +46,7 @@ async fn turns(
     clock: &Clock,
 ) -> Result<String, Failure> {
     let mut line = Message::user(written.opening_line.clone());
-    let mut speaker = Speaker::Scripted;
+    let mut speaker = Origin::Scripted;
     for turn in 1..=written.max_turns {
         let left = clock.left(stage)?;
         let whole = Duration::from_millis(written.turn_timeout_ms);
@@ -64,7 +64,7 @@ async fn turns(
         clock.left(stage)?;
         let debug = written.debug.log_user_simulation;
         line = Message::user(next_line(stage, &written.simulator, debug, clock.first_turn).await?);
-        speaker = Speaker::Simulated;
+        speaker = Origin::Simulated;
     }
     Ok(Condition::MaxTurnsReached.name().to_owned())
 }

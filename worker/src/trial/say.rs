@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use agent::{Agent, Exchange, Reply};
-use record::{Call, Failure, Turn, trial::TurnLatency, turn::Speaker};
+use record::{Call, Failure, Turn, trial::TurnLatency, turn::Origin};
 use scenario::{Message, message};
 use tokio::time::Instant;
 
@@ -20,7 +20,7 @@ pub(super) async fn say(
     stage: &mut Stage,
     step: u32,
     messages: &[Message],
-    speaker: Speaker,
+    speaker: Origin,
     timeout: Duration,
     cue: Option<&Arc<llm::Cue>>,
 ) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! How many bytes a trial has come to: a conversation that is too long to be recorded ends.
 
-use record::{Failure, FailureKind, Turn, bounds, turn::Speaker};
+use record::{Failure, FailureKind, Turn, bounds, turn::Origin};
 
 /// The bytes that each side has contributed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,13 +17,13 @@ impl Size {
     }
 
     /// The failure of a trial that is too long. It blames the side that has said more.
-    pub(super) fn failure(self, speaker: Speaker) -> Option<Failure> {
+    pub(super) fn failure(self, speaker: Origin) -> Option<Failure> {
         let Self { by_agent, by_user } = self;
         let all = by_agent + by_user;
         let kind = match speaker {
             _ if by_agent >= by_user => FailureKind::AgentExcessive,
-            Speaker::Simulated => FailureKind::SimulatorFailed,
-            Speaker::Scripted | Speaker::Program => FailureKind::Misconfigured,
+            Origin::Simulated => FailureKind::SimulatorFailed,
+            Origin::Scripted | Origin::Program => FailureKind::Misconfigured,
         };
         let most = bounds::MOST_TRIAL_BYTES;
         let message =

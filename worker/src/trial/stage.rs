@@ -8,12 +8,13 @@ use tokio::time::Instant;
 
 use super::{agent_line::AgentLine, calling::Calling, judge_pool::JudgePool, ticket::Ticket, transcript::Transcript};
 use crate::{
-    admission::Admission, environment::Local, outbox::Outbox, recorder::CallLog, resources::Resources, script::Script,
+    admission::Admission, compiled::CompiledScenario, environment::Local, outbox::Outbox, recorder::CallLog,
+    resources::Resources,
 };
 
 pub(crate) struct Stage {
     pub(super) ticket: Ticket,
-    pub(super) script: Arc<Script>,
+    pub(super) script: Arc<CompiledScenario>,
     pub(super) resources: Arc<Resources>,
     pub(super) environment: Local,
     pub(super) calling: Calling,
@@ -43,7 +44,7 @@ pub(super) struct Progress {
 impl Stage {
     pub(super) fn new(
         ticket: Ticket,
-        script: Arc<Script>,
+        script: Arc<CompiledScenario>,
         resources: Arc<Resources>,
         outbox: Outbox,
         admission: Admission,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use record::{Failure, FailureKind, Judgment, Scope, Turn, turn::Note, turn::Speaker};
+use record::{Failure, FailureKind, Judgment, Scope, Turn, turn::Note, turn::Origin};
 use scenario::{Action, History, OnFailure, Rule, Step};
 use tokio::time::Instant;
 
@@ -13,9 +13,9 @@ use super::{
     stage::Stage,
 };
 use crate::{
+    compiled::{CompiledScenario, StepChecks},
     environment::Environment as _,
     recorder::micros,
-    script::{Script, StepChecks},
 };
 
 pub(super) async fn play(stage: &mut Stage) -> Result<(), Failure> {
@@ -37,12 +37,12 @@ pub(super) async fn play(stage: &mut Stage) -> Result<(), Failure> {
 
 /// Only scripted messages are played in place. The rest is boxed: a waiting trial would have room for all of it, and
 /// thousands wait at once.
-async fn act(stage: &mut Stage, script: &Script, index: usize, number: u32) -> Result<(), Failure> {
+async fn act(stage: &mut Stage, script: &CompiledScenario, index: usize, number: u32) -> Result<(), Failure> {
     let step = &script.scenario.steps[index];
     match &step.action {
         Action::Say { messages, expected, timeout_ms } => {
             let (timeout, cue) = (Duration::from_millis(*timeout_ms), script.cues[index].as_ref());
-            match say(stage, number, messages, Speaker::Scripted, timeout, cue).await {
+            match say(stage, number, messages, Origin::Scripted, timeout, cue).await {
                 // An empty answer is an answer where the step asks for one.
                 Err(failure) if failure.kind == FailureKind::AgentEmpty && wants_nothing(step) => {}
                 Err(failure) => return Err(failure),
@@ -90,7 +90,7 @@ async fn execute(stage: &mut Stage, step: u32, language: &str, code: &str) -> Re
     let number = stage.transcript.next_number();
     let started_micros = stage.calling.log.micros_since_start(Instant::now());
     let ran = stage.environment.run(language, code).await.map_err(|failure| failure.in_turn(number))?;
-    let mut turn = Turn::new(number, step, Speaker::Program, code.to_owned(), started_micros);
+    let mut turn = Turn::new(number, step, Origin::Program, code.to_owned(), started_micros);
     turn.agent = Some(ran.stdout);
     turn.exit_code = Some(ran.exit_code);
     turn.duration_micros = micros(ran.duration);

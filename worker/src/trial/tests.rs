@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ::scenario::{Plan, RunId};
-use record::{Blame, FailureKind, Finding, Role, Trial, Turn, Verdict, call::Spend, turn::Speaker};
+use record::{Blame, FailureKind, Finding, Role, Trial, Turn, Verdict, call::Spend, turn::Origin};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -11,9 +11,9 @@ use super::{Ticket, play, stage::Stage, steps};
 use crate::{
     Resources,
     admission::Admission,
+    compiled::CompiledScenarios,
     fakes::{Cast, Does, FakeAgent, FakeModel, YES, plan, scenario, talk},
     outbox::{Attempt, Outbox},
-    script::Scripts,
 };
 
 mod bookkeeping;
@@ -65,7 +65,7 @@ fn ticket(plan: &Arc<Plan>, number: u64, epoch: u32) -> Ticket {
     Ticket {
         attempt: Attempt { run: RunId::new("run"), trial: number, epoch },
         trial: plan.trial(number).unwrap(),
-        scripts: Arc::new(Scripts::new(Arc::clone(plan))),
+        scripts: Arc::new(CompiledScenarios::new(Arc::clone(plan))),
     }
 }
 

@@ -8,15 +8,15 @@ use record::{
 };
 
 use crate::{
+    compiled::{CompiledScenario, CompiledScenarios},
     outbox::Attempt,
-    script::{Script, Scripts},
 };
 
 #[derive(Debug, Clone)]
 pub(crate) struct Ticket {
     pub(crate) attempt: Attempt,
     pub(crate) trial: scenario::Trial,
-    pub(crate) scripts: Arc<Scripts>,
+    pub(crate) scripts: Arc<CompiledScenarios>,
 }
 
 impl Ticket {
@@ -26,7 +26,7 @@ impl Ticket {
     }
 
     /// What every call of the attempt tells about itself.
-    pub(super) fn context(&self, script: &Script) -> llm::Context {
+    pub(super) fn context(&self, script: &CompiledScenario) -> llm::Context {
         llm::Context {
             role: String::new(),
             run: self.attempt.run.as_str().to_owned(),

@@ -10,9 +10,9 @@ use record::{
     call::{ErrorKind, Spend},
     pace::Pace,
     trial::TurnLatency,
-    turn::{Note, Speaker},
+    turn::{Note, Origin},
 };
-use telemetry::metrics::Place;
+use telemetry::metrics::TrialSeries;
 
 use super::size::Size;
 use crate::{
@@ -39,13 +39,13 @@ struct Emission {
     attempt: Attempt,
     outbox: Outbox,
     /// Counts turns, calls and the end in the worker's metrics.
-    place: Place,
+    place: TrialSeries,
     /// How many turns the outbox has.
     emitted: usize,
 }
 
 impl Transcript {
-    pub(super) fn new(attempt: Attempt, outbox: Outbox, place: Place, log: Arc<CallLog>) -> Self {
+    pub(super) fn new(attempt: Attempt, outbox: Outbox, place: TrialSeries, log: Arc<CallLog>) -> Self {
         Self {
             turns: Vec::new(),
             turnless: Vec::new(),
@@ -104,7 +104,7 @@ impl Transcript {
     }
 
     /// A new turn, with the calls that led to it and its notes.
-    pub(super) fn begin(&mut self, step: u32, speaker: Speaker, user: String, started_micros: u64) -> Turn {
+    pub(super) fn begin(&mut self, step: u32, speaker: Origin, user: String, started_micros: u64) -> Turn {
         Turn {
             calls: self.log.take(),
             notes: std::mem::take(&mut self.notes),

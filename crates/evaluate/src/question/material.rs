@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use record::{
     Turn,
-    turn::{Part, Speaker, ToolCall},
+    turn::{Origin, Part, ToolCall},
 };
 use serde_json::{Map, Value, json};
 
@@ -62,8 +62,8 @@ fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
     let mut fields = Map::new();
     fields.insert("turn".to_owned(), json!(number));
     let (asked, answered) = match turn.speaker {
-        Speaker::Program => ("program", "printed"),
-        Speaker::Scripted | Speaker::Simulated => ("user", "agent"),
+        Origin::Program => ("program", "printed"),
+        Origin::Scripted | Origin::Simulated => ("user", "agent"),
     };
     fields.insert(asked.to_owned(), text(&turn.user));
     let called = |call: &ToolCall| {

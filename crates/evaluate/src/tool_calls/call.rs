@@ -65,7 +65,7 @@ impl Expected {
     pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, pool: &dyn JudgePool) -> Comparison {
         let mut judged = Vec::new();
         if let Some(fields) = &self.arguments {
-            fields.compare(Place::Arguments, "", &arguments_of(made)?, &mut judged)?;
+            fields.compare(CallPart::Arguments, "", &arguments_of(made)?, &mut judged)?;
         }
         match (&self.result, &made.result) {
             (None | Some(Rule::Optional), _) => {}
@@ -73,11 +73,11 @@ impl Expected {
             // The author may mean a text that reads like a number.
             (Some(Rule::Equals(Value::String(expected))), Some(result)) if expected == result => {}
             (Some(Rule::Checks(checks)), Some(result)) => {
-                judged.push((Place::Result.shown(""), result.clone(), checks));
+                judged.push((CallPart::Result.shown(""), result.clone(), checks));
             }
             (Some(rule), Some(result)) => {
                 let value = serde_json::from_str(result).unwrap_or_else(|_| Value::from(result.as_str()));
-                rule.compare(Place::Result, "", &value, &mut judged)?;
+                rule.compare(CallPart::Result, "", &value, &mut judged)?;
             }
         }
         match Nested::all(judged, subject, pool).await {
@@ -101,7 +101,7 @@ impl Fields {
     /// `path` leads to the object. Values with checks are added to `judged`.
     fn compare<'a>(
         &'a self,
-        place: Place,
+        place: CallPart,
         path: &str,
         given: &Map<String, Value>,
         judged: &mut Vec<Named<'a>>,
@@ -134,7 +134,7 @@ impl Rule {
         })
     }
 
-    fn compare<'a>(&'a self, place: Place, path: &str, value: &Value, judged: &mut Vec<Named<'a>>) -> Comparison {
+    fn compare<'a>(&'a self, place: CallPart, path: &str, value: &Value, judged: &mut Vec<Named<'a>>) -> Comparison {
         match self {
             Self::Anything | Self::Optional => Ok(()),
             Self::Equals(expected) => equal(&place.shown(path), value, expected),
@@ -152,12 +152,12 @@ impl Rule {
 
 /// The side of a call that a value belongs to.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum CallPart {
     Arguments,
     Result,
 }
 
-impl Place {
+impl CallPart {
     fn shown(self, path: &str) -> String {
         match (self, path) {
             (Self::Arguments, path) => format!("argument `{}`", excerpt(path, SHORT_BYTES)),

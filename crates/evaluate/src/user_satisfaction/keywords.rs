@@ -1,6 +1,6 @@
 //! Counts the words that show whether users are satisfied.
 
-use record::{Turn, turn::Speaker};
+use record::{Turn, turn::Origin};
 use regex::Regex;
 
 use crate::{error::Error, pattern::pattern};
@@ -95,7 +95,7 @@ impl Keywords {
     /// Counts only the user's words: an agent's apology is not the user's anger.
     pub(super) fn count(&self, turns: &[Turn]) -> Counts {
         let mut counts = Counts::default();
-        let said = turns.iter().filter(|turn| turn.speaker != Speaker::Program).map(|turn| turn.user.as_str());
+        let said = turns.iter().filter(|turn| turn.speaker != Origin::Program).map(|turn| turn.user.as_str());
         for (regex, text) in self.regex.iter().flat_map(|regex| said.clone().map(move |text| (regex, text))) {
             for found in regex.captures_iter(text) {
                 if found.get(1).is_some() {

@@ -1,7 +1,7 @@
 //! Edges of the evaluators that ask nobody: empty, huge and odd replies, files, commands, names, words.
 
 use evaluate::{Error, subject::CommandOutput};
-use record::{FailureKind, Finding, turn::Speaker, turn::ToolCall};
+use record::{FailureKind, Finding, turn::Origin, turn::ToolCall};
 use scenario::check::{
     self, Expected, Rule, SatisfactionMethod,
     bounded::{Count, ExitCode, Millis, Share},
@@ -282,7 +282,7 @@ async fn words_of_the_user() {
         assert_eq!(judgment.finding == Finding::Pass, score >= 0.5, "{said:?}");
     }
     let mut program = turn("perfect", "0");
-    program.speaker = Speaker::Program;
+    program.speaker = Origin::Program;
     let rule = Rule::UserSatisfaction(check::UserSatisfaction {
         satisfaction_threshold: 0.6,
         positive: None,

@@ -11,7 +11,7 @@ use evaluate::{
     scorer::ByJudge,
     subject::{CommandError, CommandOutput},
 };
-use record::{Finding, Judgment, Scope, Turn, turn::Speaker};
+use record::{Finding, Judgment, Scope, Turn, turn::Origin};
 use scenario::{
     Check,
     check::{self, Expected, JudgeRule, Rule},
@@ -170,7 +170,7 @@ pub(crate) fn turn(user: &str, agent: &str) -> Turn {
     Turn {
         number: 1,
         step: 1,
-        speaker: Speaker::Simulated,
+        speaker: Origin::Simulated,
         user: user.to_owned(),
         agent: Some(agent.to_owned()),
         messages: Vec::new(),

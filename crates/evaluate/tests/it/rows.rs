@@ -8,7 +8,7 @@ mod texts;
 use evaluate::question::TRIES;
 use record::{
     Call, Finding, Role, Tokens, Turn, Usd,
-    turn::{Speaker, ToolCall},
+    turn::{Origin, ToolCall},
 };
 use scenario::Check;
 
@@ -139,7 +139,7 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
         error_kind: None,
         of_trial: false,
     };
-    Turn { speaker: Speaker::Scripted, duration_micros: total_ms * 1_000, calls: vec![call], ..turn("Hi", "Hello") }
+    Turn { speaker: Origin::Scripted, duration_micros: total_ms * 1_000, calls: vec![call], ..turn("Hi", "Hello") }
 }
 
 impl Says {

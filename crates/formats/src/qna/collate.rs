@@ -26,13 +26,13 @@ const MAX_REFERENCES: usize = 32;
 pub struct Collated {
     pub base: KnowledgeBase,
     /// One for each pair.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLine>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Where a pair was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLine {
     pub path: String,
     /// 1-based.
     pub line: u32,
@@ -152,7 +152,7 @@ impl Collator<'_> {
             self.error(path, written.line, message, "give each pair a unique id");
         }
         self.collated.base.pairs.push(pair);
-        self.collated.places.push(Place { path: path.to_owned(), line: written.line });
+        self.collated.places.push(SourceLine { path: path.to_owned(), line: written.line });
         let lines = written.prompts.iter().map(|(_, line)| *line).enumerate();
         self.prompts.extend(lines.map(|(prompt, line)| (index, prompt, path.to_owned(), line)));
     }

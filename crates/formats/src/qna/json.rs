@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     base::{KnowledgeBase, Pair, Prompt, alteration, default_source, is_address, normal, one_line as line},
-    collate::{Collated, Place, reference},
+    collate::{Collated, SourceLine, reference},
 };
 use scenario::question::Filter;
 use yaml::Diagnostic;
@@ -218,7 +218,7 @@ impl Reader<'_> {
             prompts: written,
         };
         self.collated.base.pairs.push(pair);
-        self.collated.places.push(Place { path: self.path.to_owned(), line: 1 });
+        self.collated.places.push(SourceLine { path: self.path.to_owned(), line: 1 });
         for nested in std::mem::take(&mut self.nested) {
             self.pair(&nested, at, depth + 1);
         }

@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str, findings: &mut Findings) -> Sheet {
     let mut parser = Parser {
         findings,
         sheet: Sheet::default(),
-        place: Place::Top,
+        place: Block::Top,
         source: None,
         id: None,
         definitions: BTreeMap::new(),
@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str, findings: &mut Findings) -> Sheet {
 struct Parser<'a> {
     findings: &'a mut Findings,
     sheet: Sheet,
-    place: Place,
+    place: Block,
     /// For the next pair.
     source: Option<String>,
     id: Option<u32>,
@@ -51,7 +51,7 @@ struct Parser<'a> {
 
 /// What a line that begins with a hyphen belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Block {
     Top,
     /// Of the last pair.
     Questions,
@@ -82,9 +82,9 @@ impl Parser<'_> {
         if let Some(comment) = line.strip_prefix('>') {
             self.comment(comment.trim());
         } else if line.eq_ignore_ascii_case("**Filters:**") {
-            self.part(number, "filters", Place::Filters);
+            self.part(number, "filters", Block::Filters);
         } else if line.eq_ignore_ascii_case("**Prompts:**") {
-            self.part(number, "prompts", Place::Prompts);
+            self.part(number, "prompts", Block::Prompts);
         } else if let Some(item) = line.strip_prefix(['-', '*', '+']) {
             self.item(number, item.trim());
         } else if line.starts_with('#') {
@@ -97,7 +97,7 @@ impl Parser<'_> {
         } else if line.starts_with(['$', '@']) {
             self.leave();
             self.definition(number, line);
-        } else if matches!(self.place, Place::Intent | Place::Entity) {
+        } else if matches!(self.place, Block::Intent | Block::Entity) {
             // A language model's own lines have a grammar of their own.
         } else {
             self.stray(number, line);
@@ -120,7 +120,7 @@ impl Parser<'_> {
     fn heading(&mut self, number: u32, heading: &str) {
         self.leave();
         let Some(question) = heading.strip_prefix('?') else {
-            self.place = Place::Intent;
+            self.place = Block::Intent;
             self.sheet.intents.push((heading.to_owned(), Vec::new()));
             return;
         };
@@ -133,7 +133,7 @@ impl Parser<'_> {
             answer: None,
             prompts: Vec::new(),
         });
-        self.place = Place::Questions;
+        self.place = Block::Questions;
         self.question(number, question.trim());
     }
 
@@ -147,21 +147,21 @@ impl Parser<'_> {
 
     fn item(&mut self, number: u32, item: &str) {
         match self.place {
-            Place::Questions => self.question(number, item),
-            Place::Filters => self.filter(number, item),
-            Place::Prompts => self.prompt(number, item),
-            Place::Intent => {
+            Block::Questions => self.question(number, item),
+            Block::Filters => self.filter(number, item),
+            Block::Prompts => self.prompt(number, item),
+            Block::Intent => {
                 if let Some((_, utterances)) = self.sheet.intents.last_mut() {
                     utterances.push(item.to_owned());
                 }
             }
-            Place::Alterations(_) => {
+            Block::Alterations(_) => {
                 if let Some(alteration) = self.sheet.alterations.last_mut() {
                     alteration.words.push(item.to_owned());
                 }
             }
-            Place::Entity => {}
-            Place::Top | Place::Answered => {
+            Block::Entity => {}
+            Block::Top | Block::Answered => {
                 let help = "a list stands below a question, `**Filters:**`, `**Prompts:**` or an alteration";
                 self.error(number, "this list item belongs to nothing", help);
             }
@@ -218,11 +218,11 @@ impl Parser<'_> {
             }
             None => self.error(number, "this is not an id", help),
         }
-        self.place = Place::Top;
+        self.place = Block::Top;
     }
 
     fn link(&mut self, number: u32, line: &str) {
-        self.place = Place::Top;
+        self.place = Block::Top;
         if let Some((name, target)) = link(line) {
             self.sheet.links.push(Link { line: number, name: name.to_owned(), target: target.to_owned() });
             return;
@@ -251,15 +251,15 @@ impl Parser<'_> {
         self.place = match alteration {
             Some(word) => {
                 self.sheet.alterations.push(Alteration { words: vec![word.to_owned()] });
-                Place::Alterations(number)
+                Block::Alterations(number)
             }
-            None => Place::Entity,
+            None => Block::Entity,
         };
     }
 
     /// Begins the filters or prompts of the last pair.
-    fn part(&mut self, number: u32, what: &str, place: Place) {
-        if matches!(self.place, Place::Questions | Place::Answered | Place::Filters | Place::Prompts) {
+    fn part(&mut self, number: u32, what: &str, place: Block) {
+        if matches!(self.place, Block::Questions | Block::Answered | Block::Filters | Block::Prompts) {
             self.place = place;
         } else {
             self.error(number, format!("these {what} belong to no question"), "a pair begins with `# ? question`");
@@ -268,12 +268,12 @@ impl Parser<'_> {
 
     fn fence(&mut self, number: u32, info: &str, body: Body) {
         let help = "an answer stands between a line ```markdown and a line ```";
-        let belongs = matches!(self.place, Place::Questions | Place::Filters | Place::Prompts | Place::Answered);
+        let belongs = matches!(self.place, Block::Questions | Block::Filters | Block::Prompts | Block::Answered);
         let pair = self.sheet.pairs.last_mut().filter(|pair| belongs && pair.answer.is_none());
         if !info.is_empty() && !info.eq_ignore_ascii_case("markdown") {
             let message = format!("`{info}` stands behind the ``` of an answer");
             if pair.is_some() {
-                self.place = Place::Answered;
+                self.place = Block::Answered;
             }
             return self.error(number, message, help);
         }
@@ -288,7 +288,7 @@ impl Parser<'_> {
             Body::Text(text) => match pair {
                 Some(pair) => {
                     pair.answer = Some(text);
-                    self.place = Place::Answered;
+                    self.place = Block::Answered;
                     return;
                 }
                 None => self.error(number, "this answer belongs to no question", "a pair begins with `# ? question`"),
@@ -298,28 +298,28 @@ impl Parser<'_> {
         if let Some(pair) = self.sheet.pairs.last_mut() {
             pair.answer.get_or_insert_default();
         }
-        self.place = Place::Answered;
+        self.place = Block::Answered;
     }
 
     fn stray(&mut self, number: u32, line: &str) {
         match self.place {
-            Place::Questions => {
+            Block::Questions => {
                 let help = "a variant of a question is written `- question`";
                 self.error(number, "Invalid QnA question line, did you miss '-' at line begin", help);
             }
-            Place::Filters => {
+            Block::Filters => {
                 let help = "a filter is written `- name = value`";
                 self.error(number, "Invalid QnA filter line, did you miss '-' at line begin", help);
             }
-            Place::Prompts => {
+            Block::Prompts => {
                 let help = "a prompt is written `- [what is shown](#3)`";
                 self.error(number, "Invalid QnA prompt line, did you miss '-' at line begin", help);
             }
-            Place::Alterations(began) => {
+            Block::Alterations(began) => {
                 self.alone(began);
-                self.place = Place::Entity;
+                self.place = Block::Entity;
             }
-            Place::Top | Place::Answered | Place::Intent | Place::Entity => {
+            Block::Top | Block::Answered | Block::Intent | Block::Entity => {
                 let start: String = line.chars().take(40).collect();
                 let help = "a question begins with `# ?`, a comment with `>`, an import with `[`";
                 self.error(number, format!("`{start}` is not part of the .qna format"), help);
@@ -329,10 +329,10 @@ impl Parser<'_> {
 
     /// A pair that goes over into something else must have its answer.
     fn leave(&mut self) {
-        if let Place::Alterations(began) = self.place {
+        if let Block::Alterations(began) = self.place {
             self.alone(began);
         }
-        let open = matches!(self.place, Place::Questions | Place::Filters | Place::Prompts | Place::Answered);
+        let open = matches!(self.place, Block::Questions | Block::Filters | Block::Prompts | Block::Answered);
         let without = self.sheet.pairs.last().filter(|pair| open && pair.answer.is_none()).map(|pair| pair.line);
         if let Some(line) = without {
             self.error(line, "the question has no answer", "write it between a ```markdown line and a ``` line");

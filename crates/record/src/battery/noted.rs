@@ -24,7 +24,7 @@ mod tests {
     use super::*;
     use crate::{
         Finding, Trial,
-        turn::{Note, Speaker},
+        turn::{Note, Origin},
     };
 
     const HEAD: &str = r#"{"requirements":["stutter"],"examination":{"turns":[null],"sets":[]},
@@ -36,7 +36,7 @@ mod tests {
         let turn = Turn {
             number: 3,
             step: 1,
-            speaker: Speaker::Scripted,
+            speaker: Origin::Scripted,
             user: "Hi".into(),
             agent: Some("Hello".into()),
             messages: Vec::new(),

@@ -12,7 +12,7 @@ use formats::battery::shipped;
 use record::{
     Judgment, Scope, Turn,
     battery::{Examined, Head},
-    turn::Speaker,
+    turn::Origin,
 };
 use report::battery::{
     Sheet, Totals,
@@ -169,7 +169,7 @@ fn turns(rows: &[Value]) -> Vec<Turn> {
     let turn = |(index, row): (usize, &Value)| Turn {
         number: index as u32 + 1,
         step: 1,
-        speaker: Speaker::Scripted,
+        speaker: Origin::Scripted,
         user: row["Input"].as_str().unwrap().to_owned(),
         agent: row["Response"].as_str().map(str::to_owned),
         messages: Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use record::{
     Blame, Call, Failure, FailureKind, Role, Summary, Tokens, Trial, Turn, Usd, Verdict, call::ErrorKind,
-    summary::RunState, turn::Speaker,
+    summary::RunState, turn::Origin,
 };
 use scenario::{CaseId, TrialId};
 use serde_json::json;
@@ -61,7 +61,7 @@ fn failed(role: Role, kind: Option<ErrorKind>) -> Call {
     Call { tokens: Tokens::default(), cost: None, error: Some("broke".to_owned()), error_kind: kind, ..lost }
 }
 
-fn turn(speaker: Speaker, agent: Option<&str>, calls: Vec<Call>) -> Turn {
+fn turn(speaker: Origin, agent: Option<&str>, calls: Vec<Call>) -> Turn {
     Turn {
         number: 1,
         step: 1,
@@ -96,9 +96,9 @@ fn calls_are_counted_by_role_and_model_and_failures_by_their_kind() {
     let (meters, page) = meters(Conventions::Usual);
     let place = lab(&meters).place("nightly", "refund", Some("calm"));
     let user = call(Role::UserSim, "small", 300_000);
-    place.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000), user]));
+    place.turn(&turn(Origin::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000), user]));
     let lost = vec![failed(Role::Agent, Some(ErrorKind::TimedOut)), failed(Role::Judge, None)];
-    place.turn(&turn(Speaker::Scripted, None, lost));
+    place.turn(&turn(Origin::Scripted, None, lost));
     let shown = lines(&page, &["gabfest_calls", "gabfest_cost", "gen_ai_client_token_usage_sum"]);
     assert_eq!(
         shown,
@@ -155,7 +155,7 @@ fn only_tokens_that_were_told_are_counted() {
         let (meters, page) = meters(conventions);
         let place = meters.worker().place("nightly", "refund", None);
         let embedded = Call { tokens: Tokens { input: 12, output: 0 }, ..call(Role::Scorer, "e", 1_000) };
-        place.turn(&turn(Speaker::Scripted, None, vec![embedded, failed(Role::Agent, None)]));
+        place.turn(&turn(Origin::Scripted, None, vec![embedded, failed(Role::Agent, None)]));
         assert!(lines(&page, &[input]).ends_with("} 1\n"), "{}", page.text().unwrap());
         let counted = lines(&page, &["gen_ai_client_token", "gen_ai_client_inference"]);
         assert!(!counted.contains(output) && !counted.contains("\"agent\""), "{counted}");
@@ -168,9 +168,9 @@ fn turns_and_trials_are_counted_where_they_belong() {
     let worker = meters.worker();
     let calm = worker.place("nightly", "refund", Some("calm"));
     let none = worker.place("nightly", "refund", None);
-    calm.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
-    calm.turn(&turn(Speaker::Program, Some("42"), Vec::new()));
-    none.turn(&turn(Speaker::Scripted, None, vec![failed(Role::Agent, Some(ErrorKind::Refused))]));
+    calm.turn(&turn(Origin::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
+    calm.turn(&turn(Origin::Program, Some("42"), Vec::new()));
+    none.turn(&turn(Origin::Scripted, None, vec![failed(Role::Agent, Some(ErrorKind::Refused))]));
     calm.ended(&trial(Verdict::Pass, None));
     none.ended(&trial(Verdict::Error, Some(Blame::Agent)));
     worker.slots(3, 32);
@@ -216,7 +216,7 @@ fn turns_and_trials_are_counted_where_they_belong() {
 fn the_newest_names_come_in_the_place_of_the_usual_ones() {
     let (meters, page) = meters(Conventions::Latest);
     let place = lab(&meters).place("s", "a", None);
-    place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
+    place.turn(&turn(Origin::Scripted, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
     assert_eq!(lines(&page, &["gen_ai_client_token_usage"]), "");
     let names = ["gen_ai_client_inference_usage", "gen_ai_client_inference_operation_output_tokens_sum"];
     assert_eq!(
@@ -396,7 +396,7 @@ fn a_run_that_was_stopped_is_counted_and_changes_no_figure() {
 fn a_handle_that_is_off_shows_nothing_and_fails_nothing() {
     let worker = super::Worker::default();
     let place = worker.place("s", "a", None);
-    place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1)]));
+    place.turn(&turn(Origin::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1)]));
     place.ended(&trial(Verdict::Pass, None));
     worker.connected(true);
     assert!(!worker.is_connected());
@@ -416,7 +416,7 @@ fn series_are_few_and_hold_no_key() {
     for number in 0..1_000 {
         let name = format!("canary-of-the-metrics-1-{number}");
         let asked = Call { endpoint: name.clone(), ..call(Role::Agent, &name, 1_000) };
-        place.turn(&turn(Speaker::Scripted, Some("hi"), vec![asked]));
+        place.turn(&turn(Origin::Scripted, Some("hi"), vec![asked]));
     }
     let text = page.text().unwrap();
     assert!(!text.contains("canary") && !text.contains("abcdefgh"), "a key is on the page");
@@ -441,7 +441,7 @@ fn beyond_two_thousand_combinations_nothing_is_lost_and_suites_keep_their_name()
         coordinator.suite(suite, names.iter().map(String::as_str));
         for (scenario, persona) in (0..personas).flat_map(|persona| names.iter().map(move |name| (name, persona))) {
             let place = worker.place(suite, scenario, Some(&format!("persona {persona}")));
-            place.turn(&turn(Speaker::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
+            place.turn(&turn(Origin::Simulated, Some("hi"), vec![call(Role::Agent, "m", 90_000)]));
             for verdict in Verdict::ALL {
                 place.ended(&trial(verdict, None));
                 coordinator.counted(suite, scenario, &trial(verdict, None));
@@ -516,7 +516,7 @@ fn the_catalogue_is_the_page() {
         let (meters, page) = meters(conventions);
         let (worker, coordinator) = (meters.worker(), meters.coordinator());
         let place = worker.place("s", "a", Some("p"));
-        place.turn(&turn(Speaker::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1_000)]));
+        place.turn(&turn(Origin::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1_000)]));
         let held_up = Call { retried_micros: 1, throttled_tries: 1, estimated: true, ..call(Role::Judge, "m", 1_000) };
         place.call(&held_up);
         place.ended(&trial(Verdict::Pass, None));

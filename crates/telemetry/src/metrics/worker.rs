@@ -15,7 +15,7 @@ use opentelemetry::{
     KeyValue,
     metrics::{Counter, Histogram, Meter},
 };
-use record::{Call, Role, Trial, Turn, Verdict, turn::Speaker};
+use record::{Call, Role, Trial, Turn, Verdict, turn::Origin};
 
 use self::{calls::Calls, places::Places};
 use super::{
@@ -33,7 +33,7 @@ pub struct Worker(Option<Arc<Inner>>);
 
 /// The labels of trials: suite, scenario and persona.
 #[derive(Debug, Clone, Default)]
-pub struct Place(Option<Arc<Series>>);
+pub struct TrialSeries(Option<Arc<Series>>);
 
 struct Inner {
     calls: Calls,
@@ -101,13 +101,13 @@ impl Worker {
 
     /// Where the turns of one trial are counted.
     #[must_use]
-    pub fn place(&self, suite: &str, scenario: &str, persona: Option<&str>) -> Place {
-        let Some(worker) = &self.0 else { return Place(None) };
+    pub fn place(&self, suite: &str, scenario: &str, persona: Option<&str>) -> TrialSeries {
+        let Some(worker) = &self.0 else { return TrialSeries(None) };
         let [suite, scenario, persona] = worker.places.get(suite, scenario, persona.unwrap_or_default());
         let place = [KeyValue::new(SUITE, suite), KeyValue::new(SCENARIO, scenario), KeyValue::new(PERSONA, persona)];
         let series = Series { worker: Arc::clone(worker), place };
         series.begin();
-        Place(Some(Arc::new(series)))
+        TrialSeries(Some(Arc::new(series)))
     }
 
     /// Sets the number of busy slots and of all slots.
@@ -156,7 +156,7 @@ impl Series {
     }
 }
 
-impl Place {
+impl TrialSeries {
     /// Records a finished turn with its calls.
     pub fn turn(&self, turn: &Turn) {
         let Some(Series { worker, place }) = self.0.as_deref() else { return };
@@ -193,7 +193,7 @@ impl Place {
 /// The agent answered a call: a program and a turn of a saved conversation have none.
 fn is_answered(turn: &Turn) -> bool {
     let answered = |call: &Call| call.role == Role::Agent && call.error.is_none();
-    turn.agent.is_some() && turn.speaker != Speaker::Program && turn.calls.iter().any(answered)
+    turn.agent.is_some() && turn.speaker != Origin::Program && turn.calls.iter().any(answered)
 }
 
 impl fmt::Debug for Inner {

@@ -18,19 +18,19 @@ pub enum Error {
     #[error("connect: {0}")]
     OpenSqlite(#[source] rusqlite::Error),
     #[error("run {file}, {place}: {source}")]
-    Statement { file: String, place: Place, source: sqlx::Error },
+    Statement { file: String, place: StatementPlace, source: sqlx::Error },
     #[error("run {file}, {place}: {source}")]
-    Sqlite { file: String, place: Place, source: rusqlite::Error },
+    Sqlite { file: String, place: StatementPlace, source: rusqlite::Error },
     #[error(
         "run {file}, {place}: {what} is refused, as SQL of a scenario may reach no file and no program; only a worker \
          with `--allow-exec=host` runs it"
     )]
-    Refused { file: String, place: Place, what: String },
+    Refused { file: String, place: StatementPlace, what: String },
     #[error(
         "run {file}, {place}: {what} is refused, as the role of this connection may reach the server's files and \
          programs; use a role without such rights, or a worker with `--allow-exec=host`"
     )]
-    RefusedToRole { file: String, place: Place, what: String },
+    RefusedToRole { file: String, place: StatementPlace, what: String },
     #[error("run its files: the thread stopped")]
     Stopped,
     #[error("finish within {} s", .0.as_secs())]
@@ -39,14 +39,14 @@ pub enum Error {
 
 /// Where in a file a statement failed, as exactly as the database says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct StatementPlace {
     /// From 1.
     pub statement: u64,
     /// From 1; SQLite does not tell.
     pub line: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StatementPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "statement {}", self.statement)?;
         self.line.map_or(Ok(()), |line| write!(f, ", line {line}"))

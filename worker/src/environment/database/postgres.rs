@@ -11,7 +11,7 @@ use sqlx::{
 };
 
 use super::{
-    error::{Error, Place},
+    error::{Error, StatementPlace},
     strict,
 };
 
@@ -35,7 +35,7 @@ pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Res
             let refused = match strict::check(sql) {
                 Ok(()) if reads_alike(&mut connection).await? => None,
                 Ok(()) => Some((
-                    Place { statement: 1, line: None },
+                    StatementPlace { statement: 1, line: None },
                     "another `standard_conforming_strings` or `client_encoding`".to_owned(),
                 )),
                 Err(refused) => Some((refused.place, refused.what)),
@@ -73,7 +73,7 @@ async fn run(
             Ok(Some(Either::Right(_))) => {}
             Ok(None) => return Ok(()),
             Err(source) => {
-                let place = Place { statement: done + 1, line: line_of(&source, sql) };
+                let place = StatementPlace { statement: done + 1, line: line_of(&source, sql) };
                 return Err(Error::Statement { file: file.to_owned(), place, source });
             }
         }

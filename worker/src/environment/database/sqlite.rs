@@ -15,7 +15,7 @@ use rusqlite::{
 };
 use scenario::Seeding;
 
-use super::error::{Error, Place};
+use super::error::{Error, StatementPlace};
 
 /// Every other one is refused: some open files (`temp_store_directory`), some break what protects (`writable_schema`).
 const PRAGMAS: &[&str] = &[
@@ -99,7 +99,7 @@ fn fill(uri: &str, files: &[(String, String)], trusted: bool, stop: Arc<AtomicBo
     for (file, sql) in files {
         let mut statement = 1;
         run(&connection, sql, &stop, &mut statement).map_err(|source| {
-            let (file, place) = (file.clone(), Place { statement, line: None });
+            let (file, place) = (file.clone(), StatementPlace { statement, line: None });
             match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 Some(what) => Error::Refused { file, place, what },
                 None => Error::Sqlite { file, place, source },

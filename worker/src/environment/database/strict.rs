@@ -4,7 +4,7 @@
 //! what could hide it: SQL that is put together while it runs, other languages, and writing to the system's tables.
 
 use super::{
-    error::Place,
+    error::StatementPlace,
     sql::{Placed, Token, tokens},
 };
 
@@ -12,7 +12,7 @@ use super::{
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refused {
     pub what: String,
-    pub place: Place,
+    pub place: StatementPlace,
 }
 
 /// Refused wherever they stand without quotes: the server takes them for commands in quotes no more.
@@ -117,7 +117,7 @@ pub(super) fn check(sql: &str) -> Result<(), Refused> {
     let mut number = 1;
     statements.try_for_each(|statement| {
         let refused = statement_of(statement, 0);
-        let place = |line| Place { statement: number, line: Some(line) };
+        let place = |line| StatementPlace { statement: number, line: Some(line) };
         let result = refused.map_or(Ok(()), |(line, what)| Err(Refused { what, place: place(line) }));
         number += u64::from(!statement.is_empty());
         result

@@ -1,6 +1,6 @@
 //! What a hook is told, what it may answer, and what its failures are called.
 
-use record::{Turn, turn::Speaker};
+use record::{Turn, turn::Origin};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -46,7 +46,7 @@ async fn served(response: String, key: Option<&str>) -> (Result<Answer, Error>, 
     let turn = Turn {
         number: 1,
         step: 1,
-        speaker: Speaker::Scripted,
+        speaker: Origin::Scripted,
         user: "Hi".to_owned(),
         agent: None,
         messages: Vec::new(),

@@ -111,8 +111,8 @@ async fn the_first_condition_that_holds_ends_a_conversation() {
         assert_eq!(cast.user_sim.times_asked() as u32, row.turns - 1, "{}", row.agent);
         for turn in &played.turns {
             let expected = match turn.number {
-                1 => (Speaker::Scripted, "How is the weather?"),
-                _ => (Speaker::Simulated, row.user),
+                1 => (Origin::Scripted, "How is the weather?"),
+                _ => (Origin::Simulated, row.user),
             };
             assert_eq!(
                 (turn.speaker, turn.user.as_str(), turn.agent.as_deref()),

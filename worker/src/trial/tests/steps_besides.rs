@@ -94,7 +94,7 @@ async fn programs_that_are_allowed_are_turns() {
     let played = first(&written, &cast).await;
     assert_eq!(played.end(), (Verdict::Pass, None), "{played:?}");
     let program = &played.turns[0];
-    assert_eq!((program.speaker, program.user.as_str(), program.exit_code), (Speaker::Program, code, Some(3)));
+    assert_eq!((program.speaker, program.user.as_str(), program.exit_code), (Origin::Program, code, Some(3)));
     assert_eq!(program.agent.as_deref(), Some("umbrella"));
     assert_eq!(played.notes("stderr"), ["oops\n"]);
     assert_eq!((played.turns[1].number, played.trial.latencies.len()), (2, 1), "a program is no reply of the agent");
@@ -171,7 +171,7 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
     use ::scenario::{Action, History, Message, message::Speaker};
     for (history, replaced) in [(History::Expected, vec!["It rains."]), (History::Actual, vec![])] {
         let plan = plan(&scenario(json!([say("hi", &[]), say("ho", &[])]), json!({})), 1);
-        let script = Scripts::new(Arc::clone(&plan)).of_case(0).unwrap();
+        let script = CompiledScenarios::new(Arc::clone(&plan)).of_case(0).unwrap();
         let mut script = Arc::into_inner(script).expect("the scripts are gone");
         script.scenario.history = history;
         if let Action::Say { expected, .. } = &mut script.scenario.steps[0].action {

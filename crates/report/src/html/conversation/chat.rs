@@ -5,8 +5,8 @@ mod json_text;
 use record::{
     Scope,
     turn::{
+        Origin,
         Part::{Called, Said},
-        Speaker,
     },
 };
 use serde::Serialize;
@@ -118,11 +118,11 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
             gap: (missing > 0).then(|| figures::plural(missing, "turn", "turns")),
             failing: failing_turn == Some(turn.number),
             speaker: match turn.speaker {
-                Speaker::Scripted => "user, scripted",
-                Speaker::Simulated => "user, simulated",
-                Speaker::Program => "program",
+                Origin::Scripted => "user, scripted",
+                Origin::Simulated => "user, simulated",
+                Origin::Program => "program",
             },
-            program: turn.speaker == Speaker::Program,
+            program: turn.speaker == Origin::Program,
             user: turn.user.clone(),
             before,
             agent,
@@ -258,7 +258,7 @@ mod tests {
         record::Turn {
             number: 1,
             step: 1,
-            speaker: Speaker::Scripted,
+            speaker: Origin::Scripted,
             user: "Hi".to_owned(),
             agent: agent.map(str::to_owned),
             messages: messages.iter().map(message).collect(),

@@ -3,7 +3,7 @@
 use record::{
     Call, Role, Tokens, Turn, Usd,
     call::ErrorKind,
-    turn::{Note, Speaker, ToolCall},
+    turn::{Note, Origin, ToolCall},
 };
 
 use super::End::{self, Fail, FailAfter, SimulatorLost, Timeout};
@@ -82,7 +82,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
             Turn {
                 number: turn,
                 step: 1,
-                speaker: if turn == 1 { Speaker::Scripted } else { Speaker::Simulated },
+                speaker: if turn == 1 { Origin::Scripted } else { Origin::Simulated },
                 user: USER[index].to_owned(),
                 agent: agent.map(str::to_owned),
                 messages: Vec::new(),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use opentelemetry_sdk::trace::SpanData;
 use record::{
     Call, Failure, FailureKind, Finding, Role, Tokens, Trial, Turn, Usd,
-    turn::{Speaker, ToolCall},
+    turn::{Origin, ToolCall},
 };
 use scenario::{Case, CaseId, RunId, TrialId};
 
@@ -68,7 +68,7 @@ fn turn(number: u32, calls: Vec<Call>) -> Turn {
     Turn {
         number,
         step: 1,
-        speaker: Speaker::Simulated,
+        speaker: Origin::Simulated,
         user: format!("Where is my order? My key is {KEY}"),
         agent: Some("On its way.".into()),
         messages: Vec::new(),
@@ -195,7 +195,7 @@ fn conversation() -> Vec<Turn> {
         ..call(Role::Agent, "elsewhere", 40_000)
     };
     let mut second = turn(2, vec![failed]);
-    (second.agent, second.speaker) = (None, Speaker::Scripted);
+    (second.agent, second.speaker) = (None, Origin::Scripted);
     second.calls.push(Call { of_trial: true, ..call(Role::Judge, "judge", 50_000) });
     vec![first, second]
 }

@@ -4,7 +4,7 @@ use opentelemetry::{
     KeyValue,
     trace::{Event, SpanKind, Status},
 };
-use record::{Role, Scope, Turn, turn::Speaker};
+use record::{Role, Scope, Turn, turn::Origin};
 
 use super::{call, common::Common, played::Played};
 use crate::{
@@ -32,7 +32,7 @@ pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: 
         KeyValue::new(names::SPEAKER, speaker(turn.speaker)),
         KeyValue::new(names::TURN_LATENCY, seconds(turn.duration_micros)),
     ];
-    let (kind, name) = if turn.speaker == Speaker::Program {
+    let (kind, name) = if turn.speaker == Origin::Program {
         attributes.push(KeyValue::new(names::OPERATION, "execute_tool"));
         attributes.push(KeyValue::new(names::TOOL_NAME, "program"));
         attributes.extend(turn.exit_code.map(|code| KeyValue::new(names::EXIT_CODE, i64::from(code))));
@@ -91,10 +91,10 @@ fn reply_at(played: &Played<'_>, turn: &Turn) -> u64 {
     agent.map_or_else(|| played.times_of_turn(turn).to, |agent| played.times_of_call(agent).to)
 }
 
-fn speaker(speaker: Speaker) -> &'static str {
+fn speaker(speaker: Origin) -> &'static str {
     match speaker {
-        Speaker::Scripted => "scripted",
-        Speaker::Simulated => "simulated",
-        Speaker::Program => "program",
+        Origin::Scripted => "scripted",
+        Origin::Simulated => "simulated",
+        Origin::Program => "program",
     }
 }

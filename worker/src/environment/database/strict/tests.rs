@@ -74,5 +74,5 @@ fn ordinary_files_pass() {
 #[test]
 fn the_place_is_told() {
     let refused = check("SELECT 1;\n;DO $$\nBEGIN\n COPY t TO 'x';\nEND $$").unwrap_err();
-    assert_eq!(refused.place, Place { statement: 2, line: Some(4) });
+    assert_eq!(refused.place, StatementPlace { statement: 2, line: Some(4) });
 }

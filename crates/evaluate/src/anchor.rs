@@ -1,7 +1,7 @@
 //! Where in a text another one must stand.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Anchor {
     Anywhere,
     Start,
     End,

@@ -11,11 +11,11 @@ use scenario::{Action, Asks, Case, Check, Plan, Scenario};
 
 use crate::cue;
 
-/// How many scripts are kept. A plan's cases are played in order, so the oldest is the least likely to be needed.
+/// How many scenarios are kept. A plan's cases are played in order, so the oldest is the least likely to be needed.
 const KEPT: usize = 512;
 
 #[derive(Debug)]
-pub(crate) struct Script {
+pub(crate) struct CompiledScenario {
     pub(crate) case: Case,
     pub(crate) scenario: Scenario,
     /// The models that it asks besides the agent.
@@ -33,14 +33,14 @@ pub(crate) struct StepChecks {
     pub(crate) of_the_step: Vec<Evaluator>,
 }
 
-/// The scripts of one plan, made when first needed.
+/// The compiled scenarios of one plan, each made when first needed.
 #[derive(Debug)]
-pub(crate) struct Scripts {
+pub(crate) struct CompiledScenarios {
     plan: Arc<Plan>,
-    made: Mutex<BTreeMap<u64, Arc<Script>>>,
+    made: Mutex<BTreeMap<u64, Arc<CompiledScenario>>>,
 }
 
-impl Scripts {
+impl CompiledScenarios {
     pub(crate) fn new(plan: Arc<Plan>) -> Self {
         Self { plan, made: Mutex::default() }
     }
@@ -49,7 +49,7 @@ impl Scripts {
         &self.plan
     }
 
-    pub(crate) fn of_case(&self, number: u64) -> Result<Arc<Script>, Failure> {
+    pub(crate) fn of_case(&self, number: u64) -> Result<Arc<CompiledScenario>, Failure> {
         if let Some(script) = self.lock().get(&number) {
             return Ok(Arc::clone(script));
         }
@@ -62,7 +62,7 @@ impl Scripts {
         Ok(script)
     }
 
-    fn make(&self, number: u64) -> Result<Script, Failure> {
+    fn make(&self, number: u64) -> Result<CompiledScenario, Failure> {
         let case = self.plan.case(number).ok_or_else(|| misconfigured(format!("the plan has no case {number}")))?;
         let scenario = self.plan.scenario(&case, formats::ALL).map_err(|diagnostics| {
             let first = diagnostics.first().map(ToString::to_string).unwrap_or_default();
@@ -87,10 +87,10 @@ impl Scripts {
             .collect::<Result<_, Failure>>()?;
         let cues = scenario.steps.iter().map(cue::of_step).collect();
         let asks = Asks::of(&scenario);
-        Ok(Script { case, scenario, asks, steps, cues })
+        Ok(CompiledScenario { case, scenario, asks, steps, cues })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Script>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<CompiledScenario>>> {
         self.made.lock().expect("no panic happens while the scripts are locked")
     }
 }

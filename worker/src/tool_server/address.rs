@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 const LONGEST_URL: usize = 256;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ToolAddress {
     /// `None`: a free port, reachable from this machine only.
     listen: Option<SocketAddr>,
     /// Without a slash at its end.
@@ -25,7 +25,7 @@ pub enum Error {
     Anywhere(SocketAddr),
 }
 
-impl Place {
+impl ToolAddress {
     /// `listen`: by default a free port, reachable from this machine only; port 0 is a free port too. `url`: how agents
     /// reach it, by default `http://` and the address.
     ///
@@ -92,7 +92,7 @@ mod tests {
             (Some("[::1]:0"), Some("http://[fd00::1]:90"), "http://[fd00::1]:90", Some("fd00::1")),
         ];
         for (listen, url, base, host) in rows {
-            let place = Place::new(listen.map(|listen| listen.parse().unwrap()), url).unwrap();
+            let place = ToolAddress::new(listen.map(|listen| listen.parse().unwrap()), url).unwrap();
             assert_eq!(place.base(bound), base);
             let hosts = place.hosts(bound);
             assert!(hosts.contains(&"127.0.0.1".to_owned()), "{hosts:?}");
@@ -107,7 +107,7 @@ mod tests {
             ("127.0.0.1:0", Some("http://h/?a=b")),
             ("127.0.0.1:0", Some(long.as_str())),
         ] {
-            assert!(Place::new(Some(listen.parse().unwrap()), url).is_err(), "{listen} {url:?}");
+            assert!(ToolAddress::new(Some(listen.parse().unwrap()), url).is_err(), "{listen} {url:?}");
         }
     }
 }
