@@ -162,7 +162,7 @@ const OURS: &[Row] = &[
         "run: [{input: Hello}]\ngabfest:\n  tags: [smoke]\n  repeats: 5\n  required_pass_rate: 0.8\n  weight: 3\n  personas: [Terse expert]\n",
     ),
     fine(
-        "`history` contains messages before the first step.",
+        "`opening` contains messages before the first step.",
         "run: [{input: And in Rome?}]\ngabfest:\n  opening:\n    - {speaker: system, text: Be brief.}\n    - {speaker: user, text: Is it warm in Oslo?}\n    - {speaker: agent, text: 'No.'}\n",
     ),
     fine(
