@@ -16,6 +16,7 @@ mod called;
 mod choices;
 mod expand;
 mod number;
+mod personas;
 mod select;
 mod stored;
 

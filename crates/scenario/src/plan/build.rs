@@ -6,17 +6,14 @@ use serde_json::Value;
 
 use yaml::{
     Diagnostic,
-    path::{self, Miss, Path, Segment},
-    suggest,
+    path::{self, Miss, Path},
 };
 
-use super::{Axis, Group, Plan, VERSION, bounds, choices::Choices, select};
+use super::{Axis, Group, Plan, VERSION, bounds, choices::Choices, personas, select};
 use crate::{
-    Action, Digest,
-    battery::Tester,
+    Digest,
     format::Script,
     matrix::Matrix,
-    persona::{self, Library},
     reading::{Reading, ScenarioFile},
 };
 
@@ -128,43 +125,23 @@ impl Builder<'_> {
         })
     }
 
-    /// What the user chose, else what the matrix says, else what the scenario says, else the scenario's own.
     fn personas_of(
         &mut self,
         file: &ScenarioFile,
         matrix: Option<&Matrix>,
         chosen: &[String],
     ) -> Option<Vec<Option<String>>> {
-        let plays_a_person = |action: &Action| match action {
-            Action::Converse(_) => true,
-            Action::Examine(battery) => matches!(battery.tester, Tester::Model(_)),
-            Action::Say { .. } | Action::Execute { .. } => false,
-        };
-        if !file.script.scenario.steps.iter().any(|step| plays_a_person(&step.action)) {
-            return Some(vec![None]);
-        }
-        if !chosen.is_empty() {
-            return Some(chosen.iter().cloned().map(Some).collect());
-        }
-        let (written, path, spot) = match matrix.filter(|matrix| !matrix.personas.is_empty()) {
-            Some(matrix) => (&matrix.personas, &matrix.path, matrix.personas_spot),
-            None => {
-                let place = ["gabfest", "personas"].map(|key| Segment::Key(key.to_owned())).to_vec();
-                (&file.script.personas, &file.document.path, file.document.places.find(&Path(place)))
+        match personas::of(file, matrix, chosen, &self.reading.personas) {
+            Ok(personas) => Some(personas),
+            Err(fault) => {
+                self.faults.push(fault);
+                None
             }
-        };
-        let names = match resolve(written, &self.reading.personas) {
-            Ok(names) => names,
-            Err((message, help)) => {
-                self.faults.push(Diagnostic::error(path, spot.line, spot.column, message).with_help(help));
-                return None;
-            }
-        };
-        Some(if names.is_empty() { vec![None] } else { names.into_iter().map(Some).collect() })
+        }
     }
 
     fn chosen_personas(&mut self) -> Vec<String> {
-        resolve(&self.choices.personas, &self.reading.personas).unwrap_or_else(|(message, help)| {
+        personas::resolve(&self.choices.personas, &self.reading.personas).unwrap_or_else(|(message, help)| {
             self.fault(message, Some(help));
             Vec::new()
         })
@@ -236,31 +213,6 @@ impl Builder<'_> {
         diagnostic.help = help;
         self.faults.push(diagnostic);
     }
-}
-
-/// Names of the library for names as written, each once; the error is a message and its help.
-fn resolve(written: &[String], library: &Library) -> Result<Vec<String>, (String, String)> {
-    let mut names: Vec<String> = Vec::new();
-    for name in written {
-        let meant: Vec<&str> = if name == persona::ALL { library.names().collect() } else { vec![name] };
-        if meant.is_empty() {
-            return Err(("there are no personas".to_owned(), "name a folder that holds a persona library".to_owned()));
-        }
-        for name in meant {
-            if library.get(name).is_none() {
-                let help = if library.is_empty() {
-                    "no persona library was read: name the folder that holds it too".to_owned()
-                } else {
-                    suggest::known_names(name, library.names())
-                };
-                return Err((format!("unknown persona `{name}`"), help));
-            }
-            if !names.iter().any(|other| other == name) {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    Ok(names)
 }
 
 /// Groups with one key get the digest of their content behind it, whichever comes first; a number where even the
