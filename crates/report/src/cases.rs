@@ -3,7 +3,7 @@
 use record::{Summary, summary::CaseSummary};
 
 pub(crate) fn find(summary: &Summary, number: u64) -> Option<&CaseSummary> {
-    // Where it stands in a whole plan; a filter may leave some cases out.
+    // Its place in a plan without filters. With a filter, some cases are missing before it.
     let there = usize::try_from(number).ok().and_then(|index| summary.cases.get(index));
     there.filter(|case| case.number == number).or_else(|| summary.cases.iter().find(|case| case.number == number))
 }

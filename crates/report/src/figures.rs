@@ -144,7 +144,7 @@ pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
 /// How many attempts broke off with their workers, and what became of their trials; nothing where none did.
 pub(crate) fn lost(summary: &Summary) -> Option<String> {
     let attempts = &summary.summary.attempts;
-    // A run that was stopped plays nothing again, until somebody resumes it.
+    // A stopped run plays nothing again until it is resumed.
     let what = match summary.run.state {
         RunState::Finished => "lost with their workers and played again",
         RunState::Running | RunState::Interrupted | RunState::Cancelled => {
@@ -162,7 +162,7 @@ pub(crate) fn replayed(attempts: &Attempts) -> Option<String> {
     (broken > 0).then(|| format!("{} broke and played again: {counts}", plural(broken, "attempt", "attempts")))
 }
 
-/// Failures of the agent that somebody had played again:
+/// Failures of the agent that were played again on request:
 /// `10 failed attempts played again, which count as failures; 7 trials did not fail when played again`.
 pub(crate) fn replayed_failures(totals: &Totals) -> Option<String> {
     let attempts = totals.attempts.replayed_failed;

@@ -11,7 +11,7 @@ pub struct Form {
     pub name: &'static str,
     /// For `--help`.
     pub about: &'static str,
-    /// In a run's folder. Forms without a file are made when somebody asks for them.
+    /// In a run's folder. Forms without a file are made on request.
     pub file: Option<&'static str>,
     pub(crate) make: Make,
 }
@@ -46,7 +46,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// For a file, or for a terminal that nobody can ask.
+    /// For a file, or where there is no terminal.
     pub const PLAIN: Self = Self { color: false, width: 100 };
 }
 

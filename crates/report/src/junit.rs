@@ -1,5 +1,5 @@
-//! `junit.xml`: a suite a scenario, a test case a case of the matrix with its repeats folded, so that CI shows
-//! one line a case. A suite of its own has the gates and how the run ended.
+//! `junit.xml`: one suite for each scenario, one test case for each case of the matrix, with its repeats folded. A separate
+//! suite has the gates and how the run ended.
 //!
 //! There is a failure or an error exactly where `gabfest run` does not exit with 0. Failed trials that the gates tolerate are a
 //! property and output of a test case that passed.

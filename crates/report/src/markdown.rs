@@ -1,4 +1,4 @@
-//! `report.md`: what a person likes to find in a comment on a pull request.
+//! `report.md`: the report as a comment on a pull request.
 
 mod escape;
 mod failures;

@@ -1,4 +1,4 @@
-//! A file that appears only when it is whole: written beside its place, then renamed.
+//! A file that appears only when it is complete: it is written under another name, then renamed.
 
 use std::{
     fs::{self, File},
@@ -41,7 +41,7 @@ impl PartFile {
     pub(crate) fn finish(mut self) -> Result<PathBuf, Error> {
         let finish = |this: &mut Self| {
             this.file.flush()?;
-            // Some file systems tell of a full disk only here.
+            // Some file systems report a full disk only here.
             this.file.get_ref().sync_all()?;
             fs::rename(&this.part, &this.path)
         };
@@ -58,7 +58,7 @@ impl PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         if !self.finished {
-            // The error that led here is being told; a part that cannot be removed is only litter.
+            // The caller reports the error that led here; a part that cannot be removed is harmless.
             let _ = fs::remove_file(&self.part);
         }
     }

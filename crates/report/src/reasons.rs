@@ -1,4 +1,4 @@
-//! Why each case did not pass: its first few reasons, kept short, whatever the number of its trials.
+//! Why each case did not pass: its first few reasons, so that memory does not grow with its trials.
 
 use std::collections::BTreeMap;
 

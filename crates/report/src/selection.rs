@@ -104,7 +104,7 @@ impl Selection {
     }
 }
 
-/// Smaller is kept rather.
+/// The smallest keys are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     rank: u64,

@@ -1,4 +1,4 @@
-//! `--log skunit`: every word of a run as it is played, in the headings of skUnit.
+//! `--log skunit`: every message and finding of a run, under the headings of skUnit.
 
 use std::collections::BTreeMap;
 

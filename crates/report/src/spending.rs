@@ -74,7 +74,7 @@ pub(crate) fn incomplete(totals: &Totals) -> Option<String> {
     Some(reasons.join(", "))
 }
 
-/// What was spent before the first trial; `None` where nobody was asked.
+/// What the preflight cost; `None` without a preflight.
 pub(crate) fn preflight(totals: &Totals) -> Option<String> {
     totals.preflight.as_ref().map(|before| {
         let Preflight { calls, tokens, cost_usd, unpriced_calls, estimated_calls } = before;

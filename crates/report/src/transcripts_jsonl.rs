@@ -1,4 +1,4 @@
-//! `transcripts.jsonl`: one line a trial, every word of it.
+//! `transcripts.jsonl`: one line for each trial, with every message.
 
 use record::{Trial, Turn, Verdict, visible};
 use scenario::{CaseId, TrialId};

@@ -1,4 +1,4 @@
-//! `trials.jsonl`: one line a trial, its verdict and what it took, without the words.
+//! `trials.jsonl`: one line for each trial, with its verdict and figures, without messages.
 
 use std::collections::BTreeMap;
 
@@ -76,9 +76,9 @@ struct Line<'a> {
     /// A lower bound where `unpriced_calls` is not 0.
     cost_usd: f64,
     unpriced_calls: u64,
-    /// Calls whose tokens, and the cost made of them, are estimated.
+    /// Calls whose tokens are estimated, and so their cost.
     estimated_calls: u64,
-    /// Earlier attempts that were held against the agent, and that somebody had played again: the trial counts as failed.
+    /// Earlier attempts that failed and were played again on request. The trial counts as failed.
     past_failures: u32,
     /// Earlier attempts that our side broke.
     past_breaks: u32,

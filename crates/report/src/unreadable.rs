@@ -1,4 +1,4 @@
-//! What is stored and cannot be read back, in words: how many trials, and which.
+//! Trials whose record or transcript cannot be read back, in words.
 
 use record::Summary;
 

@@ -1,4 +1,4 @@
-//! What two runs of one plan must have in common, one line a trial: for comparing runs with `diff`.
+//! The verdict view: what two runs of one plan must have in common, one line for each trial. Compare it with `diff`.
 
 use record::Trial;
 

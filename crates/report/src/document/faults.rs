@@ -1,4 +1,4 @@
-//! What went wrong, by whose fault it is.
+//! What went wrong, by the agent's fault or not.
 
 use record::{Blame, Summary};
 

@@ -1,4 +1,4 @@
-//! What stands beside the verdict: checks that only inform, and scores by weight.
+//! Checks that only inform, and scores by weight. The verdict does not depend on them.
 
 use record::Summary;
 

@@ -1,4 +1,4 @@
-//! A reason without what differs from trial to trial: numbers, ids, and the reply that it quotes.
+//! Folds a reason: removes what differs from trial to trial, which are numbers, ids and quoted replies.
 
 /// How a check begins to quote the text that it was given.
 const QUOTED: &str = "; it is \"";

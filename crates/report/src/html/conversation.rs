@@ -53,7 +53,7 @@ pub(super) struct Conversation {
     /// With its `#`.
     pub(super) failing_anchor: String,
     facts: Vec<Fact>,
-    /// That somebody may want to paste elsewhere.
+    /// For copying.
     ids: Vec<Fact>,
     turns: Vec<Turn>,
     /// Of the conversation and its steps as a whole.
@@ -89,7 +89,7 @@ impl Conversations {
         }
     }
 
-    /// The first that failed; where none did, the first that the agent or somebody else broke.
+    /// The first that failed; else the first that the agent broke; else the first that our side broke.
     pub(super) fn worst(&self) -> Option<&Conversation> {
         let agent = Some(Blame::Agent.name());
         self.failing
@@ -119,7 +119,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups:
     let trial = &selected.trial;
     let case = cases::find(summary, trial.case);
     let failure = trial.failure.as_ref();
-    // Made of the number, not of ids: whatever stands in an id, this is a valid anchor.
+    // Made of the number: ids may have characters that are not valid in an anchor.
     let anchor = format!("t{}", trial.number);
     let failing_turn =
         failure.and_then(|failure| failure.turn).filter(|turn| selected.turns.iter().any(|of| of.number == *turn));

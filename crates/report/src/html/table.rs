@@ -16,7 +16,7 @@ use crate::{
 };
 
 const SCENARIOS_SHOWN: usize = 500;
-/// More columns than fit beside each other.
+/// The most columns that fit on a page.
 const COLUMNS: usize = 8;
 const CASES_SHOWN: usize = 300;
 const PARAMETER_CHARS: usize = 120;

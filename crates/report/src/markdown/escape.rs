@@ -1,4 +1,4 @@
-//! Text from outside in Markdown: no markup, no links, no mention that would call somebody to a pull request.
+//! Escapes text from outside for Markdown: no markup, no links, no mentions.
 
 use crate::{clean::clean, clip};
 

@@ -1,4 +1,4 @@
-//! The table that QnA Maker's batch tester writes, a line a question.
+//! The table of QnA Maker's batch tester: one line for each question.
 
 use formats::qna::Asked;
 use record::Verdict;

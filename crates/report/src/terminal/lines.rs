@@ -29,7 +29,7 @@ impl Lines {
         }
     }
 
-    /// A name, and beside it a text that may take several lines.
+    /// A name, and a text in the second column that may take several lines.
     pub(super) fn fact(&mut self, name: &str, text: &str) {
         let first = format!("  {name:<11}");
         let rest = " ".repeat(first.len());

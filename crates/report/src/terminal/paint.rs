@@ -2,7 +2,7 @@
 
 use record::Verdict;
 
-/// ANSI colours, or none. Every colour stands beside a word or a sign that says the same.
+/// ANSI colours, or none. A word or a sign always says the same as the colour.
 #[derive(Clone, Copy)]
 pub(super) struct Paint {
     pub(super) color: bool,

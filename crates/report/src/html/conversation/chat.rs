@@ -73,7 +73,7 @@ struct Note {
     text: String,
 }
 
-/// A judgment beside what it is about.
+/// A judgment, shown with its turn.
 #[derive(Serialize)]
 pub(super) struct Finding {
     class: &'static str,
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// What stands in the page for a turn, from top to bottom.
+    /// What the page shows for a turn, from top to bottom.
     fn shown(turn: &record::Turn) -> String {
         let (before, agent, after) = parts(turn);
         let part = |part: Part| part.said.or(part.tool.map(|tool| format!("[{}]", tool.name))).unwrap_or_default();
