@@ -25,16 +25,16 @@ pub mod v1 {
 /// The file descriptor set that reflection serves.
 pub const DESCRIPTOR: &[u8] = include_bytes!("generated/gabfest.v1.bin");
 
-/// The version of this protocol; a worker of another one is refused at `Join`.
+/// The version of this protocol. `Join` refuses workers with another version.
 pub const PROTOCOL: u32 = 3;
 
-/// What a batch takes on the wire.
+/// The encoded size of a batch.
 #[must_use]
 pub fn size_of_batch(batch: &v1::Batch) -> usize {
     prost::Message::encoded_len(batch)
 }
 
-/// What an exported trial takes on the wire.
+/// The encoded size of an exported trial.
 #[must_use]
 pub fn size_of_exported(trial: &v1::ExportedTrial) -> usize {
     prost::Message::encoded_len(trial)
@@ -46,13 +46,13 @@ pub fn batch_to_bytes(batch: &v1::Batch) -> bytes::Bytes {
 }
 
 /// # Errors
-/// These bytes are no batch: in words.
+/// The bytes are not a batch. The error describes why.
 pub fn batch_from_bytes(bytes: bytes::Bytes) -> Result<v1::Batch, String> {
     prost::Message::decode(bytes).map_err(|error: prost::DecodeError| error.to_string())
 }
 
-/// A batch whose encoding is larger travels in parts of this size, so that a beat can go between them.
+/// A larger batch is sent in parts of this size, so that heartbeats can be sent between them.
 pub const PART_BYTES: usize = 4 << 10;
 
-/// Plans travel whole, so they bound the size of a message.
+/// Plans are sent as one message, so they determine the maximum message size.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;

@@ -1,4 +1,4 @@
-//! Words on the wire: every enum travels as the word that reports use, so that old and new binaries can talk.
+//! Enum values on the wire are the words of reports, so that old and new binaries are compatible.
 
 use record::{Blame, FailureKind, Finding, Role, Verdict, call::ErrorKind, summary::RunState, turn::Origin};
 use scenario::Strategy;

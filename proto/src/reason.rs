@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use tonic::Status;
 
-/// How tonic shows a layer of its own, which says nothing.
+/// Tonic's message for a layer without information.
 const LAYER: &str = "transport error";
 
 /// What a status says, and its causes as far as they say more: "tcp connect error" alone does not tell a wrong name from

@@ -1,4 +1,4 @@
-//! Segments: the turns of one batch, encoded once by the worker and stored as they came, one piece for each attempt.
+//! Segments: the turns of a batch, encoded once by the worker and stored unchanged, one piece per attempt.
 //!
 //! A piece is a field of the message `Segment` with its tag, so a piece is a segment of one attempt, and pieces one
 //! after the other are the segment again. What a version before pieces stored is one piece with many attempts.
@@ -15,7 +15,7 @@ use crate::{names::Error, turn, v1};
 /// The field `trials` of `Segment`.
 const TRIALS: u32 = 1;
 
-/// Encodes the turns of several attempts (trial, epoch, turns), and says how many bytes the piece of each has.
+/// Encodes the turns of several attempts (trial, epoch, turns), and returns the size of each piece.
 #[must_use]
 pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Vec<Turn>)>) -> (Bytes, Vec<u32>) {
     let mut segment = Vec::new();
@@ -29,7 +29,7 @@ pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Vec<Turn>)>) -> (Bytes,
     (segment.into(), lengths)
 }
 
-/// The pieces of a segment, in its order. Nothing is copied, and no turn is decoded.
+/// The pieces of a segment, in order, without copying or decoding turns.
 pub fn pieces(mut segment: Bytes) -> Result<Vec<Bytes>, Error> {
     let mut pieces = Vec::new();
     while !segment.is_empty() {
@@ -44,8 +44,7 @@ pub fn pieces(mut segment: Bytes) -> Result<Vec<Bytes>, Error> {
     Ok(pieces)
 }
 
-/// The same segment with empty pieces where `silent` is said: its attempts (trial, epoch) in order, and of which nothing
-/// is kept.
+/// The same segment with empty pieces for `silent` attempts. The attempts (trial, epoch) are in order.
 #[must_use]
 pub fn silenced(segment: Bytes, attempts: impl IntoIterator<Item = ((u64, u32), bool)>) -> Bytes {
     let mut kept = Vec::new();
@@ -65,15 +64,15 @@ pub fn attempts(segment: Bytes) -> Result<Vec<(u64, u32, Vec<v1::Turn>)>, Error>
     Ok(segment.trials.into_iter().map(|part| (part.trial, part.epoch, part.turns)).collect())
 }
 
-/// A piece that cannot be read to its end.
+/// A damaged piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// Whose turns it holds (trial, epoch), where that much can be read.
+    /// Its attempt (trial, epoch), if that part is readable.
     pub attempt: Option<(u64, u32)>,
     pub error: Error,
 }
 
-/// Reads a piece to its end, as a report will, and says whose turns it holds: (trial, epoch).
+/// Decodes a whole piece, as a report does, and returns its attempt (trial, epoch).
 pub fn check(piece: Bytes) -> Result<(u64, u32), Broken> {
     let whose = whose(piece.clone());
     let read = || {
@@ -87,25 +86,25 @@ pub fn check(piece: Bytes) -> Result<(u64, u32), Broken> {
     read().map_err(|error| Broken { attempt: whose, error })
 }
 
-/// Whose turns a piece holds, whatever they are.
+/// The attempt of a piece, without decoding its turns.
 fn whose(mut piece: Bytes) -> Option<(u64, u32)> {
     encoding::decode_key(&mut piece).ok()?;
     encoding::decode_varint(&mut piece).ok()?;
-    // The fields come in their order, so that what cannot be read comes after these.
+    // Fields are in order, so damaged fields come after these.
     let mut head = (0, 0);
     for _ in 0..2 {
         let Ok(key) = encoding::decode_key(&mut piece) else { break };
         match key {
             (1, WireType::Varint) => head.0 = encoding::decode_varint(&mut piece).ok()?,
             (2, WireType::Varint) => head.1 = u32::try_from(encoding::decode_varint(&mut piece).ok()?).ok()?,
-            // A number that is 0 is left out.
+            // Protobuf omits a number that is 0.
             _ => break,
         }
     }
     Some(head)
 }
 
-/// The turns of one attempt in a segment, in the order in which they happened; those of others are not decoded.
+/// The turns of one attempt in a segment, in order. Turns of other attempts are not decoded.
 pub fn turns_of(segment: Bytes, trial: u64, epoch: u32) -> Result<Vec<v1::Turn>, Error> {
     let mut turns = Vec::new();
     for mut piece in pieces(segment)? {
@@ -120,7 +119,7 @@ pub fn turns_of(segment: Bytes, trial: u64, epoch: u32) -> Result<Vec<v1::Turn>,
     Ok(turns)
 }
 
-/// What a `TrialTurns` says besides its turns.
+/// The fields of a `TrialTurns` without its turns.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Head {
     #[prost(uint64, tag = "1")]

@@ -14,7 +14,7 @@ use crate::{
     v1,
 };
 
-/// A trial, and where its turns are in the batches of its session.
+/// A trial, and the places of its turns in the batches of its session.
 #[must_use]
 pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
     v1::Trial {
@@ -216,7 +216,7 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
     })
 }
 
-/// JSON, in which trials are kept, has no other numbers.
+/// Trials are stored as JSON, which has no other numbers.
 fn finite(what: &'static str, number: f64) -> Result<f64, Error> {
     if number.is_finite() { Ok(number) } else { Err(Error::NotFinite { what, number: number.to_string() }) }
 }

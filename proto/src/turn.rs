@@ -1,4 +1,4 @@
-//! Turns on the wire, and in the segments that the store keeps as they came.
+//! Turns on the wire and in stored segments.
 
 use record::{
     Call, Tokens, Turn, Usd,

@@ -18,7 +18,7 @@ use super::{
     process::{Role, tail},
 };
 
-/// The run of each fleet: each has a coordinator of its own.
+/// The run id of each fleet; each has its own coordinator.
 pub(crate) const RUN: &str = "chaos";
 const SEED: &str = "7";
 /// A debug build on a busy machine takes its time.

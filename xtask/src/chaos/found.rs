@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context as _;
 use serde_json::Value;
 
-/// So many differences are named; the others are counted.
+/// The number of differences to list; the others are only counted.
 const NAMED: usize = 3;
 const VERDICTS: [&str; 6] = ["PASS", "FAIL", "INCONCLUSIVE", "ERROR", "SKIPPED", "CANCELLED"];
 

@@ -24,7 +24,7 @@ pub(crate) struct Step {
     pub(crate) lasts: Option<Duration>,
 }
 
-/// So many kills, and each other fault of the list once, spread over the time that an undisturbed run takes.
+/// The given number of kills, and each other fault once, spread over the duration of an undisturbed run.
 pub(crate) fn mixed(chance: &mut Chance, faults: &[Fault], kills: u32, workers: usize, window: Duration) -> Vec<Step> {
     let mut others: Vec<Fault> = faults.iter().copied().filter(|fault| !fault.is_kill() && !fault.is_case()).collect();
     chance.shuffle(&mut others);

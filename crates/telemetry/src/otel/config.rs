@@ -16,35 +16,35 @@ pub use variables::Error;
 
 use variables::Variables;
 
-/// Unless `OTEL_METRIC_EXPORT_INTERVAL` says otherwise, as the specification has it.
+/// The specification's default of `OTEL_METRIC_EXPORT_INTERVAL`.
 const METRIC_INTERVAL: Duration = Duration::from_secs(60);
-/// Unless `OTEL_METRIC_EXPORT_TIMEOUT` says otherwise.
+/// The default of `OTEL_METRIC_EXPORT_TIMEOUT`.
 const METRIC_TIMEOUT: Duration = Duration::from_secs(30);
-/// Of a text in an attribute, unless a variable allows less.
+/// The default length limit of a text attribute.
 const MOST_TEXT_BYTES: usize = 16 << 10;
 
-/// Where telemetry goes, and what goes there. `None` where a signal is off.
+/// The targets and settings of telemetry. `None` if a signal is off.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub traces: Option<Target>,
     pub metrics: Option<Target>,
     pub logs: Option<Target>,
-    /// `OTEL_SERVICE_NAME`, else the `service.name` of `OTEL_RESOURCE_ATTRIBUTES`.
+    /// `OTEL_SERVICE_NAME`, or the `service.name` of `OTEL_RESOURCE_ATTRIBUTES`.
     pub service_name: Option<String>,
     /// `OTEL_RESOURCE_ATTRIBUTES` without the service's name.
     pub attributes: Vec<(String, String)>,
-    /// Which trials that did not fail are exported.
+    /// The sampler for trials that did not fail.
     pub sampler: Sampler,
     pub spans: Batch,
     pub records: Batch,
     pub metric_interval: Duration,
     pub metric_timeout: Duration,
     pub temporality: Temporality,
-    /// Whether what was said goes out too.
+    /// Whether to export message contents.
     pub content: bool,
     /// The longest text of an attribute, in bytes.
     pub most_text_bytes: usize,
-    /// Variables that were left aside, since their values make no sense. Empty where nothing is sent.
+    /// Variables that were ignored because of invalid values. Empty if nothing is exported.
     pub warnings: Vec<Error>,
 }
 
@@ -70,12 +70,12 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What this process's environment says.
+    /// Reads the environment of this process.
     pub fn from_env() -> Result<Self, Error> {
         Self::read(|name| std::env::var_os(name))
     }
 
-    /// What an environment says. Empty variables count as missing, as the specification wants it.
+    /// Reads an environment. Empty variables count as missing, as the specification requires.
     pub fn read(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, Error> {
         let variables = Variables::new(&lookup);
         if variables.flag("OTEL_SDK_DISABLED")?.unwrap_or(false) {
@@ -103,14 +103,14 @@ impl Config {
         Ok(Self { warnings, ..config })
     }
 
-    /// Whether anything is sent at all.
+    /// Whether any signal is exported.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.traces.is_some() || self.metrics.is_some() || self.logs.is_some()
     }
 }
 
-/// Takes the service's name out of the attributes, and prefers the variable of its own.
+/// Removes the service's name from the attributes; its own variable takes precedence.
 fn service_name(variables: &Variables<'_>, attributes: &mut Vec<(String, String)>) -> Result<Option<String>, Error> {
     let mut name = variables.text("OTEL_SERVICE_NAME")?;
     attributes.retain(|(key, value)| {
@@ -134,11 +134,11 @@ fn temporality(variables: &Variables<'_>) -> Result<Temporality, Error> {
     Ok(temporality.unwrap_or(Temporality::Cumulative))
 }
 
-/// Off unless it is asked for: what people say in tests may be nobody else's business.
+/// Off by default, because message contents can be confidential.
 fn content(variables: &Variables<'_>) -> Result<bool, Error> {
     const NAME: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
     let content = variables.word(NAME, "true, SPAN_ONLY, false or NO_CONTENT", |word| match word {
-        // There are no events of messages, so who asks for both gets what there is.
+        // gabfest has no message events, so a request for spans and events exports spans.
         "true" | "span_only" | "span_and_event" => Some(true),
         "false" | "no_content" | "event_only" => Some(false),
         _ => None,

@@ -19,7 +19,7 @@ use super::{
     error::Error,
 };
 
-/// Why the last request failed. The SDK keeps it to itself: "network error" is all that it tells.
+/// The reason why the last request failed. The SDK reports only "network error".
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cause(Arc<Mutex<Option<String>>>);
 
@@ -75,7 +75,7 @@ pub(super) fn http<B: WithExportConfig + WithHttpConfig>(
     Ok(builder)
 }
 
-/// No proxy of the environment is asked, as nowhere in gabfest.
+/// Ignores proxies of the environment, as everywhere in gabfest.
 fn client(target: &Target) -> Result<reqwest::Client, Error> {
     let mut client = reqwest::Client::builder().no_proxy().timeout(target.timeout);
     if let Some(path) = &target.tls.certificate {
@@ -87,7 +87,7 @@ fn client(target: &Target) -> Result<reqwest::Client, Error> {
     client.build().map_err(|error| Error::Exporter(whole(&error)))
 }
 
-/// An HTTP client that remembers why it failed.
+/// An HTTP client that remembers the reason of its last failure.
 #[derive(Debug)]
 struct Client {
     inner: reqwest::Client,
@@ -99,7 +99,7 @@ impl HttpClient for Client {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         self.inner.send_bytes(request).await.map_err(|error| match error.downcast::<reqwest::Error>() {
             Ok(error) => {
-                // An address may hold a password.
+                // An address can contain a password.
                 let error = error.without_url();
                 self.cause.keep(whole(&error));
                 error.into()
@@ -113,7 +113,7 @@ fn client_files(tls: &Tls) -> Option<(&Path, &Path)> {
     tls.client_certificate.as_deref().zip(tls.client_key.as_deref())
 }
 
-/// A file without any is an error: whoever named it meant to trust somebody.
+/// A file without a certificate is an error: the user wanted to trust one.
 fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, Error> {
     let found = reqwest::Certificate::from_pem_bundle(&read(path)?).unwrap_or_default();
     if found.is_empty() { Err(Error::NoCertificate { path: path.to_owned() }) } else { Ok(found) }
@@ -129,7 +129,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|error| Error::File { path: path.to_owned(), error })
 }
 
-/// An error with its causes, each told once.
+/// An error with its causes, without repetitions.
 fn whole(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -19,7 +19,7 @@ use super::{
     watch::Watch,
 };
 
-/// For the reader of a meter provider: it never fails loudly and never hangs.
+/// An exporter for the reader of a meter provider: it never returns an error and never hangs.
 #[derive(Debug)]
 pub struct MetricExporter {
     inner: opentelemetry_otlp::MetricExporter,
@@ -39,7 +39,7 @@ impl MetricExporter {
 
 impl PushMetricExporter for MetricExporter {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
-        // What failed is told once by the watch; the SDK would tell it each time.
+        // The watch logs a failure once; the SDK would log it each time.
         drop(self.watch.send(self.inner.export(metrics)).await);
         Ok(())
     }
@@ -57,7 +57,7 @@ impl PushMetricExporter for MetricExporter {
     }
 }
 
-/// For the processors of spans and of log records: what is lost is counted.
+/// An exporter for the processors of spans and log records; it counts lost items.
 #[derive(Debug)]
 pub(super) struct Counted<E> {
     inner: E,
@@ -66,7 +66,7 @@ pub(super) struct Counted<E> {
 }
 
 impl<E> Counted<E> {
-    /// Never fails loudly: the watch tells of a failure once, the SDK would each time.
+    /// Never returns an error: the watch logs a failure once, the SDK would log it each time.
     async fn send(&self, count: usize, export: impl Future<Output = OTelSdkResult>) -> OTelSdkResult {
         self.queue.leave(count);
         if self.watch.send(export).await.is_err() {

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-/// Spans and log records that never reached a collector: no room in the queue, or the collector did not take them.
+/// The numbers of spans and log records that were dropped: the queue was full, or the collector did not accept them.
 #[derive(Debug, Default)]
 pub struct Dropped {
     spans: Arc<AtomicU64>,
@@ -32,7 +32,7 @@ impl Dropped {
     }
 }
 
-/// A bound on what waits. The SDK has one too, but tells nobody when it is reached.
+/// The bound of the queue. The SDK has one too, but does not report drops.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     waiting: Arc<AtomicUsize>,
@@ -62,7 +62,7 @@ impl Queue {
         admitted
     }
 
-    /// These wait no more: they are being sent.
+    /// Removes items that are being sent.
     pub(super) fn leave(&self, count: usize) {
         self.waiting.fetch_sub(count, Ordering::Relaxed);
     }

@@ -6,17 +6,17 @@ use opentelemetry_sdk::Resource;
 use super::Config;
 use crate::redact;
 
-/// A process, as the binary's edge knows it.
+/// The identity of a process.
 #[derive(Debug, Clone, Copy)]
 pub struct Service<'a> {
-    /// `gabfest`, `gabfest-coordinator` or `gabfest-worker`, unless a variable says otherwise.
+    /// `gabfest`, `gabfest-coordinator` or `gabfest-worker`; a variable overrides it.
     pub name: &'a str,
     pub version: &'a str,
-    /// Tells two processes of one name apart.
+    /// Distinguishes processes with the same name.
     pub instance: &'a str,
 }
 
-/// The operator can write anything into a variable, a key too.
+/// Redacted, because a variable can contain anything, even a key.
 pub(super) fn resource(config: &Config, service: Service<'_>) -> Resource {
     let clean = |text: &str| redact(text).into_owned();
     let name = config.service_name.as_deref().unwrap_or(service.name);
@@ -28,7 +28,7 @@ pub(super) fn resource(config: &Config, service: Service<'_>) -> Resource {
             KeyValue::new("service.version", service.version.to_owned()),
             KeyValue::new("service.instance.id", clean(service.instance)),
         ])
-        // What the operator writes counts more than what we know.
+        // The operator's values override ours.
         .with_attributes(written)
         .with_attribute(KeyValue::new("service.name", clean(name)))
         .build()

@@ -16,7 +16,7 @@ pub struct Spans {
 impl Spans {
     pub(super) fn new(exporter: SpanExporter, batch: Batch, queue: Queue, resource: &Resource) -> Self {
         let config = BatchConfigBuilder::default()
-            // What is being sent no longer counts as waiting for us, but does for the SDK.
+            // Items being sent no longer count as queued here, but they do in the SDK.
             .with_max_queue_size(batch.queue + batch.size)
             .with_max_export_batch_size(batch.size)
             .with_scheduled_delay(batch.delay)
@@ -34,7 +34,7 @@ impl Spans {
     }
 
     pub(super) fn shutdown(&self, within: std::time::Duration) {
-        // Whatever went wrong was told when it did.
+        // A failure was logged when it happened.
         let _ = self.processor.shutdown_with_timeout(within);
     }
 }

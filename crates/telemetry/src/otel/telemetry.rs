@@ -19,12 +19,12 @@ use super::{
     watch::{Health, Signal, Watch},
 };
 
-/// What is left may be sent for so long when the process ends.
+/// The time to send the remaining items at the end of the process.
 const LAST_WORDS: Duration = Duration::from_millis(1_500);
-/// And then nobody waits any more, whatever hangs.
+/// The time after which the process ends even if something hangs.
 const LONGEST_END: Duration = Duration::from_millis(1_900);
 
-/// Ends by [`Telemetry::shutdown`], which sends what waits. Without one it is lost.
+/// [`Telemetry::shutdown`] sends the queued items; without it they are lost.
 #[derive(Debug)]
 pub struct Telemetry {
     resource: Resource,
@@ -38,7 +38,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Needs a runtime, which then sends. What the configuration leaves out costs nothing.
+    /// Needs a runtime for sending. Disabled signals cost nothing.
     pub fn start(config: &Config, service: Service<'_>) -> Result<Self, Error> {
         let (over, is_over) = watch::channel(false);
         let health = Arc::new(Health::default());
@@ -85,13 +85,13 @@ impl Telemetry {
         Ok(Self { resource, dropped, spans, records, metrics, config, meters: None, over })
     }
 
-    /// The attributes that metrics share with everything else.
+    /// The resource attributes, for metrics.
     #[must_use]
     pub fn resource(&self) -> &Resource {
         &self.resource
     }
 
-    /// For the one reader that sends metrics; `None` where nobody wants them, or where it was taken.
+    /// The exporter for the only metric reader; `None` if metrics are off or it was taken.
     pub fn metric_exporter(&mut self) -> Option<MetricExporter> {
         self.metrics.take()
     }
@@ -101,7 +101,7 @@ impl Telemetry {
         self.config.metric_interval
     }
 
-    /// Ends with everything else, after a last export.
+    /// Registers a meter provider, which shuts down with the rest after a last export.
     pub fn keep(&mut self, meters: SdkMeterProvider) {
         self.meters = Some(meters);
     }
@@ -111,13 +111,13 @@ impl Telemetry {
         Arc::clone(&self.dropped)
     }
 
-    /// Where finished trials and runs are given to be exported.
+    /// The handle for finished trials and runs.
     #[must_use]
     pub fn traces(&self) -> Traces {
         Traces::new(&self.config, self.spans.clone(), self.records.clone().map(CleanProvider))
     }
 
-    /// Sends what waits and ends. A collector that hangs delays this by two seconds at most.
+    /// Sends the queued items and stops. A hanging collector delays this by at most two seconds.
     pub async fn shutdown(self) {
         let Self { spans, records, meters, over, .. } = self;
         if spans.is_none() && records.is_none() && meters.is_none() {
@@ -127,11 +127,11 @@ impl Telemetry {
         let soon_over = tokio::spawn(async move {
             tokio::time::sleep(LAST_WORDS).await;
             over.send_replace(true);
-            // Those who wait for it hold receivers; it must outlive them.
+            // Receivers wait for it, so it must outlive them.
             over.closed().await;
         });
         let ended = tokio::task::spawn_blocking(move || {
-            // Each waits for a thread of the SDK, so each waits in one of its own.
+            // Each blocks on a thread of the SDK, so each gets its own thread.
             std::thread::scope(|scope| {
                 scope.spawn(|| spans.inspect(|spans| spans.shutdown(LONGEST_END)));
                 scope.spawn(|| records.inspect(|records| drop(records.shutdown_with_timeout(LONGEST_END))));

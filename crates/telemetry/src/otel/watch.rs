@@ -31,7 +31,7 @@ impl fmt::Display for Signal {
     }
 }
 
-/// Which signals a collector refuses, for all exporters of a process.
+/// The signals that a collector refuses, for all exporters of a process.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     failing: Mutex<BTreeSet<Signal>>,
@@ -65,22 +65,22 @@ impl Health {
     }
 }
 
-/// What stands round one exporter.
+/// The watch of one exporter.
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     pub(super) signal: Signal,
     pub(super) health: Arc<Health>,
-    /// For one message with its repetitions.
+    /// The timeout of a message with its retries.
     pub(super) limit: Duration,
     pub(super) runtime: Handle,
-    /// True when the process can wait no longer.
+    /// True when the process must stop waiting.
     pub(super) over: watch::Receiver<bool>,
-    /// Of the exporter's own connection.
+    /// The last failure of the exporter's connection.
     pub(super) cause: Cause,
 }
 
 impl Watch {
-    /// Sends, and tells whether it arrived. The SDK asks from threads of its own, where no runtime is.
+    /// Sends, and returns whether it arrived. The SDK calls this from its own threads, without a runtime.
     pub(super) async fn send(&self, export: impl Future<Output = OTelSdkResult>) -> OTelSdkResult {
         let limit = {
             let _inside = self.runtime.enter();
@@ -89,7 +89,7 @@ impl Watch {
         let mut over = self.over.clone();
         let mut export = pin!(export);
         let export = poll_fn(|context| {
-            // Clients start timers and connections wherever they are polled.
+            // Clients start timers and connections where they are polled, so that must be in the runtime.
             let _inside = self.runtime.enter();
             export.as_mut().poll(context)
         });
@@ -101,7 +101,7 @@ impl Watch {
         };
         match &result {
             Ok(()) => {
-                // That of a try which was repeated.
+                // The failure of an earlier try.
                 self.cause.take();
                 self.health.worked(self.signal);
             }

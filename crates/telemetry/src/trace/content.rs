@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 
 use super::texts::Texts;
 
-/// What the user said in a turn.
+/// The user's message in a turn.
 pub(super) fn input(turn: &Turn, texts: &Texts) -> String {
     let part = json!({ "type": "text", "content": texts.long_text(&turn.user) });
     json!([{ "role": "user", "parts": [part] }]).to_string()
 }
 
-/// What the agent answered; `None` where nothing came.
+/// The agent's answer; `None` without one.
 pub(super) fn output(turn: &Turn, failed: bool, texts: &Texts) -> Option<String> {
     let mut parts: Vec<Value> = Vec::new();
     let mut left = texts.most_bytes();
     let has_text = turn.agent.as_deref().is_some_and(|text| !text.is_empty());
     for part in turn.parts() {
-        // The answer is never left out; what stands beside it is, where it is too long.
+        // If the text is too long, other parts are omitted, but never the answer.
         let (told, is_answer) = match part {
             Part::Called(call) => (tool_parts(call, texts), false),
             Part::Said(text) => {
@@ -40,7 +40,7 @@ pub(super) fn output(turn: &Turn, failed: bool, texts: &Texts) -> Option<String>
     if parts.is_empty() {
         return None;
     }
-    // Records do not keep the provider's own word for it.
+    // Records do not contain the provider's own value.
     let finish_reason = match (failed, has_text) {
         (true, _) => "error",
         (false, true) => "stop",

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{names, otel::clean::CleanLogger};
 
-/// The span that a judgment is about.
+/// The span of a judgment.
 pub(super) fn span_of(judgment: &Judgment, trace: u128) -> u64 {
     match judgment.scope {
         Scope::Turn { turn, .. } => ids::turn_span(trace, turn),
@@ -26,7 +26,7 @@ pub(super) fn event(judgment: &Judgment, at_micros: u64, texts: &Texts) -> Event
     Event::new(names::EVALUATION, at(at_micros), attributes(judgment, texts), 0)
 }
 
-/// The same for those who take log records.
+/// The same as a log record.
 pub(super) fn record(judgment: &Judgment, trace: u128, at_micros: u64, logger: &CleanLogger, texts: &Texts) {
     let mut record = logger.create_log_record();
     record.set_event_name(names::EVALUATION);

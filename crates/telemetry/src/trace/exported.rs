@@ -22,7 +22,7 @@ pub(super) struct Exported {
 
 #[cfg(test)]
 impl Exported {
-    /// Without any way out.
+    /// Without an exporter.
     pub(super) fn for_tests(content: bool, texts: Texts, endpoints: BTreeMap<String, Endpoint>) -> Self {
         let scope = InstrumentationScope::builder("gabfest").build();
         Self {

@@ -2,13 +2,13 @@
 
 use scenario::{RunId, ids::seed_of};
 
-/// Which trace an attempt is, and whether it is one of those that are exported whatever becomes of it.
+/// The trace of an attempt, and whether it is exported in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     pub trace: u128,
-    /// What others are told: that its spans are surely exported. An attempt that fails is exported all the same.
+    /// The `sampled` flag for others: the spans are certainly exported. A failed attempt is exported anyway.
     pub sampled: bool,
-    /// The sampler took it. Where spans are not exported, its judgments still are.
+    /// Whether the sampler selected it. Even without exported spans, its judgments are exported.
     pub(super) taken: bool,
 }
 
@@ -30,14 +30,14 @@ pub fn run_span(run: &RunId) -> u64 {
     seed_of(&[b"run span", run.as_str().as_bytes()]).max(1)
 }
 
-/// Of a run that stopped and may go on: another one each time, so that its last end keeps [`run_span`] for itself.
+/// The span of a run that stopped and can continue. It is different each time, because [`run_span`] belongs to the final end.
 #[must_use]
 pub fn stop_span(run: &RunId, ended_at: i64) -> u64 {
     seed_of(&[b"stop span", run.as_str().as_bytes(), &ended_at.to_le_bytes()]).max(1)
 }
 
-/// What stands for the run at the root of an attempt's trace. Not [`run_span`]: some backends take an id but once,
-/// whatever trace it is in.
+/// The root of an attempt's trace, which represents the run. Not [`run_span`]: some backends accept an id only once, even
+/// in different traces.
 #[must_use]
 pub fn root_span(trace: u128) -> u64 {
     within(trace, 0, 1)
@@ -54,25 +54,25 @@ pub fn turn_span(trace: u128, turn: u32) -> u64 {
     within(trace, turn, 0)
 }
 
-/// The agent's call in a turn: the parent of whatever the agent itself traces.
+/// The agent's call in a turn: the parent of the agent's own spans.
 #[must_use]
 pub fn agent_span(trace: u128, turn: u32) -> u64 {
     within(trace, turn, 1)
 }
 
-/// Another call of a turn, by its place among the turn's calls, from 0. Turn 0 has those of no turn.
+/// Another call of a turn, by its index among the turn's calls. Turn 0 has the calls without a turn.
 #[must_use]
 pub fn call_span(trace: u128, turn: u32, index: usize) -> u64 {
     within(trace, turn, u32::try_from(index).unwrap_or(u32::MAX - 2).saturating_add(2))
 }
 
-/// Mixes a place into a trace's own bits. Two spans of a trace differ, since each step can be undone (it is the end of
-/// SplitMix64), and that is all that is asked of them.
+/// Mixes a place into the bits of a trace. Each step is invertible (it is the end of SplitMix64), so the spans of a trace
+/// differ, which is the only requirement.
 fn within(trace: u128, turn: u32, place: u32) -> u64 {
     let mut bits = (trace as u64) ^ (u64::from(turn) << 32 | u64::from(place));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    // Zero would mean that there is none.
+    // Zero would mean no span.
     (bits ^ (bits >> 31)).max(1)
 }
 
@@ -103,7 +103,7 @@ mod tests {
         assert!(!spans.contains(&0));
     }
 
-    /// Agents keep these ids in their own traces and logs: they must not change by accident.
+    /// Agents store these ids in their traces and logs, so they must not change by accident.
     #[test]
     fn ids_stay_what_they_were() {
         let id = trace(&RunId::new("20260101-000000-abcd"), 7, 1);

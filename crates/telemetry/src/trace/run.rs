@@ -18,7 +18,7 @@ use super::{
 };
 use crate::names;
 
-/// What a coordinator knows of a run when it ends.
+/// The data of a finished run.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedRun<'a> {
     pub summary: &'a Summary,
@@ -68,7 +68,7 @@ pub(super) fn span(ended: &EndedRun<'_>, texts: &Texts) -> Span {
     }
 }
 
-/// A run that was interrupted may be resumed and end again. Trials link to the end that is the last one.
+/// An interrupted run can be resumed and end again. Trials link to its last end.
 fn id(run: &RunId, state: RunState, ended_at: i64) -> u64 {
     match state {
         RunState::Finished | RunState::Cancelled => ids::run_span(run),

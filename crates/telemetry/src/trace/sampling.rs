@@ -35,8 +35,8 @@ impl<C: Clock> Sampling<C> {
         Self { sampler, pace: RateLimiter::direct_with_clock(quota, clock) }
     }
 
-    /// A share is taken as by the specification's `TraceIdRatioBased`: by the last seven bytes of the id, so that
-    /// every process decides alike, and a smaller share is a part of every larger one.
+    /// Selects a share like the specification's `TraceIdRatioBased`: by the last seven bytes of the id, so that every process
+    /// decides the same, and a larger share includes every smaller one.
     pub(super) fn takes(&self, trace: u128) -> bool {
         const RANGE: u64 = 1 << 56;
         match self.sampler {

@@ -11,7 +11,7 @@ use opentelemetry::{
 };
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
-/// From and to, in microseconds of Unix time.
+/// Start and end, in microseconds of Unix time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) from: u64,
@@ -19,7 +19,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The least that covers both.
+    /// The smallest interval that covers both.
     pub(super) fn with(self, other: Self) -> Self {
         Self { from: self.from.min(other.from), to: self.to.max(other.to) }
     }
@@ -32,7 +32,7 @@ pub(super) fn at(micros: u64) -> SystemTime {
 pub(super) struct Span {
     pub(super) trace: u128,
     pub(super) id: u64,
-    /// 0: it is a root.
+    /// 0 for a root.
     pub(super) parent: u64,
     pub(super) kind: SpanKind,
     pub(super) name: Cow<'static, str>,
@@ -68,7 +68,7 @@ impl Span {
 }
 
 pub(super) fn context(trace: u128, span: u64) -> SpanContext {
-    // What is exported was sampled, if only because it failed.
+    // Exported spans are sampled, even if only because of a failure.
     SpanContext::new(TraceId::from(trace), SpanId::from(span), TraceFlags::SAMPLED, false, TraceState::NONE)
 }
 

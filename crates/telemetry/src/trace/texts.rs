@@ -8,10 +8,10 @@ use std::{
 
 use opentelemetry::{KeyValue, StringValue};
 
-/// Names that are remembered: those of a plan and of the settings. Beyond it, and where one is longer than
-/// [`MOST_SHORT_BYTES`], each is looked at anew.
+/// The number of cached names of a plan and its settings. Other names, and those longer than [`MOST_SHORT_BYTES`], are
+/// redacted each time.
 const MOST_NAMES: usize = 4_096;
-/// Of a name, a reason or a message.
+/// The length limit of a name, a reason or a message.
 const MOST_SHORT_BYTES: usize = 1_024;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Texts {
         Self { names: RwLock::default(), most_bytes }
     }
 
-    /// For what comes again and again: scenarios, personas, models.
+    /// For repeated texts: scenarios, personas, models.
     pub(super) fn name(&self, key: &'static str, text: &str) -> KeyValue {
         KeyValue::new(key, self.known(text))
     }
@@ -42,7 +42,7 @@ impl Texts {
         clean.into()
     }
 
-    /// For what is said once, in a line or two.
+    /// For short texts that occur once.
     pub(super) fn short(&self, key: impl Into<opentelemetry::Key>, text: &str) -> KeyValue {
         KeyValue::new(key, self.short_text(text))
     }
@@ -51,7 +51,7 @@ impl Texts {
         cut(crate::redact(text), self.most_bytes.min(MOST_SHORT_BYTES))
     }
 
-    /// For what people and agents say.
+    /// For messages of users and agents.
     pub(super) fn long_text(&self, text: &str) -> String {
         cut(crate::redact(text), self.most_bytes)
     }
@@ -61,7 +61,7 @@ impl Texts {
     }
 }
 
-/// A cut through a key would leave half of it, so keys go first.
+/// Redacts before it cuts, because a cut could leave half of a key.
 fn cut(clean: Cow<'_, str>, most: usize) -> String {
     if clean.len() <= most {
         return clean.into_owned();

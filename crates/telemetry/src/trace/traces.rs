@@ -26,7 +26,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Exports nothing, and still says which trace an attempt would be.
+    /// Exports nothing, but still returns the trace of an attempt.
     #[must_use]
     pub fn off() -> Self {
         Self::default()
@@ -54,7 +54,7 @@ impl Traces {
         self.exported.is_some()
     }
 
-    /// Tells where the endpoints and agents of the settings are. Before the handle is shared.
+    /// Sets the addresses of endpoints and agents. Call it before sharing the handle.
     #[must_use]
     pub fn with_endpoints(self, endpoints: BTreeMap<String, Endpoint>) -> Self {
         let exported = self.exported.map(|exported| match Arc::try_unwrap(exported) {
@@ -64,8 +64,7 @@ impl Traces {
         Self { exported }
     }
 
-    /// Which trace an attempt is that begins now, and whether it is surely exported. Agents are told its id even where
-    /// nothing is.
+    /// The trace of a new attempt, and whether it is certainly exported. Agents get its id even if nothing is exported.
     #[must_use]
     pub fn head(&self, run: &RunId, trial: u64, epoch: u32) -> Head {
         let trace = ids::trace(run, trial, epoch);
@@ -74,17 +73,17 @@ impl Traces {
         Head { trace, sampled: taken && exported.spans.is_some(), taken }
     }
 
-    /// A trial has ended of which nothing was played, so that nobody was told of its trace.
+    /// Exports a trial that ended without being played, so that no agent got its trace.
     pub fn unplayed(&self, played: &Played<'_>) {
         let Some(exported) = &self.exported else { return };
         let trace = ids::trace(played.run, played.trial.number, played.trial.epoch);
-        // The sampler is not asked in vain: its pace is for those that it decides about.
+        // Failures skip the sampler: its rate limit is for attempts that it decides about.
         if played.is_always_told() || exported.sampling.takes(trace) {
             exported.tell(trace, played);
         }
     }
 
-    /// A trial is over. Never waits.
+    /// Exports a finished trial. Never blocks.
     pub fn trial(&self, head: Head, played: &Played<'_>) {
         let Some(exported) = &self.exported else { return };
         if head.taken || played.is_always_told() {
@@ -92,7 +91,7 @@ impl Traces {
         }
     }
 
-    /// A run is over.
+    /// Exports a finished run.
     pub fn run(&self, ended: &EndedRun<'_>) {
         let Some(exported) = &self.exported else { return };
         if let Some(spans) = &exported.spans {

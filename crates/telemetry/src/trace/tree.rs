@@ -23,12 +23,12 @@ use super::{
 };
 use crate::names;
 
-/// Axes of a case that are told; a matrix rarely has more, and each is an attribute.
+/// The limit of axes in attributes; a matrix rarely has more.
 const MOST_PARAMETERS: usize = 16;
-/// Turns of a trial that have spans. A trial of ten thousand turns must not push out all others.
+/// The limit of turns with spans, so that a very long trial does not displace all others.
 const MOST_TURNS: usize = 1_000;
 
-/// When a judgment was made, as near as records tell: at the end of what it judges.
+/// The time of a judgment. Records do not contain it, so it is the end of what it judges.
 pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
     let turn = match judgment.scope {
         Scope::Turn { turn, .. } => played.turns.iter().find(|one| one.number == turn),
@@ -37,13 +37,13 @@ pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
     turn.map_or_else(|| played.times().to, |turn| played.times_of_turn(turn).to)
 }
 
-/// How many spans an attempt has.
+/// The number of spans of an attempt.
 pub(super) fn size(played: &Played<'_>) -> usize {
     let turns = played.turns.iter().take(MOST_TURNS).map(|turn| 1 + turn.calls.len());
     2 + played.calls.len().min(MOST_TURNS) + turns.sum::<usize>()
 }
 
-/// Every span of an attempt, parents first, each made when it is asked for.
+/// An iterator over the spans of an attempt, parents first.
 pub(super) fn spans<'a>(
     exported: &'a Exported,
     trace: u128,
@@ -63,13 +63,13 @@ pub(super) fn spans<'a>(
     first.into_iter().chain(turns).chain(calls)
 }
 
-/// Stands for the run in this trace, with the times of the one conversation that the trace is about.
+/// Represents the run in this trace, with the times of the trace's conversation.
 fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &Common) -> Span {
     let texts = &exported.texts;
     let mut attributes =
         vec![texts.name(names::SUITE, played.suite), texts.name(names::RUN, played.run.as_str()), common.session()];
     if exported.content {
-        // By these Phoenix's list of sessions shows how a conversation began and ended.
+        // Phoenix shows these as the beginning and end of a conversation in its list of sessions.
         let (first, last) = (played.turns.first(), played.turns.last());
         attributes.extend(first.map(|turn| KeyValue::new(names::INPUT, texts.long_text(&turn.user))));
         let answer = last.and_then(|turn| turn.agent.as_deref());
@@ -102,7 +102,7 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &Common) -> Sp
         texts.short(names::TRIAL_ID, trial.trial_id.as_str()),
         KeyValue::new(names::EPOCH, i64::from(trial.epoch)),
         KeyValue::new(names::REPEAT, i64::from(trial.repeat)),
-        // As text: a seed has more bits than an integer of OTLP.
+        // As text, because a seed has more bits than an OTLP integer.
         KeyValue::new(names::SEED, trial.seed.to_string()),
         KeyValue::new(names::VERDICT, trial.verdict.name()),
         KeyValue::new(names::STRATEGY, strategy(trial.strategy)),
@@ -112,7 +112,7 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &Common) -> Sp
     match trial.verdict {
         Verdict::Pass => attributes.push(KeyValue::new(names::CASE_STATUS, "pass")),
         Verdict::Fail => attributes.push(KeyValue::new(names::CASE_STATUS, "fail")),
-        // The convention has no word for the others.
+        // The convention has no value for the others.
         Verdict::Inconclusive | Verdict::Error | Verdict::Skipped | Verdict::Cancelled => {}
     }
     if let Some(persona) = &case.persona {

@@ -23,7 +23,7 @@ use crate::{
 
 /// Labels that are kept ready; what comes after so many different calls is made anew each time.
 const MOST_KEPT: usize = 4 * MOST_VALUES;
-/// Of a name by which labels are kept: whoever answers chooses the length of a model's.
+/// The length limit of a cached name: the endpoint chooses the length of a model's name.
 const LONGEST_KEPT: usize = 1_024;
 
 pub(super) struct Calls {

@@ -6,18 +6,18 @@ use super::{Error, variables::Variables};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// What waits beyond this is dropped, and counted.
+    /// The queue size. More items are dropped and counted.
     pub queue: usize,
-    /// Sent in one message at most.
+    /// The maximum number of items in a message.
     pub size: usize,
-    /// Between two messages, where no batch is full before.
+    /// The interval between two messages, unless a batch is full earlier.
     pub delay: Duration,
-    /// For one message.
+    /// The timeout of one message.
     pub timeout: Duration,
 }
 
 impl Batch {
-    /// As the specification has them.
+    /// The defaults of the specification.
     pub(super) const OF_SPANS: Self =
         Self { queue: 2_048, size: 512, delay: Duration::from_millis(5_000), timeout: Duration::from_millis(30_000) };
     pub(super) const OF_RECORDS: Self = Self { delay: Duration::from_millis(1_000), ..Self::OF_SPANS };

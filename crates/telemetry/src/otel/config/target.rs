@@ -9,26 +9,26 @@ use super::{
     variables::{self, Variables},
 };
 
-/// Unless a variable says otherwise, as the specification has it.
+/// The specification's default.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// With the signal's path, where the protocol is HTTP.
+    /// The address, with the signal's path for HTTP.
     pub endpoint: String,
     pub protocol: Protocol,
-    /// For one try of one message.
+    /// The timeout of one try of a message.
     pub timeout: Duration,
     pub compression: Option<Compression>,
     pub tls: Tls,
 }
 
-/// Files, in PEM.
+/// PEM files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
-    /// Whom to trust besides those whom this machine trusts.
+    /// Certificates to trust in addition to the system's.
     pub certificate: Option<PathBuf>,
-    /// Who we are; the two come together.
+    /// The client's certificate and key; both or neither.
     pub client_certificate: Option<PathBuf>,
     pub client_key: Option<PathBuf>,
 }
@@ -74,7 +74,7 @@ pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Tar
         (None, None) => with_path("http://localhost:4318", signal),
     };
     for name in [own_name("HEADERS"), any_name("HEADERS")] {
-        // The exporter reads them itself; what they hold must be known to every other sink.
+        // The exporter reads them itself, but the redactor must know their values.
         for (_, value) in variables.secret_pairs(&name)? {
             crate::register(&value);
             if let Some((_, credentials)) = value.split_once(' ') {
@@ -104,7 +104,7 @@ pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Tar
     Ok(Some(Target { endpoint, protocol, timeout, compression, tls }))
 }
 
-/// Whether this signal is sent by OTLP, where a variable says so: a list of exporters, of which we are one.
+/// Whether a variable's list of exporters contains `otlp`.
 fn is_wanted(variables: &Variables<'_>, name: &str) -> Result<Option<bool>, Error> {
     let Some(text) = variables.text(name)? else { return Ok(None) };
     let exporters: Vec<&str> = text.split(',').map(str::trim).collect();
@@ -131,7 +131,7 @@ fn compression(variables: &Variables<'_>, name: &str) -> Result<Option<Option<Co
     })
 }
 
-/// A gRPC address may come without a scheme; `scheme` is then its own.
+/// A gRPC address can lack a scheme; then it gets `scheme`.
 fn address(name: &str, text: &str, protocol: Protocol, scheme: &str) -> Result<String, Error> {
     if text.contains('@') {
         let expected = "an address without a name and a password: those go into OTEL_EXPORTER_OTLP_HEADERS";
@@ -149,7 +149,7 @@ fn address(name: &str, text: &str, protocol: Protocol, scheme: &str) -> Result<S
     if fits { Ok(whole) } else { Err(Error::value(name, text, "an address such as http://localhost:4318")) }
 }
 
-/// Some collectors take a key in the address: whatever stands there is shown nowhere.
+/// Some collectors accept a key in the query, so the redactor learns its values.
 fn hide_query(address: &str) {
     let Some((_, query)) = address.split_once('?') else { return };
     for value in query.split(['&', '#']).map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value)) {
@@ -158,7 +158,7 @@ fn hide_query(address: &str) {
     }
 }
 
-/// Before the query, where there is one.
+/// Inserts the path before the query, if there is one.
 fn with_path(base: &str, signal: &str) -> String {
     let (path, query) = base.find('?').map_or((base, ""), |at| base.split_at(at));
     format!("{}/v1/{}{query}", path.trim_end_matches('/'), signal.to_ascii_lowercase())

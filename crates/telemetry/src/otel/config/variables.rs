@@ -11,7 +11,7 @@ pub enum Error {
     Value { variable: String, value: String, expected: String },
     #[error("read {variable}: expected UTF-8")]
     NotUnicode { variable: String },
-    /// Of a variable that may hold keys: what was written is not shown.
+    /// A fault of a variable that can contain keys. Its value is not shown.
     #[error("read {variable}: expected {expected}")]
     Secret { variable: String, expected: String },
 }
@@ -23,7 +23,7 @@ impl Error {
     }
 }
 
-/// The environment, or what stands for it.
+/// The environment, or a substitute in tests.
 pub(super) struct Variables<'a> {
     lookup: &'a dyn Fn(&str) -> Option<OsString>,
     warnings: RefCell<Vec<Error>>,
@@ -36,7 +36,7 @@ impl<'a> Variables<'a> {
 
     pub(super) fn warn(&self, warning: Error) {
         let mut warnings = self.warnings.borrow_mut();
-        // A variable of all signals is read for each.
+        // A variable for all signals is read once per signal.
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
@@ -46,7 +46,7 @@ impl<'a> Variables<'a> {
         self.warnings.into_inner()
     }
 
-    /// `None` where it is missing or blank.
+    /// `None` if it is missing or blank.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
         let Some(value) = (self.lookup)(name) else { return Ok(None) };
         let text = value.into_string().map_err(|_| Error::NotUnicode { variable: name.to_owned() })?;
@@ -54,7 +54,7 @@ impl<'a> Variables<'a> {
         Ok((!text.is_empty()).then(|| text.to_owned()))
     }
 
-    /// One of a few words, in upper or lower case.
+    /// One of a few words, ignoring case.
     pub(super) fn word<T>(
         &self,
         name: &str,
@@ -73,7 +73,7 @@ impl<'a> Variables<'a> {
         self.parsed(name, &expected, |text| text.parse().ok().filter(|number| *number >= least))
     }
 
-    /// A time in milliseconds, which must be more than none.
+    /// A time in milliseconds, above zero.
     pub(super) fn millis(&self, name: &str) -> Result<Option<Duration>, Error> {
         self.parsed(name, "milliseconds: a whole number from 1 on", |text| {
             let number = text.parse().ok().filter(|number| *number >= 1 && *number <= u64::from(u32::MAX));
@@ -100,7 +100,7 @@ impl<'a> Variables<'a> {
         pairs(&text).ok_or_else(|| Error::value(name, &text, "key=value,key=value"))
     }
 
-    /// The same, of which the values are keys that nobody may see.
+    /// The same with secret values.
     pub(super) fn secret_pairs(&self, name: &str) -> Result<Vec<(String, String)>, Error> {
         let Some(text) = self.text(name)? else { return Ok(Vec::new()) };
         let secret = || Error::Secret { variable: name.to_owned(), expected: "key=value,key=value".to_owned() };
@@ -119,7 +119,7 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
         .collect()
 }
 
-/// What is not `%` and two hexadecimal digits stands for itself.
+/// Decodes `%` with two hexadecimal digits; other text is unchanged.
 pub(super) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

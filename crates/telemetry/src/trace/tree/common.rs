@@ -22,7 +22,7 @@ impl Common {
         KeyValue::new(names::SESSION, self.session.clone())
     }
 
-    /// As the agent was sent it.
+    /// The id that the agent got.
     pub(super) fn conversation(&self, played: &Played<'_>, turn: Option<&Turn>) -> KeyValue {
         KeyValue::new(names::CONVERSATION, conversation_id(self.session.as_str(), played.conversation_of(turn)))
     }

@@ -5,19 +5,19 @@ use scenario::{Case, RunId};
 
 use crate::trace::span::Times;
 
-/// An attempt that has ended, as the worker knows it.
+/// A finished attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Played<'a> {
     pub run: &'a RunId,
     /// The plan's name.
     pub suite: &'a str,
     pub case: &'a Case,
-    /// When it began, in Unix microseconds: times in records count from here.
+    /// The start in Unix microseconds. Times in records count from here.
     pub began_micros: u64,
     pub trial: &'a Trial,
-    /// Empty where nothing was played.
+    /// Empty if nothing was played.
     pub turns: &'a [Turn],
-    /// Those that are in no turn.
+    /// Calls without a turn.
     pub calls: &'a [Call],
     /// The first turn of each conversation with the agent.
     pub conversations: &'a [u32],
@@ -28,8 +28,8 @@ impl Played<'_> {
         self.trial.verdict != Verdict::Pass
     }
 
-    /// Whether it is exported whatever the sampler says. A skipped trial is like all others that are skipped, and a
-    /// plan that lacks a judge has thousands of them.
+    /// Whether it is exported regardless of the sampler. Skipped trials are not: a plan without a judge has thousands of
+    /// identical ones.
     pub(in crate::trace) fn is_always_told(&self) -> bool {
         !matches!(self.trial.verdict, Verdict::Pass | Verdict::Skipped)
     }
@@ -42,7 +42,7 @@ impl Played<'_> {
         own.fold(whole, |times, call| times.with(self.times_of_call(call)))
     }
 
-    /// From the first thing that was done for the turn to the last, its judging included.
+    /// From the first action of the turn to the last, including judges.
     pub(super) fn times_of_turn(&self, turn: &Turn) -> Times {
         let from = self.began_micros.saturating_add(turn.started_micros);
         let own = Times { from, to: from.saturating_add(turn.duration_micros) };
@@ -57,12 +57,12 @@ impl Played<'_> {
         Times { from, to: from.saturating_add(call.total_micros) }
     }
 
-    /// Of one conversation, and of no other: a trial's own id comes again in every run of its plan, and in each attempt.
+    /// A unique id of the conversation. The trial's id repeats in every run of its plan and in each attempt.
     pub(super) fn session(&self) -> String {
         session_id(self.run, &self.trial.trial_id, self.trial.epoch)
     }
 
-    /// The number of the conversation that a turn belongs to, from 1. What is in no turn belongs to the first.
+    /// The number of a turn's conversation, from 1. Calls without a turn belong to the first.
     pub(super) fn conversation_of(&self, turn: Option<&Turn>) -> u32 {
         let begun = |turn: &Turn| self.conversations.iter().filter(|first| **first <= turn.number).count();
         u32::try_from(turn.map_or(1, begun)).unwrap_or(u32::MAX).max(1)
