@@ -11,7 +11,7 @@ use record::{
     pace::Pace,
     turn::{Note, Said, ToolCall},
 };
-use telemetry::Redactor;
+use redact::Redactor;
 
 pub(crate) fn turn(turn: &mut Turn) {
     Cleaner::new().turn(turn);
@@ -32,7 +32,7 @@ struct Cleaner {
 
 impl Cleaner {
     fn new() -> Self {
-        Self { redactor: telemetry::redact::known() }
+        Self { redactor: redact::known() }
     }
 
     fn turn(&self, turn: &mut Turn) {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn no_text_of_a_turn_keeps_a_key() {
-        telemetry::register(KEY);
+        redact::register(KEY);
         let mut turn = Turn {
             number: 1,
             step: 2,
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn no_text_of_a_trial_keeps_a_key() {
-        telemetry::register(KEY);
+        redact::register(KEY);
         let tokens = Tokens { input: 2, output: 3 };
         let line = SpendLine { calls: 1, tokens, cost: Usd(4), unpriced_calls: 5, ..SpendLine::default() };
         let mut spend = Spend::default();

@@ -32,17 +32,17 @@ fn hide(address: &str) {
     let behind_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
     if let Some((credentials, _)) = authority.rsplit_once('@') {
-        telemetry::redact::register(credentials);
+        redact::register(credentials);
         for part in credentials.split(':') {
-            telemetry::redact::register(part);
+            redact::register(part);
         }
     }
     for (_, key) in query::keys(address) {
-        telemetry::redact::register(&key);
+        redact::register(&key);
     }
     for place in query::places(address) {
         if let Ok(key) = place.resolve() {
-            telemetry::redact::register(key.expose_secret());
+            redact::register(key.expose_secret());
         }
     }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn resources(
         keys: read.keys.clone(),
     };
     for key in read.keys.values() {
-        telemetry::redact::register(secrecy::ExposeSecret::expose_secret(key));
+        redact::register(secrecy::ExposeSecret::expose_secret(key));
     }
     for (name, agent) in std::iter::once(always_there).chain(defined) {
         let connected = agent::connect(&name, &agent, &surroundings)

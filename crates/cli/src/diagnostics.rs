@@ -41,7 +41,7 @@ pub(crate) fn note(text: &str) {
 
 /// A warning; its line breaks are kept.
 pub(crate) fn warn(text: &str) {
-    for line in format!("warning: {}", telemetry::redact(text)).lines() {
+    for line in format!("warning: {}", redact::redact(text)).lines() {
         stderr::say(&visible(line));
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
         text.push_str(&message);
         seen.push(message);
     }
-    for line in telemetry::redact(&text).lines() {
+    for line in redact::redact(&text).lines() {
         stderr::error(&visible(line));
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
 
 /// The line, with a mark instead of what may be a key: logs have other readers.
 fn masked(text: &str, from: usize, to: usize) -> String {
-    format!("{}{}{}", &text[..from], telemetry::redact::MARK, &text[to..])
+    format!("{}{}{}", &text[..from], redact::MARK, &text[to..])
 }
 
 /// The bytes to underline: from the column to the end of the word or scalar, or the whole line.

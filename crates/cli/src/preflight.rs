@@ -67,7 +67,7 @@ async fn insist<F: Future<Output = Asked>>(
             for hint in fault.hints.iter().map(String::as_str).chain(["--no-preflight plays the run anyway"]) {
                 let _ = write!(message, "\nhint: {hint}");
             }
-            let error = anyhow!("{}", telemetry::redact(&message));
+            let error = anyhow!("{}", redact::redact(&message));
             return Err(if fault.exit == Exit::Usage { usage(error) } else { error });
         }
     }

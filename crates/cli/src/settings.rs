@@ -210,7 +210,7 @@ fn environment(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
         dotenvy::from_path_iter(path).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
     dotenvy::from_path(path).map_err(failed)?;
     for (_, value) in &variables {
-        telemetry::register(value);
+        redact::register(value);
     }
     Ok(variables)
 }
@@ -236,7 +236,7 @@ impl Settings {
     fn hide_keys(&self) {
         for place in self.keys() {
             if let Ok(key) = place.resolve() {
-                telemetry::register(secrecy::ExposeSecret::expose_secret(&key));
+                redact::register(secrecy::ExposeSecret::expose_secret(&key));
             }
         }
         // Whatever its kind, an address is a text with a scheme.

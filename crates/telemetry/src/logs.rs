@@ -1,6 +1,7 @@
 //! The log on stderr: `-v` or `GABFEST_LOG` selects the level, and the redactor removes keys.
 
 mod exported;
+mod redacting;
 
 use std::{backtrace::Backtrace, backtrace::BacktraceStatus, env, io, io::Write as _, panic};
 
@@ -8,7 +9,9 @@ use tracing_subscriber::{
     EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-use crate::redact::{Form, Redacting, redact};
+use redact::redact;
+
+use self::redacting::{Form, Redacting};
 
 pub(crate) use exported::{begin as export, end as export_no_more};
 
@@ -116,7 +119,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::register;
+    use redact::register;
 
     #[derive(Clone, Default)]
     struct Page(Arc<Mutex<Vec<u8>>>);

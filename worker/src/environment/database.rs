@@ -30,8 +30,8 @@ pub fn address(written: &str) -> Result<String, Error> {
         Err(_) => written.to_owned(),
     };
     if let Some(password) = password_of(&address) {
-        telemetry::register(&address);
-        telemetry::register(password);
+        redact::register(&address);
+        redact::register(password);
     }
     Ok(address)
 }

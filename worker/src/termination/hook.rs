@@ -80,7 +80,7 @@ impl Hook {
         }
         let key = settings.key.as_ref().map(llm::key::KeyRef::resolve).transpose().map_err(Error::Key)?;
         if let Some(key) = &key {
-            telemetry::register(key.expose_secret());
+            redact::register(key.expose_secret());
         }
         let client = Client::builder()
             .redirect(redirect::Policy::none())

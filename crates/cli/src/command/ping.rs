@@ -98,7 +98,7 @@ fn text(asked: &Asked) -> String {
             }
         }
     }
-    telemetry::redact(&text).into_owned()
+    redact::redact(&text).into_owned()
 }
 
 /// The agents and the endpoints of these names; of no names, all that the settings define, or the mock.

@@ -93,10 +93,7 @@ pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
     if let Some(first) = found.iter().find_map(|found| found.not_scored.first()) {
         let texts = plural(without as u64, "sample", "samples");
         let line = first.line;
-        diagnostics::note(&telemetry::redact(&format!(
-            "{texts} got no score; the first, line {line}: {}",
-            first.reason
-        )));
+        diagnostics::note(&redact::redact(&format!("{texts} got no score; the first, line {line}: {}", first.reason)));
         return Ok(Exit::NotEnoughEvidence);
     }
     Ok(Exit::Held)

@@ -118,7 +118,7 @@ fn build(
 ) -> Result<Arc<dyn ::agent::Agent>, String> {
     for place in settings.keys() {
         let key = place.resolve().map_err(|error| format!("a key of the agent {name:?} is missing: {error}"))?;
-        telemetry::register(secrecy::ExposeSecret::expose_secret(&key));
+        redact::register(secrecy::ExposeSecret::expose_secret(&key));
     }
     let surroundings = ::agent::Surroundings {
         folder: endpoints.settings.folder.clone(),

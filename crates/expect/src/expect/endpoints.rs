@@ -59,7 +59,7 @@ pub(super) fn opened(name: &str, settings: &endpoint::Settings) -> Result<Endpoi
         let key = place
             .resolve()
             .map_err(|error| Fault { text: format!("the endpoint {name:?} has no key: {error}"), no_key: true })?;
-        telemetry::register(secrecy::ExposeSecret::expose_secret(&key));
+        redact::register(secrecy::ExposeSecret::expose_secret(&key));
     }
     Endpoint::open(name, settings).map_err(|error| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();

@@ -66,7 +66,7 @@ fn failed(error: &dyn fmt::Display) -> Response {
 async fn healthz(State(health): State<Health>) -> Response {
     match (health.0)().await {
         Ok(()) => (StatusCode::OK, "ok\n").into_response(),
-        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", crate::redact(&why))).into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", redact::redact(&why))).into_response(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crate::redact;
+use redact::redact;
 
 /// The value for all values beyond the limit.
 pub(super) const OTHER: &str = "other";

@@ -410,7 +410,7 @@ fn a_handle_that_is_off_shows_nothing_and_fails_nothing() {
 #[test]
 fn series_are_few_and_hold_no_key() {
     let (meters, page) = meters(Conventions::Usual);
-    assert!(crate::register("canary-of-the-metrics-1"));
+    assert!(redact::register("canary-of-the-metrics-1"));
     let worker = meters.worker();
     let place = worker.place("canary-of-the-metrics-1", "sk-abcdefghijklmnopqrstuv", Some("canary-of-the-metrics-1"));
     for number in 0..1_000 {

@@ -96,11 +96,11 @@ impl LogRecord for CleanRecord {
 
 fn clean(value: AnyValue) -> AnyValue {
     match &value {
-        AnyValue::String(text) => match crate::redact(text.as_str()) {
+        AnyValue::String(text) => match redact::redact(text.as_str()) {
             Cow::Owned(clean) => clean.into(),
             Cow::Borrowed(_) => value,
         },
-        AnyValue::Bytes(bytes) => match crate::redact(&String::from_utf8_lossy(bytes)) {
+        AnyValue::Bytes(bytes) => match redact::redact(&String::from_utf8_lossy(bytes)) {
             Cow::Owned(clean) => clean.into(),
             Cow::Borrowed(_) => value,
         },

@@ -35,7 +35,7 @@ impl Cause {
 
 impl From<ExporterBuildError> for Error {
     fn from(error: ExporterBuildError) -> Self {
-        Self::Exporter(crate::redact(&error.to_string()).into_owned())
+        Self::Exporter(redact::redact(&error.to_string()).into_owned())
     }
 }
 

@@ -4,7 +4,7 @@ use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;
 
 use super::Config;
-use crate::redact;
+use redact::redact;
 
 /// The identity of a process.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn what_the_operator_writes_counts_most_but_for_keys() {
-        crate::register("resource/&\"key");
+        redact::register("resource/&\"key");
         let attributes = [("team", "a"), ("service.version", "9"), ("note", "it is resource/&\"key")];
         let attributes = attributes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
         let config = Config { attributes, service_name: Some("resource/&\"key".to_owned()), ..Config::default() };

@@ -107,7 +107,7 @@ impl Watch {
             }
             Err(error) => {
                 let cause = self.cause.take().map(|cause| format!(": {cause}")).unwrap_or_default();
-                self.health.failed(self.signal, &crate::redact(&format!("{error}{cause}")));
+                self.health.failed(self.signal, &redact::redact(&format!("{error}{cause}")));
             }
         }
         result

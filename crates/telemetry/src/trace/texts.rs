@@ -48,12 +48,12 @@ impl Texts {
     }
 
     pub(super) fn short_text(&self, text: &str) -> String {
-        cut(crate::redact(text), self.most_bytes.min(MOST_SHORT_BYTES))
+        cut(redact::redact(text), self.most_bytes.min(MOST_SHORT_BYTES))
     }
 
     /// For messages of users and agents.
     pub(super) fn long_text(&self, text: &str) -> String {
-        cut(crate::redact(text), self.most_bytes)
+        cut(redact::redact(text), self.most_bytes)
     }
 
     pub(super) fn most_bytes(&self) -> usize {

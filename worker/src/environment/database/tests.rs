@@ -70,8 +70,8 @@ fn an_address_may_be_kept_elsewhere() {
     assert!(error.starts_with("resolve its address: "), "{error}");
     let written = "postgres://me:a-password-of-mine@host/db";
     assert_eq!(address(written).unwrap(), written);
-    assert_eq!(telemetry::redact(&format!("at {written}!")), "at [redacted]!");
-    assert_eq!(telemetry::redact("with a-password-of-mine"), "with [redacted]");
+    assert_eq!(redact::redact(&format!("at {written}!")), "at [redacted]!");
+    assert_eq!(redact::redact("with a-password-of-mine"), "with [redacted]");
 }
 
 /// What a scenario's SQL must not do, each with a word of the refusal. `{file}` is a file that is not there.

@@ -76,9 +76,9 @@ pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Tar
     for name in [own_name("HEADERS"), any_name("HEADERS")] {
         // The exporter reads them itself, but the redactor must know their values.
         for (_, value) in variables.secret_pairs(&name)? {
-            crate::register(&value);
+            redact::register(&value);
             if let Some((_, credentials)) = value.split_once(' ') {
-                crate::register(credentials);
+                redact::register(credentials);
             }
         }
     }
@@ -153,8 +153,8 @@ fn address(name: &str, text: &str, protocol: Protocol, scheme: &str) -> Result<S
 fn hide_query(address: &str) {
     let Some((_, query)) = address.split_once('?') else { return };
     for value in query.split(['&', '#']).map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value)) {
-        crate::register(value);
-        crate::register(&variables::decode(value));
+        redact::register(value);
+        redact::register(&variables::decode(value));
     }
 }
 

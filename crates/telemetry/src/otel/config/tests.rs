@@ -106,8 +106,8 @@ fn the_rest_is_read_too() {
     assert_eq!((config.spans.queue, config.spans.size, config.records.delay.as_millis()), (100, 100, 20));
     assert_eq!((config.metric_interval.as_millis(), config.metric_timeout.as_millis()), (1_000, 900));
     assert_eq!((config.temporality, config.content, config.most_text_bytes), (Temporality::Delta, true, 64));
-    assert_eq!(crate::redact("Basic hunter2hunter2"), "[redacted]");
-    assert_eq!(crate::redact("it is hunter2hunter2."), "it is [redacted].");
+    assert_eq!(redact::redact("Basic hunter2hunter2"), "[redacted]");
+    assert_eq!(redact::redact("it is hunter2hunter2."), "it is [redacted].");
 }
 
 #[test]
@@ -175,5 +175,5 @@ fn what_an_address_holds_besides_a_place_is_shown_nowhere() {
     let address = "htp://c:4318/?api-key=hunter5%2Fhunter5&token=hunter6hunter6#x";
     let error = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", address)]).unwrap_err().to_string();
     assert!(error.contains("htp://c:4318/?api-key=[redacted]&token=[redacted]"), "{error}");
-    assert_eq!(crate::redact("hunter5/hunter5 or hunter5%2Fhunter5"), "[redacted] or [redacted]");
+    assert_eq!(redact::redact("hunter5/hunter5 or hunter5%2Fhunter5"), "[redacted] or [redacted]");
 }

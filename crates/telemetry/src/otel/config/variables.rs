@@ -18,7 +18,7 @@ pub enum Error {
 
 impl Error {
     pub(super) fn value(variable: &str, value: &str, expected: impl Into<String>) -> Self {
-        let value = crate::redact(value).into_owned();
+        let value = redact::redact(value).into_owned();
         Self::Value { variable: variable.to_owned(), value, expected: expected.into() }
     }
 }

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-use super::{MARK, SHORTEST_SECRET};
+use crate::mark::{MARK, SHORTEST_SECRET};
 
 /// What stands where something was left out.
 const CUT: char = '…';
 
-pub(super) fn redact<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
+pub(crate) fn redact<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     let mut clean = String::new();
     let mut rest = 0;
     for (at, _) in text.match_indices(CUT) {

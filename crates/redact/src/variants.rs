@@ -1,7 +1,7 @@
 //! How a secret may be dressed where it shows up: in JSON, HTML or a URL, in hexadecimal digits, in base64 once or
 //! twice, in capitals, or line by line.
 
-use super::SHORTEST_SECRET;
+use crate::mark::SHORTEST_SECRET;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -10,7 +10,7 @@ const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const SHORTEST_LINE: usize = 16;
 
 /// Every text to look for, each once.
-pub(super) fn of(secret: &str) -> Vec<String> {
+pub(crate) fn of(secret: &str) -> Vec<String> {
     let mut all = dresses(secret);
     if secret.contains('\n') {
         let lines = secret.lines().map(str::trim);
@@ -22,7 +22,7 @@ pub(super) fn of(secret: &str) -> Vec<String> {
 }
 
 /// As it is, and as it stands between quotes.
-pub(super) fn quoted(secret: &str) -> Vec<String> {
+pub(crate) fn quoted(secret: &str) -> Vec<String> {
     let mut all = vec![secret.to_owned(), json(secret), secret.escape_debug().to_string()];
     all.sort_unstable();
     all.dedup();

@@ -7,7 +7,7 @@ use std::{
 
 use record::visible;
 
-use super::redact;
+use redact::redact;
 
 /// What is written, and so how characters that steer a terminal are escaped in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl<W: Write> Drop for Redacting<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::register;
+    use redact::register;
 
     #[test]
     fn a_secret_that_arrives_in_pieces_is_still_one() {

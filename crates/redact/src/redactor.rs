@@ -1,13 +1,4 @@
-//! Keys never leave the process: live secrets and whatever looks like one are replaced in every text that goes out.
-//!
-//! [`register`] is called where a key is resolved, [`redact`] where text leaves. Known secrets are found as they
-//! are and as JSON, URLs and base64 would carry them ([`variants`]); unknown ones by their shape ([`shapes`]). A text
-//! that was cut short before it came here may end in the beginning of a secret ([`cuts`]).
-
-mod cuts;
-mod shapes;
-mod variants;
-mod writer;
+//! Finds registered secrets in a text and replaces them.
 
 use std::{
     borrow::Cow,
@@ -17,13 +8,11 @@ use std::{
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-pub use writer::{Form, Redacting};
-
-/// What stands where a secret stood.
-pub const MARK: &str = "[redacted]";
-
-/// Shorter "secrets" are words of ordinary text: replacing them would spoil every page and protect nothing.
-pub const SHORTEST_SECRET: usize = 6;
+use crate::{
+    cuts,
+    mark::{MARK, SHORTEST_SECRET},
+    shapes, variants,
+};
 
 static KNOWN: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 

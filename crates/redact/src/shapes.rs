@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-/// [`super::MARK`], after what stood before the key.
+/// [`crate::MARK`], after what stood before the key.
 const REPLACEMENT: &str = "${before}[redacted]";
 
 /// A key begins a word, or follows an escaped line break of JSON (`\nsk-…`, where no word begins).
@@ -23,7 +23,7 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
 /// `sk-` and its sixteen characters: every other shape is longer.
 const SHORTEST: usize = 19;
 
-pub(super) fn redact(text: &str) -> Cow<'_, str> {
+pub(crate) fn redact(text: &str) -> Cow<'_, str> {
     if text.len() < SHORTEST {
         return Cow::Borrowed(text);
     }
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn both_kinds_of_secret_leave_the_same_mark() {
-        assert_eq!(redact("AKIAIOSFODNN7EXAMPLE"), crate::redact::MARK);
+        assert_eq!(redact("AKIAIOSFODNN7EXAMPLE"), crate::MARK);
     }
 
     #[test]
