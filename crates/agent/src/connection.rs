@@ -32,11 +32,6 @@ pub(crate) trait Connection: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Whether the agent can call tools and learns their addresses from its calls.
-    fn can_call_tools(&self) -> bool {
-        false
-    }
-
     /// Whether a scenario's time limit for a turn does not hold: people do not type against a clock.
     fn takes_its_time(&self) -> bool {
         false
@@ -50,17 +45,19 @@ pub(crate) struct Connected {
     connection: Box<dyn Connection>,
     layers: Layers,
     history: History,
-    tool_addresses: bool,
+    calls_tools: bool,
 }
 
 impl Connected {
-    pub(crate) fn new(name: &str, connection: Box<dyn Connection>, layers: Layers, history: History) -> Self {
-        Self { name: name.to_owned(), connection, layers, history, tool_addresses: true }
-    }
-
-    /// Sets whether the agent gets the addresses of its tools.
-    pub(crate) fn with_tool_addresses(self, tool_addresses: bool) -> Self {
-        Self { tool_addresses, ..self }
+    /// `calls_tools`: whether the agent gets the addresses of its tools and calls them.
+    pub(crate) fn new(
+        name: &str,
+        connection: Box<dyn Connection>,
+        layers: Layers,
+        history: History,
+        calls_tools: bool,
+    ) -> Self {
+        Self { name: name.to_owned(), connection, layers, history, calls_tools }
     }
 }
 
@@ -75,7 +72,7 @@ impl Agent for Connected {
     }
 
     fn calls_tools_itself(&self) -> bool {
-        self.tool_addresses && self.connection.can_call_tools()
+        self.calls_tools
     }
 
     fn unready(&self) -> Option<String> {

@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::knowledge::{Fault, Found, Knowledge, Service};
+use crate::{
+    section::{Connecting, Section, keys_of},
+    surroundings::Surroundings,
+};
 
 /// The version of the API that is spoken.
 const API_VERSION: &str = "2021-10-01";
@@ -55,7 +59,21 @@ struct Entry {
     id: i64,
 }
 
-pub(crate) fn connect(
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "custom-question-answering"
+    }
+
+    fn keys(&self) -> Vec<KeyRef> {
+        keys_of(self.key.as_ref(), [])
+    }
+
+    fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
+        Ok(Box::new(connect(name, self, surroundings.keys.get(name))?))
+    }
+}
+
+fn connect(
     name: &str,
     settings: &Settings,
     key: Option<&SecretString>,

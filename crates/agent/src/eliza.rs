@@ -30,6 +30,8 @@ use crate::{
     reading::{Heard, Reading},
     request::Request,
     response::Response,
+    section::{Connecting, Section, keys_of},
+    surroundings::Surroundings,
 };
 
 /// What a server that asks for a key looks at.
@@ -90,6 +92,24 @@ struct Conversation {
     session: OnceCell<String>,
 }
 
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "eliza"
+    }
+
+    fn keys(&self) -> Vec<KeyRef> {
+        keys_of(self.key.as_ref(), self.headers.values())
+    }
+
+    fn calls_tools(&self) -> bool {
+        true
+    }
+
+    fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
+        Ok(Box::new(Eliza::new(name, self)?))
+    }
+}
+
 impl Eliza {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let base = llm::http::address(&settings.url).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
@@ -125,10 +145,6 @@ impl Eliza {
 impl Connection for Eliza {
     fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(Conversation { server: Arc::clone(&self.0), session: OnceCell::new() }))
-    }
-
-    fn can_call_tools(&self) -> bool {
-        true
     }
 }
 

@@ -19,10 +19,12 @@ use crate::{
     http::{self, CONNECT_WITHIN},
     request::Request,
     response::Response,
+    section::{Connecting, Section},
+    surroundings::Surroundings,
 };
 
 /// What is sent besides the message that is answered, unless the settings say otherwise: three in all.
-pub(crate) const USUAL_HISTORY: History = History::Last(2);
+const USUAL_HISTORY: History = History::Last(2);
 /// Characters of a reply that count, as Emely's own test framework cuts them.
 const USUAL_MAX_CHARACTERS: usize = 128;
 
@@ -44,6 +46,20 @@ struct Shared {
     sender: Sender,
     url: Url,
     max_characters: usize,
+}
+
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "emely"
+    }
+
+    fn usual_history(&self) -> History {
+        USUAL_HISTORY
+    }
+
+    fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
+        Ok(Box::new(Emely::new(name, self)?))
+    }
 }
 
 impl Emely {

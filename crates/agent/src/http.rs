@@ -8,6 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use llm::key::KeyRef;
 use llm::{
     Call, Named, hint,
     http::{Answer, HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, PAGE, Sender, Url, headers},
@@ -20,6 +21,8 @@ use crate::{
     reading::{Heard, Reading},
     request::Request,
     response::Response,
+    section::{Connecting, Section, keys_of},
+    surroundings::Surroundings,
     template::{self, Template, Text, Values},
 };
 
@@ -48,6 +51,24 @@ struct Conversation {
     session: Mutex<Option<String>>,
 }
 
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn keys(&self) -> Vec<KeyRef> {
+        keys_of(self.key.as_ref(), self.headers.values())
+    }
+
+    fn calls_tools(&self) -> bool {
+        true
+    }
+
+    fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
+        Ok(Box::new(Http::new(name, self)?))
+    }
+}
+
 impl Http {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let settings::Resolved { headers, templated, keys } = settings.resolve()?;
@@ -60,10 +81,6 @@ impl Http {
 impl Connection for Http {
     fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), session: Mutex::default() }))
-    }
-
-    fn can_call_tools(&self) -> bool {
-        true
     }
 }
 

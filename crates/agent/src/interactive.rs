@@ -1,7 +1,6 @@
 //! An agent that is a person at the terminal: one conversation after another, line by line.
 
 use std::{
-    fmt,
     io::{self, IsTerminal as _, Write as _},
     sync::Arc,
 };
@@ -21,7 +20,11 @@ use crate::{
     connection::{Connection, unanswered},
     request::Request,
     response::Response,
+    section::{Connecting, Section},
+    surroundings::Surroundings,
 };
+
+pub use crate::terminal::Terminal;
 
 const NO_TERMINAL: &str = "there is none here";
 
@@ -29,11 +32,21 @@ const NO_TERMINAL: &str = "there is none here";
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {}
 
-/// A terminal with a person at it.
-#[async_trait]
-pub trait Terminal: Send + Sync + fmt::Debug {
-    /// Shows a text, and waits for a line; `None` where there will be no more.
-    async fn ask(&self, shown: &str) -> io::Result<Option<String>>;
+/// People take their time.
+const USUAL_TIMEOUT_MS: u64 = 600_000;
+
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "interactive"
+    }
+
+    fn usual_timeout_ms(&self) -> u64 {
+        USUAL_TIMEOUT_MS
+    }
+
+    fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
+        Ok(Box::new(Interactive::new(name, surroundings.terminal.clone(), surroundings.slots)))
+    }
 }
 
 /// The terminal that gabfest was started from: words go to stderr, since stdout is for data.

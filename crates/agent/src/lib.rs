@@ -1,13 +1,14 @@
 //! The system under test: one file per kind of connection.
 //!
 //! An [`Agent`] opens a [`Session`] per conversation; a session takes messages and gives replies.
-//! [`settings`] says which agents there are, [`build`] makes them.
+//! [`settings`] lists the kinds of agents, and [`build`](mod@build) makes them.
 //!
 //! `model` is a chat model with its history. Every other kind opens a `connection`, which answers a `request` with a
 //! `response` and shares the layers of chat models: rate limits, retries, time limits and prices. A [`template`] writes
 //! what is sent, a [`reading`] of JSON [`path`]s reads what comes back.
 
 pub mod agent;
+pub mod build;
 mod connection;
 pub mod custom_question_answering;
 pub mod eliza;
@@ -24,13 +25,18 @@ pub mod reading;
 pub mod replayed;
 mod request;
 mod response;
+mod section;
 pub mod settings;
 pub mod subprocess;
+mod surroundings;
 pub mod template;
+mod terminal;
 pub mod tools;
 pub mod websocket;
 
 pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};
+pub use build::{build, connect};
 pub use knowledge::Fault;
-pub use settings::{Settings, Surroundings, build, connect};
+pub use settings::Settings;
+pub use surroundings::Surroundings;
 pub use tools::Tools;

@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::knowledge::{Fault, Found, Knowledge, Service};
+use crate::{
+    section::{Connecting, Section, keys_of},
+    surroundings::Surroundings,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
@@ -52,12 +56,22 @@ struct Entry {
     id: i64,
 }
 
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "qnamaker"
+    }
+
+    fn keys(&self) -> Vec<KeyRef> {
+        keys_of(self.key.as_ref(), [])
+    }
+
+    fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
+        Ok(Box::new(connect(name, self, surroundings.keys.get(name))?))
+    }
+}
+
 /// `key` goes before the one that the settings name.
-pub(crate) fn connect(
-    name: &str,
-    settings: &Settings,
-    key: Option<&SecretString>,
-) -> Result<Knowledge<QnaMaker>, Fault> {
+fn connect(name: &str, settings: &Settings, key: Option<&SecretString>) -> Result<Knowledge<QnaMaker>, Fault> {
     check_threshold(settings.score_threshold)?;
     let mut url = address(&settings.url).map_err(Fault::Url)?;
     let path = url.path().trim_end_matches('/').trim_end_matches("/qnamaker").to_owned();

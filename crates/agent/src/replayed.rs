@@ -17,7 +17,14 @@ use record::{FailureKind, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error as AgentError, Start, connection::Connection, request::Request, response::Response};
+use crate::{
+    Error as AgentError, Start,
+    connection::Connection,
+    request::Request,
+    response::Response,
+    section::{Connecting, Section},
+    surroundings::Surroundings,
+};
 
 /// Far above the transcripts of a night's run.
 const MOST_BYTES: u64 = 1 << 30;
@@ -75,6 +82,16 @@ struct Conversation {
 struct Line {
     trial_id: String,
     turns: Vec<Turn>,
+}
+
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "replayed"
+    }
+
+    fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
+        Ok(Box::new(Replayed::new(name, self, &surroundings.folder)?))
+    }
 }
 
 impl Replayed {

@@ -24,12 +24,14 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::{
-    Error, Start, Surroundings,
+    Error, Start,
     connection::Connection,
     path::Path,
     reading::{Heard, Reading},
     request::Request,
     response::Response,
+    section::{Connecting, Section, keys_of},
+    surroundings::Surroundings,
     template::Values,
 };
 
@@ -94,6 +96,24 @@ struct Conversation {
     process: Arc<Process>,
     secrets: Arc<Secrets>,
     reading: Arc<Reading>,
+}
+
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "subprocess"
+    }
+
+    fn keys(&self) -> Vec<KeyRef> {
+        keys_of(None, self.variables.values())
+    }
+
+    fn calls_tools(&self) -> bool {
+        true
+    }
+
+    fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
+        Ok(Box::new(Subprocess::new(name, self, surroundings)?))
+    }
 }
 
 impl Subprocess {
@@ -187,10 +207,6 @@ impl Connection for Subprocess {
         };
         let (secrets, reading) = (Arc::clone(&self.secrets), Arc::clone(&self.reading));
         Ok(Arc::new(Conversation { name: self.name.clone(), process, secrets, reading }))
-    }
-
-    fn can_call_tools(&self) -> bool {
-        true
     }
 }
 

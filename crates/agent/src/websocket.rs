@@ -35,6 +35,8 @@ use crate::{
     reading::{Heard, Reading},
     request::Request,
     response::Response,
+    section::{Connecting, Section, keys_of},
+    surroundings::Surroundings,
     template::{self, Template, Text, Values},
 };
 
@@ -107,6 +109,24 @@ enum State {
     Lost,
 }
 
+impl Section for Settings {
+    fn name(&self) -> &'static str {
+        "websocket"
+    }
+
+    fn keys(&self) -> Vec<KeyRef> {
+        keys_of(self.key.as_ref(), self.headers.values())
+    }
+
+    fn calls_tools(&self) -> bool {
+        true
+    }
+
+    fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
+        Ok(Box::new(WebSocket::new(name, self)?))
+    }
+}
+
 impl WebSocket {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let sample = settings.url.sample_address().map_err(|error| settings::Error::Url(error.to_string()))?;
@@ -127,10 +147,6 @@ impl WebSocket {
 impl Connection for WebSocket {
     fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), state: Mutex::new(State::New) }))
-    }
-
-    fn can_call_tools(&self) -> bool {
-        true
     }
 }
 

@@ -1,0 +1,46 @@
+//! Makes agents from their settings.
+
+use std::{sync::Arc, time::Duration};
+
+use llm::{endpoint::Layers, price};
+
+use crate::{
+    Agent, connection::Connected, model::ModelAgent, section::Section, settings::Settings, surroundings::Surroundings,
+};
+
+/// Why there is no agent.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Misfit(String),
+    #[error(transparent)]
+    Section(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Makes the agent called `name`, a chat model. `model` is what answers for it: the client of its endpoint, or the
+/// mock.
+#[must_use]
+pub fn build(name: &str, settings: &Settings, model: Arc<dyn llm::Chat>) -> Arc<dyn Agent> {
+    Arc::new(ModelAgent::new(name, settings, model))
+}
+
+/// Makes the agent called `name` that a section of the settings describes; `None` for a chat model.
+///
+/// # Errors
+/// The settings cannot be meant, or a key is not where they say.
+pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> Result<Option<Arc<dyn Agent>>, Error> {
+    if let Some((key, reason)) = settings.fault() {
+        return Err(Error::Misfit(format!("{key} {reason}")));
+    }
+    let Some(section) = settings.sections().into_iter().next() else { return Ok(None) };
+    let connection = section.connect(name, surroundings).map_err(Error::Section)?;
+    let history = settings.history.unwrap_or_else(|| section.usual_history());
+    let calls_tools = section.calls_tools() && settings.tool_addresses.unwrap_or(true);
+    Ok(Some(Arc::new(Connected::new(name, connection, layers(settings, section), history, calls_tools))))
+}
+
+fn layers(settings: &Settings, section: &dyn Section) -> Layers {
+    let timeout = Duration::from_millis(settings.timeout_ms.unwrap_or_else(|| section.usual_timeout_ms()));
+    let price = settings.price.map(price::Price::from);
+    Layers::new(&settings.limits, timeout, settings.retries.unwrap_or_default()).priced(price)
+}

@@ -1,0 +1,49 @@
+//! What every section of an agent's settings says about its kind of agent.
+
+use llm::key::KeyRef;
+
+use crate::{connection::Connection, history::History, surroundings::Surroundings};
+
+/// For one try of a call, from its first byte to its last; as for endpoints.
+const USUAL_TIMEOUT_MS: u64 = 120_000;
+
+/// A connection, or why the settings give none.
+pub(crate) type Connecting = Result<Box<dyn Connection>, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The settings of one kind of agent: a section of `gabfest.yaml` below the agent's name.
+pub(crate) trait Section {
+    /// The key of the section.
+    fn name(&self) -> &'static str;
+
+    /// The places of all keys that it names, which no sink may show.
+    fn keys(&self) -> Vec<KeyRef> {
+        Vec::new()
+    }
+
+    /// Whether the agent can call tools and learns their addresses from its calls.
+    fn calls_tools(&self) -> bool {
+        false
+    }
+
+    /// The time limit of a call, unless the settings have one.
+    fn usual_timeout_ms(&self) -> u64 {
+        USUAL_TIMEOUT_MS
+    }
+
+    /// What of a conversation is sent, unless the settings say so.
+    fn usual_history(&self) -> History {
+        History::Agent
+    }
+
+    /// Makes the connection of the agent called `name`.
+    ///
+    /// # Errors
+    /// The settings cannot be meant, or a key is not where they say.
+    fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting;
+}
+
+/// A key and the values that are kept elsewhere.
+pub(crate) fn keys_of<'a>(key: Option<&KeyRef>, values: impl IntoIterator<Item = &'a String>) -> Vec<KeyRef> {
+    let kept = values.into_iter().filter_map(|value| KeyRef::parse(value).ok());
+    key.cloned().into_iter().chain(kept).collect()
+}
