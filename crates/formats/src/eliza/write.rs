@@ -3,12 +3,14 @@
 //! What is as it would be anyway is left out.
 
 mod check;
+mod map;
 
 use serde_json::{Map, Value, json};
 
+use self::map::{plain, put, put_list, put_map};
 use super::step::INPUT_TIMEOUT_MS;
 use scenario::{
-    Action, Check, Conversation, History, Message, OnFailure, Plugin, Scenario, Step, Strategy,
+    Action, Conversation, History, Message, OnFailure, Plugin, Scenario, Step, Strategy,
     conversation::Stop,
     format::Script,
     message::{Part, Speaker},
@@ -135,7 +137,7 @@ fn step(step: &Step) -> Result<Value, Unwritable> {
         }
         Action::Examine(_) => return Err(Unwritable::Battery),
     }
-    put_list(&mut map, "evaluations", checks(&step.checks));
+    put_list(&mut map, "evaluations", check::write_all(&step.checks));
     Ok(Value::Object(map))
 }
 
@@ -167,8 +169,8 @@ fn converse(conversation: &Conversation) -> Value {
     map.insert("total_timeout_ms".to_owned(), json!(conversation.total_timeout_ms));
     map.insert("user_simulator".to_owned(), plain(&conversation.simulator));
     put_list(&mut map, "termination_conditions", conversation.stops.iter().map(stop).collect());
-    put_list(&mut map, "turn_evaluations", checks(&conversation.turn_checks));
-    put_list(&mut map, "final_evaluations", checks(&conversation.final_checks));
+    put_list(&mut map, "turn_evaluations", check::write_all(&conversation.turn_checks));
+    put_list(&mut map, "final_evaluations", check::write_all(&conversation.final_checks));
     if conversation.debug != Default::default() {
         map.insert("debug_options".to_owned(), plain(&conversation.debug));
     }
@@ -185,10 +187,6 @@ fn stop(stop: &Stop) -> Value {
     Value::Object(map)
 }
 
-fn checks(checks: &[Check]) -> Vec<Value> {
-    checks.iter().map(check::write).collect()
-}
-
 fn message(message: &Message) -> Value {
     if let [Part::Text(text)] = message.parts.as_slice() {
         return json!({ "speaker": message.speaker, "text": text });
@@ -202,27 +200,4 @@ fn text_of(message: &Message, speaker: Speaker) -> Option<&str> {
         [Part::Text(text)] if message.speaker == speaker => Some(text),
         _ => None,
     }
-}
-
-/// For what is written as the model has it.
-fn plain(value: &impl serde::Serialize) -> Value {
-    let mut value = serde_json::to_value(value).expect("the shapes of the model have text keys only");
-    if let Value::Object(map) = &mut value {
-        map.retain(|_, value| !value.is_null());
-    }
-    value
-}
-
-fn put(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
-    if let Some(value) = value {
-        map.insert(key.to_owned(), value);
-    }
-}
-
-fn put_list(map: &mut Map<String, Value>, key: &str, list: Vec<Value>) {
-    put(map, key, (!list.is_empty()).then_some(Value::Array(list)));
-}
-
-fn put_map(map: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
-    put(map, key, (!inner.is_empty()).then_some(Value::Object(inner)));
 }

@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{checks, plain, put, put_list, put_map};
+use super::map::{plain, put, put_list, put_map};
 use scenario::{
     Check, Rule,
     check::{self, ArgumentRule, Expected, ExpectedCall, ToolCallsRule},
 };
 
-pub(super) fn write(check: &Check) -> Value {
+pub(super) fn write_all(checks: &[Check]) -> Vec<Value> {
+    checks.iter().map(write).collect()
+}
+
+fn write(check: &Check) -> Value {
     let mut map = Map::new();
     map.insert("type".to_owned(), json!(check.rule.kind()));
     put(&mut map, "description", check.description.as_ref().map(|description| json!(description)));
@@ -31,17 +35,17 @@ fn fields(rule: &Rule, map: &mut Map<String, Value>) {
         }
         Rule::JsonPath(check::JsonPath { path, checks }) => {
             map.insert("path".to_owned(), json!(path));
-            put_list(map, "checks", super::checks(checks));
+            put_list(map, "checks", write_all(checks));
         }
         Rule::AnyOf(check::AnyOf { checks }) => {
-            map.insert("checks".to_owned(), Value::Array(super::checks(checks)));
+            map.insert("checks".to_owned(), Value::Array(write_all(checks)));
         }
         Rule::Call(rule) => {
             map.insert("plugin".to_owned(), json!(rule.plugin));
             map.insert("function".to_owned(), json!(rule.function));
             let arguments = rule.arguments.iter().map(|(name, value)| (name.clone(), json!(value)));
             put_map(map, "arguments", arguments.collect());
-            map.insert("checks".to_owned(), Value::Array(checks(&rule.checks)));
+            map.insert("checks".to_owned(), Value::Array(write_all(&rule.checks)));
         }
         Rule::ToolCalls(rule) => tool_calls(rule, map),
         Rule::LlmJudge(rule) => {
@@ -80,7 +84,7 @@ fn flat(fields: &Value, map: &mut Map<String, Value>) {
 }
 
 fn named(lists: &[(String, Vec<Check>)]) -> Map<String, Value> {
-    lists.iter().map(|(name, list)| (name.clone(), Value::Array(checks(list)))).collect()
+    lists.iter().map(|(name, list)| (name.clone(), Value::Array(write_all(list)))).collect()
 }
 
 fn expected(expected: &Expected) -> String {
@@ -137,7 +141,7 @@ fn rules(fields: &[(String, ArgumentRule)]) -> Map<String, Value> {
 fn rule(rule: &ArgumentRule) -> Value {
     match rule {
         ArgumentRule::Equals(value) => json!({ "equals": value }),
-        ArgumentRule::Checks(list) => json!({ "checks": checks(list) }),
+        ArgumentRule::Checks(list) => json!({ "checks": write_all(list) }),
         ArgumentRule::Anything => json!({ "checks": [] }),
         ArgumentRule::Optional => json!({ "optional": true }),
         ArgumentRule::Fields { fields, partial: false } => json!({ "fields": rules(fields) }),

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Conversion, Entry, Error, Item, Node, Operator, Scope, methods,
+    error::Error,
+    methods,
+    node::{Conversion, Entry, Item, Node, Operator},
+    scope::Scope,
     value::{is_equal, is_loosely_equal, is_truthy, number, of_number, text},
 };
 

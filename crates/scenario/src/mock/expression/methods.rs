@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Error,
+    error::Error,
     value::{is_equal, number, of_number, text},
 };
 

@@ -2,7 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Conversion, Entry, Error, Item, Node, Operator, methods::METHODS, value::of_number};
+use super::{
+    error::Error,
+    methods::METHODS,
+    node::{Conversion, Entry, Item, Node, Operator},
+    value::of_number,
+};
 
 const LONGEST: usize = 16 * 1024;
 const DEEPEST: usize = 64;

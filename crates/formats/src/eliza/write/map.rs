@@ -1,0 +1,26 @@
+//! What is put into a mapping: nothing that is empty.
+
+use serde_json::{Map, Value};
+
+/// For what is written as the model has it.
+pub(super) fn plain(value: &impl serde::Serialize) -> Value {
+    let mut value = serde_json::to_value(value).expect("the shapes of the model have text keys only");
+    if let Value::Object(map) = &mut value {
+        map.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
+pub(super) fn put(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        map.insert(key.to_owned(), value);
+    }
+}
+
+pub(super) fn put_list(map: &mut Map<String, Value>, key: &str, list: Vec<Value>) {
+    put(map, key, (!list.is_empty()).then_some(Value::Array(list)));
+}
+
+pub(super) fn put_map(map: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
+    put(map, key, (!inner.is_empty()).then_some(Value::Object(inner)));
+}

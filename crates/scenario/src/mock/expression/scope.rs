@@ -1,0 +1,13 @@
+//! What an expression can see.
+
+use serde_json::{Map, Value};
+
+/// What an expression can see.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    pub args: &'a [Value],
+    pub input: &'a Map<String, Value>,
+    pub context: &'a Map<String, Value>,
+    /// Unix milliseconds, for `Date.now()`.
+    pub now_millis: i64,
+}
