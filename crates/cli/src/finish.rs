@@ -68,7 +68,8 @@ async fn write_files(
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let mut summary = summary(client, run, patience).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
-    if summary.cases.iter().any(|case| case.format == formats::qna::FORMAT.name()) {
+    // A question of a knowledge base: the report of one needs the plan.
+    if summary.cases.iter().any(|case| case.variant.is_some()) {
         writer = writer.with_plan(&client::plan(client, &summary, patience).await?);
     }
     let mut hints = BTreeSet::new();
