@@ -16,12 +16,12 @@ pub struct JoinRequest {
 pub struct JoinReply {
     #[prost(uint64, tag = "1")]
     pub session: u64,
-    /// How long the session lives without a beat.
+    /// The session timeout without a heartbeat.
     #[prost(uint32, tag = "2")]
     pub ttl_millis: u32,
     #[prost(uint32, tag = "3")]
     pub beat_millis: u32,
-    /// Proves that a stream is of the worker that joined: 16 random bytes.
+    /// The token of the session: 16 random bytes, which each stream must present.
     #[prost(bytes = "bytes", tag = "4")]
     pub token: ::prost::bytes::Bytes,
 }
@@ -30,7 +30,7 @@ pub struct GetPlanRequest {
     #[prost(string, tag = "1")]
     pub digest: ::prost::alloc::string::String,
 }
-/// JSON of scenario::Plan.
+/// A scenario::Plan as JSON.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPlanReply {
     #[prost(bytes = "bytes", tag = "1")]
@@ -57,12 +57,12 @@ pub mod worker_message {
         Release(super::Release),
         #[prost(message, tag = "6")]
         Leave(super::Leave),
-        /// Answers a Share: the worker keeps to it.
+        /// Acknowledges a Share: the worker obeys it.
         #[prost(message, tag = "7")]
         ShareTaken(super::Share),
         #[prost(message, tag = "8")]
         Begun(super::Begun),
-        /// Of a batch that is too large to be sent at once: a beat does not wait behind it.
+        /// A part of a large batch, so that a heartbeat does not wait for the whole batch.
         #[prost(message, tag = "9")]
         Part(super::Part),
     }
@@ -72,10 +72,10 @@ pub mod worker_message {
 pub struct Hello {
     #[prost(uint64, tag = "1")]
     pub session: u64,
-    /// Agents that its settings know, by name: it is lent trials of those plans whose agents it all knows.
+    /// Names of the agents in its settings. It leases trials only of plans whose agents it all knows.
     #[prost(string, repeated, tag = "3")]
     pub agents: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Concurrent trials, so that a coordinator that restarts knows what a session can play.
+    /// Concurrent trials, for a coordinator that has restarted.
     #[prost(uint32, tag = "4")]
     pub slots: u32,
     /// The worker's name and its version, for people.
@@ -83,19 +83,19 @@ pub struct Hello {
     pub worker: ::prost::alloc::string::String,
     #[prost(string, tag = "6")]
     pub version: ::prost::alloc::string::String,
-    /// As the answer to Join says it.
+    /// From the answer to Join.
     #[prost(bytes = "bytes", tag = "7")]
     pub token: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {
-    /// What the worker believes that it holds, started or not.
+    /// The leases that the worker holds, started or not.
     #[prost(message, repeated, tag = "1")]
     pub held: ::prost::alloc::vec::Vec<Held>,
-    /// What was spent or may be spent at most and is in no batch that was acknowledged.
+    /// The maximum spend that is not in an acknowledged batch.
     #[prost(int64, tag = "2")]
     pub unsettled_nanos: i64,
-    /// The list is left out, since it is long and was sent not long ago.
+    /// The list is omitted, because it is long and was sent recently.
     #[prost(bool, tag = "4")]
     pub brief: bool,
 }
@@ -113,22 +113,22 @@ pub struct Held {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Claim {
-    /// Counts up by one; the same number gets the same grant again.
+    /// Increases by one. The same number gets the same grant again.
     #[prost(uint64, tag = "1")]
     pub number: u64,
     #[prost(uint32, tag = "2")]
     pub want: u32,
-    /// Slots that are free: so many of the granted trials begin at once, in their order.
+    /// Free slots. This many of the granted trials begin immediately, in order.
     #[prost(uint32, tag = "3")]
     pub idle: u32,
 }
-/// Trials that the worker has begun, besides those that begin with their grant. Said again on each new stream.
+/// Trials that the worker has begun, in addition to those that begin with their grant. Repeated on each new stream.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Begun {
     #[prost(message, repeated, tag = "1")]
     pub trials: ::prost::alloc::vec::Vec<Held>,
 }
-/// The next bytes of an encoded Batch. Its parts come in order, and before the next batch or its parts.
+/// The next bytes of an encoded Batch. Parts are in order, and come before the next batch.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Part {
     #[prost(bytes = "bytes", tag = "1")]
@@ -136,7 +136,7 @@ pub struct Part {
     #[prost(bool, tag = "2")]
     pub last: bool,
 }
-/// Results of one run. Acknowledged when committed, in order.
+/// Results of one run. The coordinator acknowledges batches in order, after their commit.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Batch {
     /// From 1, without gaps, over the session.
@@ -144,28 +144,28 @@ pub struct Batch {
     pub sequence: u64,
     #[prost(string, tag = "2")]
     pub run: ::prost::alloc::string::String,
-    /// An encoded Segment: stored as it is.
+    /// An encoded Segment, stored unchanged.
     #[prost(bytes = "bytes", tag = "3")]
     pub segment: ::prost::bytes::Bytes,
     #[prost(uint32, tag = "4")]
     pub turns: u32,
-    /// Trials that ended; their last turn is in this segment or an earlier one.
+    /// Finished trials. Their last turn is in this segment or an earlier one.
     #[prost(message, repeated, tag = "5")]
     pub ended: ::prost::alloc::vec::Vec<Trial>,
-    /// What the calls of this segment used, winning attempt or not.
+    /// The usage of the calls in this segment, whether the attempt counts or not.
     #[prost(message, repeated, tag = "6")]
     pub spend: ::prost::alloc::vec::Vec<SpendEntry>,
 }
-/// Trials that the worker gives back.
+/// Trials that the worker releases.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Release {
     #[prost(message, repeated, tag = "1")]
     pub trials: ::prost::alloc::vec::Vec<Held>,
-    /// Their attempts were begun: the next ones have another epoch.
+    /// Their attempts had begun, so the next attempts have another epoch.
     #[prost(bool, tag = "2")]
     pub begun: bool,
 }
-/// The worker is done and will close the stream.
+/// The worker has finished and closes the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Leave {}
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -204,7 +204,7 @@ pub mod coordinator_message {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Welcome {
-    /// Everything up to here is committed: send from the next one.
+    /// All batches up to this number are committed; send from the next one.
     #[prost(uint64, tag = "1")]
     pub acknowledged: u64,
 }
@@ -212,7 +212,7 @@ pub struct Welcome {
 pub struct Grant {
     #[prost(uint64, tag = "1")]
     pub claim: u64,
-    /// Empty: nothing to do now; claim again after `retry_millis`.
+    /// Empty: no work now; claim again after `retry_millis`.
     #[prost(message, repeated, tag = "2")]
     pub leases: ::prost::alloc::vec::Vec<Lease>,
     #[prost(uint32, tag = "3")]
@@ -231,8 +231,8 @@ pub struct Lease {
     #[prost(uint32, tag = "6")]
     pub epoch: u32,
 }
-/// The part of its endpoints' limits that a worker may use: so many slots of those of all workers that play. A stream
-/// begins with none of them.
+/// The worker's share of the limits of its endpoints: its slots divided by the slots of all active workers. A stream begins
+/// without a share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Share {
     #[prost(uint32, tag = "1")]
@@ -245,9 +245,9 @@ pub struct Acknowledged {
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
 }
-/// Nothing of this batch is stored, and it never will be as it was sent. The worker ends the trials at fault as ERROR
-/// without these words, and sends the batch again under the same number, with what is left of it; so long the
-/// coordinator passes over batches of later numbers, which are sent again after it.
+/// The coordinator has stored nothing of this batch and will never store it as sent. The worker ends the trials at fault as
+/// ERROR and sends the rest of the batch again under the same number. Until then the coordinator ignores later batches, and
+/// the worker sends them again afterwards.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Refused {
     #[prost(uint64, tag = "1")]
@@ -255,18 +255,18 @@ pub struct Refused {
     /// For people.
     #[prost(string, tag = "2")]
     pub reason: ::prost::alloc::string::String,
-    /// The attempts at fault; empty: it may be any of the batch.
+    /// The attempts at fault. Empty: any attempt of the batch can be at fault.
     #[prost(message, repeated, tag = "3")]
     pub trials: ::prost::alloc::vec::Vec<Held>,
 }
-/// So many bytes of encoded batches were read from this stream since it began. A worker that knows how fast they arrive
-/// sends no more at a time than a beat can wait for.
+/// The bytes of encoded batches read from this stream since its start. A worker uses the rate to send parts so small that
+/// heartbeats stay on time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Received {
     #[prost(uint64, tag = "1")]
     pub bytes: u64,
 }
-/// The worker no longer holds these: their results count for nothing.
+/// The worker no longer holds these leases; their results do not count.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Fenced {
     #[prost(message, repeated, tag = "1")]
@@ -277,7 +277,7 @@ pub struct Renewed {
     #[prost(uint32, tag = "1")]
     pub ttl_millis: u32,
 }
-/// Stop playing this run. Without `drain` also what is being played.
+/// Stop playing this run. Without `drain`, also abort running trials.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Stop {
     #[prost(string, tag = "1")]
@@ -285,7 +285,7 @@ pub struct Stop {
     #[prost(bool, tag = "2")]
     pub drain: bool,
 }
-/// The session is over. `rejoin`: join again for a new one.
+/// The session has ended. `rejoin`: join again for a new one.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Goodbye {
     #[prost(string, tag = "1")]
@@ -299,12 +299,12 @@ pub struct SubmitRequest {
     pub run: ::prost::alloc::string::String,
     #[prost(bytes = "bytes", tag = "2")]
     pub plan: ::prost::bytes::Bytes,
-    /// Of the client, for the report: unix milliseconds.
+    /// The client's time for the report, in Unix milliseconds.
     #[prost(int64, tag = "3")]
     pub submitted_at: i64,
     #[prost(string, tag = "4")]
     pub version: ::prost::alloc::string::String,
-    /// What the client spent to ask whether agents and models answer.
+    /// The client's spend on the preflight.
     #[prost(message, repeated, tag = "5")]
     pub preflight: ::prost::alloc::vec::Vec<SpendEntry>,
 }
@@ -358,10 +358,10 @@ pub struct Progress {
     pub lost_attempts: u64,
     #[prost(uint64, tag = "18")]
     pub elapsed_millis: u64,
-    /// What went wrong with the run itself (a store that cannot be written), else empty.
+    /// An error of the run itself, such as a store that cannot be written; empty without an error.
     #[prost(string, tag = "19")]
     pub trouble: ::prost::alloc::string::String,
-    /// Why nobody plays what waits although workers are connected, in words; else empty.
+    /// The reason why connected workers do not play waiting trials; empty without a reason.
     #[prost(string, tag = "20")]
     pub waiting_for: ::prost::alloc::string::String,
     /// Calls whose tokens are estimated.
@@ -384,7 +384,7 @@ pub struct CancelReply {
 pub struct ResumeRequest {
     #[prost(string, tag = "1")]
     pub run: ::prost::alloc::string::String,
-    /// Also plays again what was held against the agent.
+    /// Also replays failures of the agent.
     #[prost(bool, tag = "2")]
     pub failed: bool,
 }
@@ -396,7 +396,7 @@ pub struct ResumeReply {
     pub planned: u64,
     #[prost(uint64, tag = "3")]
     pub done: u64,
-    /// Trials that had ended and are played again.
+    /// Finished trials that are played again.
     #[prost(uint64, tag = "4")]
     pub again: u64,
 }
@@ -439,13 +439,13 @@ pub struct WorkerLine {
     pub version: ::prost::alloc::string::String,
     #[prost(uint32, tag = "4")]
     pub slots: u32,
-    /// Since its last heartbeat or the beginning of its stream.
+    /// Time since the last heartbeat or the start of the stream.
     #[prost(uint64, tag = "5")]
     pub silent_millis: u64,
-    /// What it holds, by run.
+    /// Its leases by run.
     #[prost(message, repeated, tag = "6")]
     pub playing: ::prost::alloc::vec::Vec<Playing>,
-    /// Without an open stream it plays on for a second, and is given up a little later.
+    /// Without an open stream it continues for a second; then it is given up.
     #[prost(bool, tag = "7")]
     pub connected: bool,
 }
@@ -481,11 +481,11 @@ pub struct ExportedTrial {
     pub trial: ::core::option::Option<Trial>,
     #[prost(message, repeated, tag = "2")]
     pub turns: ::prost::alloc::vec::Vec<Turn>,
-    /// Why its turns cannot be read, where they cannot; else empty.
+    /// The reason why its turns cannot be read; empty if they can.
     #[prost(string, tag = "3")]
     pub unreadable: ::prost::alloc::string::String,
 }
-/// A piece for each attempt: the coordinator stores them apart, so that one trial is read without the others.
+/// One piece per attempt. The coordinator stores pieces separately, so that a trial can be read without the others.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Segment {
     #[prost(message, repeated, tag = "1")]
@@ -516,7 +516,7 @@ pub struct Trial {
     pub epoch: u32,
     #[prost(uint64, tag = "7")]
     pub seed: u64,
-    /// As in reports: PASS, FAIL, …
+    /// The word of reports: PASS, FAIL, …
     #[prost(string, tag = "8")]
     pub verdict: ::prost::alloc::string::String,
     #[prost(message, optional, tag = "9")]
@@ -539,22 +539,22 @@ pub struct Trial {
     pub judgments: ::prost::alloc::vec::Vec<Judgment>,
     #[prost(bool, tag = "18")]
     pub keep_transcript: bool,
-    /// Turns in which the agent was asked and gave no answer.
+    /// Turns in which the agent gave no answer.
     #[prost(uint32, tag = "21")]
     pub unanswered: u32,
-    /// Where its turns are, in the order in which they happened; a worker says it, an export does not.
+    /// The places of its turns, in order. Workers set it, exports do not.
     #[prost(message, repeated, tag = "22")]
     pub pieces: ::prost::alloc::vec::Vec<Piece>,
-    /// How long its calls waited and took.
+    /// Wait and duration of its calls.
     #[prost(message, repeated, tag = "23")]
     pub pace: ::prost::alloc::vec::Vec<PaceEntry>,
-    /// A provider said that its quota or credit is used up.
+    /// A provider reported a used-up quota or credit.
     #[prost(bool, tag = "30")]
     pub exhausted: bool,
-    /// Earlier attempts that were held against the agent and played again; an export says it, a worker does not.
+    /// Replayed earlier attempts that failed because of the agent. Exports set it, workers do not.
     #[prost(uint32, tag = "31")]
     pub past_failures: u32,
-    /// Earlier attempts that our side broke; an export says it, a worker does not.
+    /// Earlier attempts that our side broke. Exports set it, workers do not.
     #[prost(uint32, tag = "32")]
     pub past_breaks: u32,
     /// What a quality battery examined, as JSON: plans have batteries in the same form. Empty for other formats.
@@ -617,7 +617,7 @@ pub struct SpendEntry {
     #[prost(uint64, tag = "11")]
     pub wait_micros: u64,
 }
-/// How long the calls of a trial waited and took, in microseconds.
+/// Wait and duration of a trial's calls, in microseconds.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PaceEntry {
     #[prost(string, tag = "1")]
@@ -656,7 +656,7 @@ pub struct Judgment {
     pub failure: ::core::option::Option<::prost::alloc::string::String>,
     #[prost(uint32, tag = "11")]
     pub line: u32,
-    /// No part of the verdict.
+    /// Does not affect the verdict.
     #[prost(bool, tag = "12")]
     pub informational: bool,
     /// Absent: 1.
@@ -689,7 +689,7 @@ pub struct Turn {
     pub calls: ::prost::alloc::vec::Vec<Call>,
     #[prost(message, repeated, tag = "12")]
     pub notes: ::prost::alloc::vec::Vec<Note>,
-    /// Every message of the agent, in order, where `agent` alone does not tell; else empty.
+    /// All messages of the agent, in order; empty if `agent` is the only one.
     #[prost(message, repeated, tag = "13")]
     pub messages: ::prost::alloc::vec::Vec<Said>,
 }
@@ -698,7 +698,7 @@ pub struct Turn {
 pub struct Said {
     #[prost(string, tag = "1")]
     pub text: ::prost::alloc::string::String,
-    /// How many of the turn's tool calls were made before it.
+    /// The number of the turn's tool calls before it.
     #[prost(uint32, tag = "2")]
     pub tool_calls_before: u32,
 }
@@ -748,25 +748,25 @@ pub struct Call {
     pub tries: u32,
     #[prost(string, optional, tag = "13")]
     pub error: ::core::option::Option<::prost::alloc::string::String>,
-    /// For a connection, beside the latency; absent where one was there already.
+    /// The connection time, which is not part of the latency; absent if a connection existed.
     #[prost(uint64, optional, tag = "14")]
     pub connect_micros: ::core::option::Option<u64>,
-    /// Tries before the last one that may have been charged.
+    /// Earlier tries that may have been charged.
     #[prost(uint32, tag = "15")]
     pub lost_tries: u32,
-    /// What kind of thing went wrong, as one of a few words.
+    /// The kind of failure, as one of a few words.
     #[prost(string, optional, tag = "16")]
     pub error_kind: ::core::option::Option<::prost::alloc::string::String>,
-    /// For earlier tries and the pauses after them, beside the latency.
+    /// The time of earlier tries and their pauses, which is not part of the latency.
     #[prost(uint64, tag = "17")]
     pub retried_micros: u64,
-    /// Made for the trial as a whole and not for the turn that it is kept with.
+    /// Made for the whole trial, not for the turn that contains it.
     #[prost(bool, tag = "18")]
     pub of_trial: bool,
     /// The endpoint did not report its usage: tokens and cost are estimated.
     #[prost(bool, tag = "19")]
     pub estimated: bool,
-    /// Tries that were answered with 429.
+    /// Tries that got a 429.
     #[prost(uint32, tag = "20")]
     pub throttled_tries: u32,
 }
@@ -886,7 +886,7 @@ pub mod coordinator_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Opens a session. A worker that comes back after its session expired joins again and gets a new one.
+        /// Opens a session. A worker whose session has expired joins again and gets a new one.
         pub async fn join(
             &mut self,
             request: impl tonic::IntoRequest<super::JoinRequest>,
@@ -908,7 +908,8 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("gabfest.v1.Coordinator", "Join"));
             self.inner.unary(req, path, codec).await
         }
-        /// One stream per session: claims, beats and results go up; grants, acknowledgements and orders come down.
+        /// One stream per session. The worker sends claims, heartbeats and results; the coordinator sends grants,
+        /// acknowledgements and orders.
         pub async fn work(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::WorkerMessage>,
@@ -970,7 +971,7 @@ pub mod coordinator_server {
     /// Generated trait containing gRPC methods that should be implemented for use with CoordinatorServer.
     #[async_trait]
     pub trait Coordinator: std::marker::Send + std::marker::Sync + 'static {
-        /// Opens a session. A worker that comes back after its session expired joins again and gets a new one.
+        /// Opens a session. A worker whose session has expired joins again and gets a new one.
         async fn join(
             &self,
             request: tonic::Request<super::JoinRequest>,
@@ -981,7 +982,8 @@ pub mod coordinator_server {
             >
             + std::marker::Send
             + 'static;
-        /// One stream per session: claims, beats and results go up; grants, acknowledgements and orders come down.
+        /// One stream per session. The worker sends claims, heartbeats and results; the coordinator sends grants,
+        /// acknowledgements and orders.
         async fn work(
             &self,
             request: tonic::Request<tonic::Streaming<super::WorkerMessage>>,
@@ -1256,7 +1258,7 @@ pub mod runs_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// For people.
+    /// For clients.
     #[derive(Debug, Clone)]
     pub struct RunsClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1326,7 +1328,7 @@ pub mod runs_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Idempotent by run id: the same id with the same plan is the same run.
+        /// Idempotent: the same run id with the same plan is the same run.
         pub async fn submit(
             &mut self,
             request: impl tonic::IntoRequest<super::SubmitRequest>,
@@ -1345,7 +1347,7 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Submit"));
             self.inner.unary(req, path, codec).await
         }
-        /// Progress until the run ends; the first message comes at once.
+        /// Streams progress until the run ends. The first message is immediate.
         pub async fn watch(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchRequest>,
@@ -1367,7 +1369,7 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Stops a run. With `drain`, trials that are being played are finished and the run can be resumed.
+        /// Stops a run. With `drain`, workers finish the trials that they play, and the run can be resumed.
         pub async fn cancel(
             &mut self,
             request: impl tonic::IntoRequest<super::CancelRequest>,
@@ -1386,7 +1388,7 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Cancel"));
             self.inner.unary(req, path, codec).await
         }
-        /// Goes on with a run that was interrupted.
+        /// Continues an interrupted run.
         pub async fn resume(
             &mut self,
             request: impl tonic::IntoRequest<super::ResumeRequest>,
@@ -1423,7 +1425,7 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "List"));
             self.inner.unary(req, path, codec).await
         }
-        /// The numbers so far; final once the run has ended.
+        /// The current summary; final after the end of the run.
         pub async fn get_summary(
             &mut self,
             request: impl tonic::IntoRequest<super::GetSummaryRequest>,
@@ -1448,7 +1450,7 @@ pub mod runs_client {
                 .insert(GrpcMethod::new("gabfest.v1.Runs", "GetSummary"));
             self.inner.unary(req, path, codec).await
         }
-        /// The winning attempt of every ended trial with its turns, in the plan's order.
+        /// The attempt that counts of every finished trial, with its turns, in the plan's order.
         pub async fn export(
             &mut self,
             request: impl tonic::IntoRequest<super::ExportRequest>,
@@ -1470,7 +1472,7 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Export"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// The workers that are connected, or were a moment ago.
+        /// Workers that are connected, or were recently.
         pub async fn list_workers(
             &mut self,
             request: impl tonic::IntoRequest<super::ListWorkersRequest>,
@@ -1510,7 +1512,7 @@ pub mod runs_server {
     /// Generated trait containing gRPC methods that should be implemented for use with RunsServer.
     #[async_trait]
     pub trait Runs: std::marker::Send + std::marker::Sync + 'static {
-        /// Idempotent by run id: the same id with the same plan is the same run.
+        /// Idempotent: the same run id with the same plan is the same run.
         async fn submit(
             &self,
             request: tonic::Request<super::SubmitRequest>,
@@ -1521,17 +1523,17 @@ pub mod runs_server {
             >
             + std::marker::Send
             + 'static;
-        /// Progress until the run ends; the first message comes at once.
+        /// Streams progress until the run ends. The first message is immediate.
         async fn watch(
             &self,
             request: tonic::Request<super::WatchRequest>,
         ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
-        /// Stops a run. With `drain`, trials that are being played are finished and the run can be resumed.
+        /// Stops a run. With `drain`, workers finish the trials that they play, and the run can be resumed.
         async fn cancel(
             &self,
             request: tonic::Request<super::CancelRequest>,
         ) -> std::result::Result<tonic::Response<super::CancelReply>, tonic::Status>;
-        /// Goes on with a run that was interrupted.
+        /// Continues an interrupted run.
         async fn resume(
             &self,
             request: tonic::Request<super::ResumeRequest>,
@@ -1540,7 +1542,7 @@ pub mod runs_server {
             &self,
             request: tonic::Request<super::ListRequest>,
         ) -> std::result::Result<tonic::Response<super::ListReply>, tonic::Status>;
-        /// The numbers so far; final once the run has ended.
+        /// The current summary; final after the end of the run.
         async fn get_summary(
             &self,
             request: tonic::Request<super::GetSummaryRequest>,
@@ -1551,12 +1553,12 @@ pub mod runs_server {
             >
             + std::marker::Send
             + 'static;
-        /// The winning attempt of every ended trial with its turns, in the plan's order.
+        /// The attempt that counts of every finished trial, with its turns, in the plan's order.
         async fn export(
             &self,
             request: tonic::Request<super::ExportRequest>,
         ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
-        /// The workers that are connected, or were a moment ago.
+        /// Workers that are connected, or were recently.
         async fn list_workers(
             &self,
             request: tonic::Request<super::ListWorkersRequest>,
@@ -1565,7 +1567,7 @@ pub mod runs_server {
             tonic::Status,
         >;
     }
-    /// For people.
+    /// For clients.
     #[derive(Debug)]
     pub struct RunsServer<T> {
         inner: Arc<T>,
