@@ -14,7 +14,7 @@ pub fn beneath_root(written: &str) -> Result<String, &'static str> {
                     return Err("leaves the root of the trial's files");
                 }
             }
-            name if name.contains('\0') => return Err("holds a character that no path may have"),
+            name if name.contains('\0') => return Err("contains a character that is not allowed in a path"),
             // A drive letter would make the path absolute on Windows.
             name if parts.is_empty() && name.ends_with(':') => return Err("names a drive"),
             name => parts.push(name),

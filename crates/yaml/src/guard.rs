@@ -112,7 +112,7 @@ impl Survey {
 
     fn alias(&mut self, anchor: usize, at: Spot) -> Result<(), Fault> {
         let Some((node, size)) = self.anchors.get(&anchor).cloned() else {
-            return Err(Fault::new(at, "this alias stands inside its own anchor, so it would never end"));
+            return Err(Fault::new(at, "this alias is inside its own anchor, so it would never end"));
         };
         self.refuse_as_key(at)?;
         self.grow(size, at)?;

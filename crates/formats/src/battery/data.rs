@@ -102,7 +102,7 @@ fn set(part: &Part<'_>, findings: &mut Findings) -> Option<DataSet> {
             );
         }
         (Some(Answer::Yes(_)), true) if written.extract.is_some() => {
-            return refuse("extract", "nothing is extracted where the `answer` is yes or no".to_owned());
+            return refuse("extract", "a yes-or-no `answer` needs no `extract`".to_owned());
         }
         _ => {}
     }

@@ -160,7 +160,7 @@ impl Reader<'_> {
                         };
                         let digits: String = characters.by_ref().take(many).collect();
                         let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
-                        text.push(code.ok_or_else(|| format!("`\\{width}{digits}` is no character"))?);
+                        text.push(code.ok_or_else(|| format!("`\\{width}{digits}` is not a character"))?);
                     }
                     Some(other) => text.push(other),
                     None => return Err("a text has no end".to_owned()),
@@ -176,7 +176,7 @@ impl Reader<'_> {
         let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')));
         let (digits, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
-        let fault = || format!("`{digits}` is no number");
+        let fault = || format!("`{digits}` is not a number");
         if let Ok(whole) = digits.parse::<i64>() {
             return Ok(Value::from(whole));
         }

@@ -86,7 +86,7 @@ fn configure(saved: &mut Saved, lines: &[&str], first: usize) -> Result<(), (usi
             continue;
         }
         let Some((requirement, set, part)) = meaning(id) else {
-            return Err((first, format!("`test_ids` holds {id}, which names no test")));
+            return Err((first, format!("`test_ids` contains {id}, which is not a test")));
         };
         let text = saved.exchanges[turn].0.clone();
         let used = values.get(turn).and_then(Value::as_str);
@@ -96,7 +96,7 @@ fn configure(saved: &mut Saved, lines: &[&str], first: usize) -> Result<(), (usi
             changed: Vec::new(),
         });
         if saved.examination.set(requirement, set).is_none() {
-            return Err((first, format!("`test_ids` holds {id}, and `test_sets` no set {set}")));
+            return Err((first, format!("`test_ids` contains {id}, but `test_sets` has no set {set}")));
         }
         saved.examination.turns[turn] = Some(Test { requirement, set, part, text, mutation });
     }
@@ -152,7 +152,7 @@ fn written(set: &DataSet) -> Value {
 }
 
 fn sets(value: &Value) -> Result<Vec<(Requirement, Vec<DataSet>)>, String> {
-    let entries = value.as_object().ok_or("`test_sets` is no mapping")?;
+    let entries = value.as_object().ok_or("`test_sets` is not a mapping")?;
     let read = |(name, sets): (&String, &Value)| {
         let requirement =
             Requirement::of_name(name).ok_or_else(|| format!("`test_sets`: no test is called {name:?}"))?;
@@ -204,7 +204,7 @@ mod tests {
         let configured = |rest: &str| parse(&format!("a\n b\n- CONFIGURATIONS -\n{rest}")).unwrap_err();
         assert_eq!(configured("test_ids[1, test_ids").0, 4);
         assert_eq!(configured("test_ids[0, 0]test_ids"), (3, "2 tests are named for 1 exchanges".to_owned()));
-        assert!(configured("test_ids[17]test_ids").1.contains("names no test"));
+        assert!(configured("test_ids[17]test_ids").1.contains("is not a test"));
         assert!(configured("test_ids[1041001]test_ids").1.contains("no set 1001"));
         assert!(configured("test_sets{'MLX': []}test_sets").1.contains("MLX"));
         assert!(configured("test_sets{'MLI4TC1': [{}]}test_sets").1.contains("`id`"));

@@ -124,8 +124,8 @@ fn warn_of_unused(part: &Part<'_>, findings: &mut Findings) {
             } else {
                 "code"
             };
-            let relation = if talks { "stands beside" } else { "stands without" };
-            findings.warning(part.key_spot(key), format!("`{key}` has no effect: it {relation} `{winner}`"));
+            let relation = if talks { "beside" } else { "without" };
+            findings.warning(part.key_spot(key), format!("`{key}` has no effect {relation} `{winner}`"));
         }
     }
 }

@@ -23,7 +23,7 @@ pub fn read(text: &str, path: &str) -> Collated {
         Err(error) => {
             let line = u32::try_from(error.line()).unwrap_or(u32::MAX);
             let column = u32::try_from(error.column()).unwrap_or(u32::MAX);
-            let message = format!("is no JSON: {error}");
+            let message = format!("is not JSON: {error}");
             reader.collated.diagnostics.push(Diagnostic::error(path, line.max(1), column, message));
         }
     }
@@ -108,7 +108,7 @@ impl Reader<'_> {
         };
         self.collated.base.name = base.get("name").and_then(Value::as_str).map(line).unwrap_or_default();
         let Some(list) = get(base, key).and_then(Value::as_array) else {
-            return self.error(key, "is no list");
+            return self.error(key, "is not a list");
         };
         for (index, pair) in list.iter().enumerate() {
             self.pair(pair, &format!("{key}[{index}]"), 0);

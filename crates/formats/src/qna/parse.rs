@@ -162,7 +162,7 @@ impl Parser<'_> {
             }
             Block::Entity => {}
             Block::Top | Block::Answered => {
-                let help = "a list stands below a question, `**Filters:**`, `**Prompts:**` or an alteration";
+                let help = "a list belongs below a question, `**Filters:**`, `**Prompts:**` or an alteration";
                 self.error(number, "this list item belongs to nothing", help);
             }
         }
@@ -180,7 +180,7 @@ impl Parser<'_> {
     }
 
     fn prompt(&mut self, number: u32, item: &str) {
-        let help = "write `- [what is shown](#3)` or `- [what is shown](#?a-question)`, and `context-only` in backticks behind it";
+        let help = "write `- [what is shown](#3)` or `- [what is shown](#?a-question)`, and `context-only` in backticks after it";
         // The last bracket closes the words and the last parenthesis the link: both may stand in what is shown.
         let found = item.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")).and_then(|(display, rest)| {
             let (link, behind) = rest.rsplit_once(')')?;
@@ -267,11 +267,11 @@ impl Parser<'_> {
     }
 
     fn fence(&mut self, number: u32, info: &str, body: Body) {
-        let help = "an answer stands between a line ```markdown and a line ```";
+        let help = "an answer is between a ```markdown line and a ``` line";
         let belongs = matches!(self.place, Block::Questions | Block::Filters | Block::Prompts | Block::Answered);
         let pair = self.sheet.pairs.last_mut().filter(|pair| belongs && pair.answer.is_none());
         if !info.is_empty() && !info.eq_ignore_ascii_case("markdown") {
-            let message = format!("`{info}` stands behind the ``` of an answer");
+            let message = format!("`{info}` follows the ``` of an answer");
             if pair.is_some() {
                 self.place = Block::Answered;
             }

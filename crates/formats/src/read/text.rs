@@ -49,7 +49,7 @@ pub(super) fn text_beside(scenario: &Path, root: &Path, name: &str) -> Result<St
 /// What is said of a file that may not be read, behind its name.
 pub(super) fn outside(root: &Path) -> String {
     let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-    format!("is outside of the folder `{}`: name a folder that holds both files", shown(root))
+    format!("is outside of the folder `{}`: name a folder that contains both files", shown(root))
 }
 
 /// `-`, which is read as questions and answers: other formats stand in files.

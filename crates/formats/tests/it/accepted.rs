@@ -130,7 +130,7 @@ fn what_is_not_understood_is_a_warning_with_a_hint() {
         (
             "    input: What is 2 + 2?",
             "    input: What?\n    code: ls",
-            "warning: `code` has no effect: it stands beside `input` | -",
+            "warning: `code` has no effect beside `input` | -",
         ),
         (
             "          gabfest:\n            hook: ticket-closed\n",

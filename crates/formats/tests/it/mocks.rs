@@ -189,7 +189,7 @@ fn what_is_no_expression_is_refused() {
         ("'a", "a text has no end"),
         ("`${1", "expected `}`, found the end"),
         ("args[0", "expected `]`, found the end"),
-        ("1x", "`1x` is no number"),
+        ("1x", "`1x` is not a number"),
         ("", "expected a value, found the end"),
         ("{a: 1\n b}", "expected `,` or `}`, found `b` (line 2 of it)"),
         ("'a'.slice()", "does not take 0 arguments"),

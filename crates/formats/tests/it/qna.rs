@@ -98,7 +98,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ("# ? a\n# ? b\n```\nx\n```", 1, "the question has no answer"),
         ("# ? a\n```\nx", 2, "this answer is not closed"),
         ("# ? a\n```markdown\nx\n```rust\ny\n```", 4, "a block begins inside an answer"),
-        ("# ? a\n```hello```", 2, "stands behind the ``` of an answer"),
+        ("# ? a\n```hello```", 2, "follows the ``` of an answer"),
         ("# ?\n```\nx\n```", 1, "the question is empty"),
         ("```\nx\n```", 1, "this answer belongs to no question"),
         ("**Filters:**\n- a=b", 1, "these filters belong to no question"),
@@ -248,10 +248,10 @@ fn prompts_may_show_brackets() {
 #[test]
 fn json_that_is_no_knowledge_base_is_refused() {
     for (text, message) in [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("{}", "has no `qnaList`"),
         ("[1, 2]", "its JSON is a list; the name of a conversation ends in `.conversation.json`"),
-        (r#"{"qnaList": 3}"#, "is no list"),
+        (r#"{"qnaList": 3}"#, "is not a list"),
         (r#"{"qnaList": [{"questions": ["a"]}]}"#, "`qnaList[0]` has no text `answer`"),
         (r#"{"qnaList": [{"answer": "a", "questions": []}]}"#, "`qnaList[0]` has no questions"),
         (r#"{"qnaList": [{"answer": "a", "questions": ["q"], "id": -3}]}"#, "has the id -3"),

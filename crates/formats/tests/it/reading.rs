@@ -91,7 +91,7 @@ fn what_is_below_the_folder_that_was_named_may_be_imported() {
     };
     let outside = |file: &str, root: &str| {
         let root = folder.path().join(root);
-        format!("`{file}` is outside of the folder `{}`: name a folder that holds both files", root.display())
+        format!("`{file}` is outside of the folder `{}`: name a folder that contains both files", root.display())
     };
     let (asked, found) = read_of(&["all"]);
     assert_eq!(asked, ["one", "two", "three", "three", "b"]);

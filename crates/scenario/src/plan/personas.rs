@@ -50,12 +50,15 @@ pub(super) fn resolve(written: &[String], library: &Library) -> Result<Vec<Strin
     for name in written {
         let meant: Vec<&str> = if name == persona::ALL { library.names().collect() } else { vec![name] };
         if meant.is_empty() {
-            return Err(("there are no personas".to_owned(), "name a folder that holds a persona library".to_owned()));
+            return Err((
+                "there are no personas".to_owned(),
+                "name a folder that contains a persona library".to_owned(),
+            ));
         }
         for name in meant {
             if library.get(name).is_none() {
                 let help = if library.is_empty() {
-                    "no persona library was read: name the folder that holds it too".to_owned()
+                    "no persona library was read: name its folder too".to_owned()
                 } else {
                     suggest::known_names(name, library.names())
                 };

@@ -42,12 +42,12 @@ pub(super) fn parse(text: &str) -> Result<Expected, String> {
     if let Some((low, high)) = range(trimmed) {
         let (low, high) = (confidence(low)?, confidence(high)?);
         if low > high {
-            return Err(format!("the range {low}-{high} holds nothing"));
+            return Err(format!("the range {low}-{high} is empty"));
         }
         return Ok(Expected::Between(low, high));
     }
     if let Some(bare) = number(trimmed) {
-        return Err(format!("`{bare}` is no expectation: write `{bare}+` for at least, `{bare}-` for at most"));
+        return Err(format!("`{bare}` is not an expectation: write `{bare}+` for at least, `{bare}-` for at most"));
     }
     Ok(Expected::Says(trimmed.to_owned()))
 }

@@ -307,7 +307,7 @@ impl<'a> Parser<'a> {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').unwrap_or(rest.len());
         let written = &rest[..end];
         let number = written.replace('_', "").parse::<f64>();
-        let number = number.map_err(|_| self.error(&format!("`{written}` is no number")))?;
+        let number = number.map_err(|_| self.error(&format!("`{written}` is not a number")))?;
         self.at += end;
         Ok(Node::Literal(of_number(number)))
     }
