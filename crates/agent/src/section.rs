@@ -4,7 +4,7 @@ use llm::key::KeyRef;
 
 use crate::{connection::Connection, history::History, surroundings::Surroundings};
 
-/// For one try of a call, from its first byte to its last; as for endpoints.
+/// The time limit of one try of a call, from its first byte to its last. Endpoints have the same.
 const USUAL_TIMEOUT_MS: u64 = 120_000;
 
 /// A connection, or why the settings give none.

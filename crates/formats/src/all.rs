@@ -2,12 +2,13 @@
 
 use scenario::Format;
 
-use crate::{battery, eliza, line, qna, skunit};
+use crate::{battery, eliza, line, messages, qna, skunit};
 
 /// In the order in which the names of files are compared with their endings.
-pub const ALL: &[&dyn Format] = &[eliza::FORMAT, skunit::FORMAT, qna::FORMAT, line::FORMAT, battery::FORMAT];
+pub const ALL: &[&dyn Format] =
+    &[eliza::FORMAT, skunit::FORMAT, qna::FORMAT, line::FORMAT, battery::FORMAT, messages::FORMAT];
 
-/// What the standard input is read as.
+/// The format of the standard input.
 pub(crate) const STANDARD_INPUT: &dyn Format = qna::FORMAT;
 
 /// The format that plans and reports know by this name.
@@ -22,7 +23,7 @@ pub fn of_file(name: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.endings().iter().any(|ending| name.ends_with(ending)))
 }
 
-/// The format of a file that the user names himself, which may have a less telling name.
+/// The format of a file that the user names directly. Its name may be less specific.
 #[must_use]
 pub fn of_named_file(name: &str) -> Option<&'static dyn Format> {
     let loose =

@@ -9,6 +9,7 @@ pub mod eliza;
 pub mod encoding;
 pub mod line;
 pub mod matrix;
+pub mod messages;
 pub mod persona;
 pub mod qna;
 pub mod read;

@@ -32,7 +32,7 @@ pub use beside::Beside;
 pub use questions::{knowledge_base, questions};
 pub use text::text_of;
 
-/// Of every run. Beside it, `report.qna` and its like are what came of other files.
+/// A folder with this file holds a run. Its `report.qna` and similar files are results, not scenarios.
 const OF_A_RUN: &str = "trials.jsonl";
 
 /// Reads files and folders, folders with all that is in them.

@@ -27,16 +27,16 @@ pub struct ScenarioFile {
     /// The name of the file without its folder and its ending.
     pub stem: String,
     pub script: Script,
-    /// The user named the file itself, not only a folder around it or a matrix upon it.
+    /// The user named the file itself, not only its folder or a matrix with this base.
     pub named: bool,
-    /// A matrix of the same reading stands on it, or another knowledge base has taken it in.
+    /// It is the base of a matrix of this reading, or another knowledge base imports it.
     pub is_base: bool,
 }
 
 impl ScenarioFile {
-    /// Whether it is played by itself. The base of a matrix is played through the matrix alone, unless the user
-    /// named it too: with its own settings it is almost always one more of the matrix's combinations. So is a file of
-    /// questions that another one imports: nobody wants to ask them twice.
+    /// Whether it is played by itself. The base of a matrix is played only through the matrix, unless the user named it
+    /// too: with its own settings it is almost always one of the matrix's combinations. Imported questions are asked
+    /// only through the file that imports them, so that nothing is asked twice.
     #[must_use]
     pub fn plays_alone(&self) -> bool {
         self.named || !self.is_base

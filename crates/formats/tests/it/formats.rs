@@ -3,6 +3,7 @@
 mod battery;
 mod eliza;
 mod line;
+mod messages;
 mod outline;
 mod page;
 mod qna;
@@ -12,7 +13,8 @@ mod skunit;
 use self::row::Group;
 
 /// All groups of rows, by the names that the template has for them.
-const GROUPS: &[&[Group]] = &[eliza::GROUPS, skunit::GROUPS, qna::GROUPS, line::GROUPS, battery::GROUPS];
+const GROUPS: &[&[Group]] =
+    &[eliza::GROUPS, skunit::GROUPS, qna::GROUPS, line::GROUPS, battery::GROUPS, messages::GROUPS];
 
 const TEMPLATE: &str = include_str!("formats/page.md");
 
