@@ -9,7 +9,7 @@ use llm::{
 use crate::tiny::{Head, shelf};
 
 async fn ask<M: Runnable>(shelf: &Shelf, of: M) -> Reply<M::Value> {
-    Local::open(shelf, "tiny").unwrap().ask(&Request::new(of)).await.unwrap()
+    Local::<M>::open(shelf, "tiny").unwrap().ask(&Request::new(of)).await.unwrap()
 }
 
 fn extract(question: &str, context: &str) -> Extract {
