@@ -25,5 +25,5 @@ pub use catalogue::Known;
 pub use error::Error;
 pub use fetch::fetch;
 #[cfg(feature = "candle")]
-pub use local::{Local, Runnable};
+pub use local::{Local, Runnable, Work};
 pub use shelf::Shelf;
