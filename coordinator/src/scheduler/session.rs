@@ -243,7 +243,7 @@ impl Session {
     /// Why it is over, if it is.
     pub(super) fn over(&self, now: Duration, closed_stream: Duration) -> Option<&'static str> {
         match self.stream {
-            _ if self.deadline <= now => Some("no beat in time"),
+            _ if self.deadline <= now => Some("no heartbeat in time"),
             Stream::Closed { at } if at + closed_stream <= now => Some("stream closed"),
             _ => None,
         }

@@ -200,7 +200,7 @@ fn a_restart_goes_on_where_the_store_is() {
     assert_eq!(harness.claim_again(7, 5), [a(8..10, 1)], "the grant that may not have arrived is sent again");
     harness.wait(24.5);
     let over = harness.wait(0.5);
-    let given_up = ended(9, "no beat in time", vec![lease(9, 1, 10..12)]);
+    let given_up = ended(9, "no heartbeat in time", vec![lease(9, 1, 10..12)]);
     assert_eq!(over, [given_up], "who does not come back is given up");
     harness.join(11);
     assert_eq!(harness.claim(7, 9), [a(2..3, 2), a(10..11, 2)], "shared between two");
@@ -320,7 +320,11 @@ fn a_session_s_time_goes_on_while_no_coordinator_hears_it() {
         harness.start_after("a", 4, recovered, BTreeMap::from([(7, Duration::from_secs(silent))]));
         let before = harness.wait((f64::from(over_after) - 0.5).max(0.0));
         assert_eq!(before, [], "silent for {silent} s");
-        assert_eq!(harness.wait(0.5), [ended(7, "no beat in time", vec![lease(7, 1, 0..4)])], "silent for {silent} s");
+        assert_eq!(
+            harness.wait(0.5),
+            [ended(7, "no heartbeat in time", vec![lease(7, 1, 0..4)])],
+            "silent for {silent} s"
+        );
     }
 }
 

@@ -99,7 +99,7 @@ async fn a_worker_that_was_given_up_must_join_again() {
     let lease = silent.claim(2).await.remove(0);
     // Its stream stays open, but it says nothing for a session's time.
     pass(31.0).await;
-    assert_eq!(silent.goodbye().await, "no beat in time");
+    assert_eq!(silent.goodbye().await, "no heartbeat in time");
     let mut back = silent.again(&mut served).await;
     assert_eq!(back.goodbye().await, format!("session {} is over", silent.session));
     let mut new = FakeWorker::join(&mut served).await;
