@@ -1,7 +1,7 @@
 //! Recorded chats, `*.messages.jsonl`: a chat a line, as OpenAI's files for fine-tuning and evals have them.
 //!
-//! The user says again what the user said then, and each answer should mean what the recorded answer means. The next
-//! turn builds on the recorded answer, since the user's recorded words do.
+//! The user repeats the recorded words, and each answer should mean what the recorded answer means. The next turn builds
+//! on the recorded answer, because the user's recorded words do.
 
 use std::collections::BTreeMap;
 
@@ -31,13 +31,13 @@ struct Messages;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = "Recorded chat")]
 struct ChatDocument {
-    /// What people call it; the name of the file and the number of the line unless written.
-    name: Words,
-    /// Its messages in order; the last one is an answer of the assistant.
+    /// The chat's name. The default is the file's name and the number of the line.
+    name: Option<Words>,
+    /// The messages in order. The last one is an answer of the assistant.
     #[serde(rename = "messages")]
     #[schemars(with = "Vec<MessageDocument>", length(min = 1))]
     _messages: Vec<Value>,
-    /// Tools that the assistant was offered then; gabfest ignores them.
+    /// The assistant's tools. gabfest ignores them.
     #[serde(default, rename = "tools")]
     _tools: Vec<Value>,
 }
@@ -50,10 +50,10 @@ struct MessageDocument {
     role: Role,
     /// What is said.
     content: String,
-    /// The name of the speaker; gabfest ignores it.
+    /// The name of the speaker. gabfest ignores it.
     #[serde(rename = "name")]
     _name: Option<String>,
-    /// The weight in fine-tuning; gabfest ignores it.
+    /// The weight in fine-tuning. gabfest ignores it.
     #[serde(rename = "weight")]
     _weight: Option<f64>,
 }
@@ -172,7 +172,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         return None;
     }
     let scenario = Scenario {
-        name: written.name.0,
+        name: written.name.map_or_else(|| stem(&document.path, FORMAT).to_owned(), |name| name.0),
         description: String::new(),
         format: FORMAT.name().to_owned(),
         source: Source { path: document.path.clone(), line },
