@@ -163,7 +163,7 @@ mod tests {
         shares.taken(1, share(1, 1));
         shares.closed(1);
         shares.opened(1, 1);
-        // The answer to what was sent on the stream before.
+        // The answer to a share that was sent on the stream before.
         shares.taken(1, share(1, 1));
         assert_eq!(shares.balance(|_| true, NOW), [(1, share(1, 1))]);
     }

@@ -40,7 +40,7 @@ impl Ranges {
         self.ends.insert(merged.start, merged.end);
     }
 
-    /// Takes out what is there of the range.
+    /// Removes the numbers of the range that are in the set.
     pub(super) fn remove(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;

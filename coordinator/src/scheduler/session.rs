@@ -128,7 +128,7 @@ impl Session {
         Some((run, *trials.first_key_value()?.0))
     }
 
-    /// The worker has begun these. Returns those of which that is new.
+    /// The worker has begun these. Returns those that are newly begun.
     pub(super) fn begin(&mut self, session: u64, said: &Held) -> Vec<Lease> {
         let mut begun: Vec<Lease> = Vec::new();
         let Some(trials) = self.held.get_mut(&said.run).filter(|_| !said.trials.is_empty()) else { return begun };

@@ -1,7 +1,7 @@
 //! The scheduler against seeded scripts: workers that crash, freeze, lose streams, forget and repeat themselves,
 //! a coordinator that restarts, crashes again and again, and oversleeps, runs that are drained and resumed.
 //!
-//! The store is the real one in memory, so that what the scheduler believes is compared with what is kept.
+//! The store is the real one in memory, so that the scheduler's state is compared with what is stored.
 
 use std::{collections::BTreeSet, time::Duration};
 

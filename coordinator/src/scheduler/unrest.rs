@@ -44,12 +44,12 @@ impl Unrest {
         self.is_calm_but_for(now, &[])
     }
 
-    /// Whether these are all that is known to have been lost since a while before that time.
+    /// Whether no other workers were lost from [`CALM`] before `since` on.
     pub(super) fn is_calm_but_for(&self, since: Duration, known: &[Loss]) -> bool {
         self.began + CALM <= since && self.only(since, known)
     }
 
-    /// The same, where what was before it began may be anything.
+    /// The same for known losses: before the coordinator began, others may have been lost.
     pub(super) fn only(&self, since: Duration, known: &[Loss]) -> bool {
         self.lost.iter().filter(|(at, _)| *at + CALM > since).all(|(_, loss)| known.contains(loss))
     }

@@ -1,4 +1,4 @@
-//! The directory that belongs to one trial. No path leads out of it and no link is followed.
+//! The directory of one trial. No path leads out of it, and no link is followed.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +61,7 @@ impl Root {
         Ok(root)
     }
 
-    /// Makes the owner's what was written, and the directories that it stands in.
+    /// Gives what was written, and its directories, to the owner.
     fn give(&self, place: impl AsRef<Path>) -> io::Result<()> {
         let Some(owner) = self.owner else { return Ok(()) };
         let all = place.as_ref().ancestors();

@@ -10,10 +10,10 @@ pub(super) enum Mutation {
     NoSweep,
     /// A lost attempt does not raise the epoch.
     EpochStays,
-    /// The store is not told that a session is over.
+    /// The store does not learn that a session is over.
     EndForgotten,
-    /// The store is not told what was given back.
+    /// The store does not learn what was given back.
     ReleaseForgotten,
-    /// Every worker is believed to know every agent.
+    /// Every worker is taken to know every agent.
     AgentsIgnored,
 }

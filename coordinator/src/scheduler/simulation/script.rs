@@ -17,7 +17,7 @@ pub(super) struct Script {
     pub(super) embedded: bool,
     /// Of each worker; else a few.
     pub(super) slots: Option<usize>,
-    /// Somebody kills a worker at these times.
+    /// A worker is killed at each of these times.
     pub(super) kills: Vec<Duration>,
     /// The coordinator dies again and again, for ever.
     pub(super) crash_loop: Option<Duration>,
@@ -53,7 +53,7 @@ impl Script {
         script
     }
 
-    /// One run, and nothing fails but what is killed.
+    /// One run, with no faults but kills.
     pub(super) fn killed(seed: u64, workers: usize, slots: usize, planned: u64, kills: Vec<Duration>) -> Self {
         Self {
             seed,

@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing behind it is read: where it ends is what is unclear.
+    /// Nothing behind it is read, since its end is unclear.
     fn unclear(&mut self, what: &'static str) -> Token {
         self.at = self.text.len();
         Token::Unclear(what)

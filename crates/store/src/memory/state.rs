@@ -1,0 +1,160 @@
+//! What a store in memory holds: plans, runs with their trials, and sessions with their leases.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use record::{
+    Usd,
+    call::Spend,
+    summary::RunState,
+    trial::{Past, Replay},
+};
+use scenario::{Digest, RunId};
+
+use crate::{Error, Lease, Part, Piece, RunRow, StoredTrial};
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) plans: BTreeMap<Digest, Bytes>,
+    pub(super) runs: BTreeMap<RunId, Run>,
+    /// The first has the id 1.
+    pub(super) sessions: Vec<Session>,
+}
+
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) row: RunRow,
+    pub(super) trials: BTreeMap<u64, Kept>,
+    /// By trial and epoch.
+    pub(super) lost: BTreeMap<(u64, u32), Lost>,
+    pub(super) spend: Spend,
+    pub(super) unsettled: Usd,
+}
+
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) stored: StoredTrial,
+    /// How often it may still be played again until the run is resumed.
+    pub(super) left: u32,
+    /// How many ends this one has replaced.
+    pub(super) replaced: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) session: u64,
+    pub(super) begun: bool,
+    /// Only the trial can have crashed the worker.
+    pub(super) proof: bool,
+    /// Its worker gave it up, and did not crash.
+    pub(super) given_up: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) token: Digest,
+    pub(super) seen: i64,
+    pub(super) over: bool,
+    pub(super) unsettled: Usd,
+    /// Those of sequence 1, 2, …: as many as the watermark says.
+    pub(super) segments: Vec<(RunId, Vec<Bytes>)>,
+    /// By id and first trial: a release can cut one lease into several.
+    pub(super) leases: BTreeMap<(u64, u64), Lease>,
+}
+
+impl State {
+    pub(super) fn run(&self, run: &RunId) -> Result<&Run, Error> {
+        self.runs.get(run).ok_or_else(|| Error::UnknownRun(run.clone()))
+    }
+
+    pub(super) fn run_mut(&mut self, run: &RunId) -> Result<&mut Run, Error> {
+        self.runs.get_mut(run).ok_or_else(|| Error::UnknownRun(run.clone()))
+    }
+
+    pub(super) fn session(&self, session: u64) -> Option<&Session> {
+        self.sessions.get(index(session)?).filter(|session| !session.over)
+    }
+
+    pub(super) fn session_mut(&mut self, session: u64) -> Option<&mut Session> {
+        self.sessions.get_mut(index(session)?).filter(|session| !session.over)
+    }
+
+    pub(super) fn piece(&self, run: &RunId, session: u64, piece: Piece) -> Option<Bytes> {
+        let (of, pieces) = self.sessions.get(index(session)?)?.segments.get(index(piece.sequence)?)?;
+        match piece.part {
+            _ if of != run => None,
+            Part::At { place, .. } => pieces.get(place as usize).cloned(),
+            Part::Whole => Some(pieces.concat().into()),
+        }
+    }
+
+    /// The session's leases that are not done.
+    pub(super) fn live(&self, session: u64) -> BTreeMap<(u64, u64), Lease> {
+        let leases = self.session(session).into_iter().flat_map(|session| &session.leases);
+        let live = leases.filter(|(_, lease)| !self.unfinished(lease).is_empty());
+        live.map(|(key, lease)| (*key, lease.clone())).collect()
+    }
+
+    /// The trials of a lease that are not done.
+    pub(super) fn unfinished(&self, lease: &Lease) -> Vec<u64> {
+        let run = self.runs.get(&lease.run);
+        // Of a trial that is played again, an earlier lease has nothing left to do.
+        let over = |kept: &Kept| !kept.stored.again || kept.stored.trial.epoch >= lease.epoch;
+        let done = |number: &u64| run.and_then(|run| run.trials.get(number)).is_some_and(over);
+        lease.trials.clone().filter(|number| !done(number)).collect()
+    }
+}
+
+impl Session {
+    /// What has begun stays begun.
+    pub(super) fn begin(&mut self, begun: &[Lease]) {
+        for lease in self.leases.values_mut() {
+            let of = |one: &&Lease| one.run == lease.run && one.epoch == lease.epoch;
+            let ends =
+                begun.iter().filter(of).filter(|one| one.trials.start < lease.trials.end).map(|one| one.trials.end);
+            if let Some(end) = ends.filter(|end| *end > lease.trials.start).max() {
+                lease.begun = lease.begun.max(end.min(lease.trials.end));
+            }
+        }
+    }
+}
+
+impl Run {
+    /// A run that is over for good takes no more results.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.row.state, RunState::Running | RunState::Interrupted)
+    }
+
+    pub(super) fn is_done(&self, number: u64) -> bool {
+        self.trials.get(&number).is_some_and(|kept| !kept.stored.again)
+    }
+
+    /// Keeps how a trial ended, unless a later attempt is known. Whether it was kept.
+    pub(super) fn keep(&mut self, mut stored: StoredTrial, replays: u32) -> bool {
+        let number = stored.trial.number;
+        let before = self.trials.get(&number);
+        if before.is_some_and(|kept| !kept.stored.again || kept.stored.trial.epoch >= stored.trial.epoch) {
+            return false;
+        }
+        let mut left = before.map_or(replays, |kept| kept.left);
+        let replaced = before.map_or(0, |kept| kept.replaced + 1);
+        stored.trial.past = before.map_or(Past::default(), |kept| kept.stored.trial.past_of_the_next());
+        stored.again = match stored.trial.replay() {
+            Replay::Never => false,
+            Replay::OnResume => true,
+            Replay::Limited => {
+                let again = left > 0;
+                left = left.saturating_sub(1);
+                again
+            }
+        };
+        self.row.exhausted |= stored.trial.is_exhausted();
+        self.trials.insert(number, Kept { stored, left, replaced });
+        true
+    }
+}
+
+/// Sessions and sequences begin with 1.
+pub(super) fn index(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()?.checked_sub(1)
+}
