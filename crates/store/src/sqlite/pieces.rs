@@ -49,13 +49,15 @@ pub(super) async fn read(readers: &SqlitePool, run: &RunId, asked: &[(u64, Piece
     });
     // A segment of version 0.1.0 has no first piece and its words in its own row.
     let rows: Vec<(i64, Option<i64>, Vec<u8>)> = query_as(
-        "select asked.key, piece.key, coalesce(piece.payload, segment.payload)
-         from json_each(?1) as asked
+        "with asked as materialized (
+             select key, value ->> 0 as session, value ->> 1 as sequence, value ->> 2 as place from json_each(?1))
+         select asked.key, piece.key, coalesce(piece.payload, segment.payload)
+         from asked
          cross join segment
-             on segment.session = asked.value ->> 0 and segment.sequence = asked.value ->> 1 and segment.run = ?2
+             on segment.session = asked.session and segment.sequence = asked.sequence and segment.run = ?2
          left join piece
-             on piece.key >= first_piece + coalesce(asked.value ->> 2, 0)
-             and piece.key < first_piece + min(pieces, coalesce((asked.value ->> 2) + 1, pieces))",
+             on piece.key >= first_piece + coalesce(asked.place, 0)
+             and piece.key < first_piece + min(pieces, coalesce(asked.place + 1, pieces))",
     )
     .bind(json(&places.collect::<Vec<_>>())?)
     .bind(run)
