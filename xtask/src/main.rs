@@ -4,6 +4,8 @@
 mod architecture;
 mod chaos;
 #[cfg(test)]
+mod circles;
+#[cfg(test)]
 mod links;
 mod proto;
 mod simulate;
@@ -22,9 +24,9 @@ struct Args {
 enum Task {
     /// Generate the Rust code of proto/ (checked in; CI compares).
     Proto,
-    /// Test the scheduler with seeded scripts of faults.
+    /// Play the scheduler against seeded scripts of faults.
     Simulate(simulate::Seeds),
-    /// Play runs on a fleet of processes under faults.
+    /// Play runs on a fleet of processes while faults strike.
     Chaos(chaos::Chaos),
 }
 

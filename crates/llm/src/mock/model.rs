@@ -143,7 +143,6 @@ impl Call<chat::Request> for Mock {
             notes: answer.notes,
             finish_reason: Some(answer.finish_reason.to_owned()),
             receipt: self.receipt(answer.usage, timing),
-            ..Reply::default()
         })
     }
 }

@@ -352,12 +352,7 @@ mod tests {
         let messages = vec![
             Message { images: vec!["https://x/a.png".into()], ..Message::user("look") },
             Message {
-                tool_calls: vec![FunctionCall {
-                    id: "c1".into(),
-                    name: "find".into(),
-                    arguments: "{}".into(),
-                    ..FunctionCall::default()
-                }],
+                tool_calls: vec![FunctionCall { id: "c1".into(), name: "find".into(), arguments: "{}".into() }],
                 ..Message::assistant("")
             },
             Message { tool_call_id: Some("c1".into()), ..Message::new(MessageRole::Tool, "found") },
