@@ -207,11 +207,11 @@ def of_report(says, report, log, options):
     line = max(lines, key=lambda line: line["calls"])
     service, retried = line["throttling"]["service"], line["throttling"]["with_retries"]
     say("service times are of replies that came", service["count"], sum(1 for last in log.answered))
-    # The log has the pauses and the waits for permits between tries in one sum; the report has them apart.
+    # The log has the pauses and the rate-limit waits between tries in one sum; the report has them apart.
     waits = line["throttling"]["wait_sum_ms"]
     log_sum, own_sum = sum(log.whole), retried["mean_ms"] * retried["count"]
     slack = SLACK_MS * len(log.entries)
-    say("time with retries, and waits for permits, cover the log's", [round(own_sum), round(waits)], round(log_sum),
+    say("time with retries, and rate-limit waits, cover the log's", [round(own_sum), round(waits)], round(log_sum),
         own_sum * (1 - SLACK_SHARE) - slack <= log_sum <= (own_sum + waits) * (1 + SLACK_SHARE) + slack)
     for name, share in (("p50_ms", 0.5), ("p95_ms", 0.95), ("max_ms", 1.0)):
         own = quantile(log.whole, share)

@@ -10,10 +10,10 @@ pub(crate) enum Claim {
 
 use Claim::{Nobody, Test};
 
-const ELIZA: &str = "crates/scenario/tests/it/cases.rs";
-const SKUNIT: &str = "crates/scenario/tests/it/skunit_cases.rs";
-const QNA: &str = "crates/scenario/tests/it/qna_cases.rs";
-const EMELY: &str = "crates/scenario/tests/it/emely.rs";
+const ELIZA: &str = "crates/formats/tests/it/cases.rs";
+const SKUNIT: &str = "crates/formats/tests/it/skunit_cases.rs";
+const QNA: &str = "crates/formats/tests/it/qna_cases.rs";
+const EMELY: &str = "crates/formats/tests/it/emely.rs";
 
 pub(crate) const CLAIMS: &[(&str, Claim)] = &[
     ("INDEX.md", Nobody("says what the folders hold")),
@@ -68,7 +68,7 @@ pub(crate) const CLAIMS: &[(&str, Claim)] = &[
         "emely/golden-emely_summary.json",
         Test("crates/report/tests/it/battery.rs", "the_golden_summary_is_reproduced_with_its_broken_sums"),
     ),
-    ("line/*.conversation.json", Test("crates/scenario/tests/it/line.rs", "the_real_conversations_are_read")),
+    ("line/*.conversation.json", Test("crates/formats/tests/it/line.rs", "the_real_conversations_are_read")),
     ("line/similarity-facts.json", Test("crates/evaluate/tests/it/expected_turns.rs", "the_facts_of_likeness_hold")),
     (
         "line/similarity-facts.json",
