@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every reader on RUNS inputs (default one million): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
-# nightly Rust. Findings stay in fuzz/work, which is not committed. fuzz/corpus is committed: it grew from the examples of this
-# repository only, and a test reads it.
+# nightly Rust. Findings stay in fuzz/work, which is not committed. fuzz/corpus is committed, an archive for each
+# reader: it grew from the examples of this repository only, and a test reads it.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}
@@ -32,9 +32,11 @@ for target in "${targets[@]}"; do
     matrix) seed matrix -name '*.matrix.y*ml' ;;
     persona) seed persona -path '*/personas/*.y*ml' -o -name '*.persona.y*ml' ;;
   esac
+  rm -rf "fuzz/work/$target/committed"
+  python3 -m zipfile -e "fuzz/corpus/$target.zip" "fuzz/work/$target/committed"
   started=$SECONDS
   cargo fuzz run --sanitizer none "$target" \
-    "fuzz/work/$target/corpus" "fuzz/corpus/$target" "fuzz/work/$target/seeds" \
+    "fuzz/work/$target/corpus" "fuzz/work/$target/committed" "fuzz/work/$target/seeds" \
     -- -runs="$runs" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 2>&1 |
     tee "fuzz/work/$target/log" | grep -E '^(stat::|SUMMARY|==)|DONE|panicked|Test unit written' || true
   # The pipe hides the fuzzer's exit status, so the log shows whether all runs finished.

@@ -7,9 +7,9 @@
 
 mod base;
 mod collate;
-mod document;
 pub mod json;
 mod parse;
+mod question_cases;
 mod sheet;
 mod tsv;
 pub mod write;
@@ -24,7 +24,7 @@ use yaml::{Diagnostic, Document, schema};
 
 pub use base::{Alteration, DEFAULT_SOURCE, FileLink, KnowledgeBase, Pair, Prompt, Targets, normal};
 pub use collate::{Collated, SourceLine, collate};
-pub use document::{Asked, Beside};
+pub use question_cases::{Asked, Beside};
 
 /// The largest file, in bytes. It is plain text: no parser stands before it that a small file could overwhelm.
 const MAX_BYTES: usize = 16 << 20;
@@ -36,7 +36,7 @@ struct Qna;
 
 impl Format for Qna {
     fn name(&self) -> &'static str {
-        document::NAME
+        question_cases::NAME
     }
 
     fn endings(&self) -> &'static [&'static str] {
@@ -55,7 +55,7 @@ impl Format for Qna {
         if path.to_ascii_lowercase().ends_with(".tsv") {
             return tsv::open(text, path);
         }
-        document::documents(knowledge_base(text, path, files))
+        question_cases::documents(knowledge_base(text, path, files))
     }
 
     fn nothing_found(&self, text: &str, path: &str) -> Option<Diagnostic> {
@@ -69,11 +69,11 @@ impl Format for Qna {
 
     /// Each question of a pair is a case.
     fn axes(&self, document: &Document) -> Vec<Axis> {
-        document::axes(document)
+        question_cases::axes(document)
     }
 
     fn translate(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
-        document::read(document)
+        question_cases::read(document)
     }
 
     fn schema(&self) -> Value {
@@ -84,7 +84,7 @@ impl Format for Qna {
 /// What a group of a plan asks, where it comes from a knowledge base.
 #[must_use]
 pub fn asked(group: &Group) -> Option<Asked> {
-    if group.format == document::NAME { Asked::of(&group.document) } else { None }
+    if group.format == question_cases::NAME { Asked::of(&group.document) } else { None }
 }
 
 /// Reads a knowledge base: JSON where the text begins as an object does or the file is named so, else `.qna`.

@@ -3,7 +3,7 @@
 
 use super::{
     base::{default_source, normal},
-    document::{Asked, document},
+    question_cases::{Asked, document},
 };
 use scenario::question::Filter;
 use yaml::{Diagnostic, Document, Findings, Spot};
