@@ -11,8 +11,8 @@ use super::{
     ConversationLength, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, JsonCheck, JsonPath,
     JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, NoRepeatedReply, Number, Refusal, RegexMatch,
     RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains, TelephonyEvents,
-    ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, common, described::Described, kind::Kind, place::Place,
-    question::Question,
+    ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described, kind::Kind, place::Place,
+    question::Question, shared_keys,
 };
 
 macro_rules! kinds {
@@ -72,7 +72,7 @@ macro_rules! kinds {
 
         /// One check. Its `type` selects the kind.
         #[derive(Debug, JsonSchema)]
-        #[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = common::describe)]
+        #[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = shared_keys::describe)]
         pub enum Evaluation {
             $($name(Described<<$data as Kind>::Written>),)+
         }
@@ -124,13 +124,13 @@ pub fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
 }
 
 fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
-    let kind = common::kind(part, KINDS, findings)?;
+    let kind = shared_keys::kind(part, KINDS, findings)?;
     let (description, rule) = Rule::read(kind, &mut Place::new(part, findings, read))?;
     let check = Check { description, ..Check::new(rule, part.line()) };
-    Some(common::read(check, part, findings))
+    Some(shared_keys::read(check, part, findings))
 }
 
 fn fields<K: Kind>(place: &mut Place<'_, '_>) -> Option<(Option<String>, K)> {
-    let Described { description, fields } = place.part.decode_without(&common::KEYS, place.findings)?;
+    let Described { description, fields } = place.part.decode_without(&shared_keys::KEYS, place.findings)?;
     Some((description, K::read(fields, place)?))
 }

@@ -1,8 +1,8 @@
 //! A finished attempt as a tree of spans: run > trial > turn > call.
 
 mod call;
-mod common;
 mod played;
+mod shared_attributes;
 mod turn;
 
 use opentelemetry::{
@@ -12,8 +12,8 @@ use opentelemetry::{
 use record::{Judgment, Scope, Verdict};
 use scenario::Strategy;
 
-use self::common::Common;
 pub use self::played::Played;
+use self::shared_attributes::SharedAttributes;
 use super::{
     evaluation,
     exported::Exported,
@@ -49,7 +49,7 @@ pub(super) fn spans<'a>(
     trace: u128,
     played: &'a Played<'a>,
 ) -> impl Iterator<Item = Span> + use<'a> {
-    let common = Common::new(&exported.texts, played);
+    let common = SharedAttributes::new(&exported.texts, played);
     let first = [root(exported, trace, played, &common), self::trial(&exported.texts, trace, played, &common)];
     let shared = common.clone();
     let turns = played.turns.iter().take(MOST_TURNS).flat_map(move |turn| {
@@ -64,7 +64,7 @@ pub(super) fn spans<'a>(
 }
 
 /// Represents the run in this trace, with the times of the trace's conversation.
-fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &Common) -> Span {
+fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &SharedAttributes) -> Span {
     let texts = &exported.texts;
     let mut attributes =
         vec![texts.name(names::SUITE, played.suite), texts.name(names::RUN, played.run.as_str()), common.session()];
@@ -89,7 +89,7 @@ fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &Common) 
     }
 }
 
-fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &Common) -> Span {
+fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &SharedAttributes) -> Span {
     let Played { case, trial, .. } = played;
     let mut attributes = vec![
         texts.name(names::SUITE, played.suite),

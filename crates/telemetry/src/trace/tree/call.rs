@@ -6,7 +6,7 @@ use opentelemetry::{
 };
 use record::{Call, Role, Turn, call::ErrorKind};
 
-use super::{common::Common, played::Played};
+use super::{played::Played, shared_attributes::SharedAttributes};
 use crate::{
     asked::{Asked, Endpoint, UNKNOWN, asked, provider},
     names,
@@ -25,7 +25,7 @@ pub(super) fn span(
     played: &Played<'_>,
     turn: Option<&Turn>,
     (index, call): (usize, &Call),
-    common: &Common,
+    common: &SharedAttributes,
 ) -> Span {
     let texts = &exported.texts;
     let Asked { operation, model, answered, endpoint, .. } = asked(&exported.endpoints, call);

@@ -6,7 +6,7 @@ use opentelemetry::{
 };
 use record::{Role, Scope, Turn, turn::Origin};
 
-use super::{call, common::Common, played::Played};
+use super::{call, played::Played, shared_attributes::SharedAttributes};
 use crate::{
     names,
     trace::{
@@ -17,7 +17,13 @@ use crate::{
     },
 };
 
-pub(super) fn span(exported: &Exported, trace: u128, played: &Played<'_>, turn: &Turn, common: &Common) -> Span {
+pub(super) fn span(
+    exported: &Exported,
+    trace: u128,
+    played: &Played<'_>,
+    turn: &Turn,
+    common: &SharedAttributes,
+) -> Span {
     let texts = &exported.texts;
     let agent = texts.known(&played.case.agent);
     let times = played.times_of_turn(turn);

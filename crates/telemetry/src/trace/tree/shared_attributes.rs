@@ -9,11 +9,11 @@ use super::played::Played;
 use crate::{names, trace::texts::Texts};
 
 #[derive(Debug, Clone)]
-pub(super) struct Common {
+pub(super) struct SharedAttributes {
     session: StringValue,
 }
 
-impl Common {
+impl SharedAttributes {
     pub(super) fn new(texts: &Texts, played: &Played<'_>) -> Self {
         Self { session: Arc::<str>::from(texts.short_text(&played.session())).into() }
     }
