@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use self::{mutation::Mutation, script::Script, world::World};
+use self::{mutation::Mutation, script::FaultScript, world::World};
 
 mod batch;
 mod chance;
@@ -25,7 +25,7 @@ fn every_trial_is_done_exactly_once_whatever_fails() {
     let (seeds, first) = (number_from("GABFEST_SEEDS", SEEDS), number_from("GABFEST_FIRST_SEED", 0));
     let mut seen = BTreeSet::new();
     for seed in first..first.saturating_add(seeds) {
-        let world = World::new(Script::of(seed), Mutation::None);
+        let world = World::new(FaultScript::of(seed), Mutation::None);
         match world.play() {
             Ok(ledger) => seen.extend(ledger.events),
             Err(violation) => panic!("seed {seed}: {violation}"),
@@ -65,7 +65,7 @@ fn number_from(variable: &str, otherwise: u64) -> u64 {
 fn one_seed_is_one_history() {
     let mut orders = 0;
     for seed in 0..8 {
-        let play = || World::new(Script::of(seed), Mutation::None).recorded().play().unwrap().history.unwrap();
+        let play = || World::new(FaultScript::of(seed), Mutation::None).recorded().play().unwrap().history.unwrap();
         let (first, second) = (play(), play());
         assert_eq!(first, second, "seed {seed}");
         orders += first.len();
@@ -83,7 +83,7 @@ fn each_line_of_the_protocol_is_needed() {
         Mutation::ReleaseForgotten,
         Mutation::AgentsIgnored,
     ] {
-        let caught = (0..200).find(|seed| World::new(Script::of(*seed), mutation).play().is_err());
+        let caught = (0..200).find(|seed| World::new(FaultScript::of(*seed), mutation).play().is_err());
         assert!(caught.is_some(), "{mutation:?} was not noticed in 200 seeds");
     }
 }
@@ -91,7 +91,7 @@ fn each_line_of_the_protocol_is_needed() {
 /// How long the run takes, in virtual time.
 fn seconds(workers: usize, slots: usize, planned: u64, kills: &[f64], seed: u64) -> f64 {
     let kills = kills.iter().copied().map(Duration::from_secs_f64).collect();
-    match World::new(Script::killed(seed, workers, slots, planned, kills), Mutation::None).play() {
+    match World::new(FaultScript::killed(seed, workers, slots, planned, kills), Mutation::None).play() {
         Ok(ledger) => ledger.finished_at.as_secs_f64(),
         Err(violation) => panic!("seed {seed}: {violation}"),
     }

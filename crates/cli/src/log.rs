@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LogFormat {
     /// With the headings of skUnit
     Skunit,
 }
@@ -23,13 +23,13 @@ const PERIOD: Duration = Duration::from_millis(200);
 
 /// Prints until `ended`, and then what is left.
 pub(crate) async fn print(
-    format: Format,
+    format: LogFormat,
     mut client: Client,
     run: RunId,
     plan: Plan,
     ended: CancellationToken,
 ) -> anyhow::Result<()> {
-    let Format::Skunit = format;
+    let LogFormat::Skunit = format;
     let mut log = report::skunit::Log::new(plan);
     let mut next = 0;
     loop {

@@ -27,7 +27,7 @@ pub(crate) async fn play(
     run: &RunId,
     folder: &RunFolder,
     quiet: bool,
-    log: Option<log::Format>,
+    log: Option<log::LogFormat>,
 ) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;

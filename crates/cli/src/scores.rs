@@ -48,7 +48,7 @@ pub(crate) enum Source {
 
 /// One measurement, and the name of the usual model for it.
 #[derive(Debug, Clone, Copy)]
-struct Measure<'a> {
+struct MeasureSection<'a> {
     name: &'static str,
     source: &'a Source,
     model: &'static str,
@@ -64,8 +64,8 @@ pub(crate) enum Address {
 }
 
 impl Settings {
-    fn measures(&self) -> [Measure<'_>; 4] {
-        let measure = |name, source, model, address| Measure { name, source, model, address };
+    fn measures(&self) -> [MeasureSection<'_>; 4] {
+        let measure = |name, source, model, address| MeasureSection { name, source, model, address };
         [
             measure("similarity", &self.similarity, SENTENCES, Some(Address::Embeddings)),
             measure("answer", &self.answer, "question-answering", None),
@@ -102,7 +102,7 @@ impl Settings {
     }
 }
 
-fn no_address(Measure { name: measure, .. }: &Measure<'_>, endpoint: &str) -> anyhow::Error {
+fn no_address(MeasureSection { name: measure, .. }: &MeasureSection<'_>, endpoint: &str) -> anyhow::Error {
     anyhow!(
         "scores.{measure} names the endpoint {endpoint:?}, and endpoints have no address for that\nhint: write `{measure}: judge`, or `{measure}: auto` for a model that is kept on this machine"
     )
@@ -150,7 +150,7 @@ fn moderations(opened: Opened) -> Arc<dyn Measures<Moderate>> {
 
 /// A model of this machine; `None`: the judge scores.
 async fn on_this_machine<M: local::Runnable>(
-    measure: &Measure<'_>,
+    measure: &MeasureSection<'_>,
     hub: Option<&str>,
 ) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
     Ok(match measure.source {
@@ -171,12 +171,12 @@ mod local {
     use embed::{Local, Shelf, catalogue::known, fetch};
     use llm::Measures;
 
-    use crate::scores::Measure;
+    use crate::scores::MeasureSection;
     use crate::{exit::usage, model_shelf::shelf};
 
     /// A model of this machine, downloaded if it is known and not there.
     pub(super) async fn open<M: Runnable>(
-        measure: &Measure<'_>,
+        measure: &MeasureSection<'_>,
         name: &str,
         hub: Option<&str>,
     ) -> anyhow::Result<Arc<dyn Measures<M>>> {
@@ -203,7 +203,7 @@ mod local {
     }
 
     pub(super) async fn open_if_kept<M: Runnable>(
-        measure: &Measure<'_>,
+        measure: &MeasureSection<'_>,
     ) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
         let shelf = shelf()?;
         match shelf.find(measure.model)? {
@@ -214,7 +214,7 @@ mod local {
 
     async fn read<M: Runnable>(
         shelf: &Shelf,
-        measure: &Measure<'_>,
+        measure: &MeasureSection<'_>,
         name: &str,
     ) -> anyhow::Result<Arc<dyn Measures<M>>> {
         let (shelf, owned) = (shelf.clone(), name.to_owned());
@@ -235,14 +235,14 @@ mod local {
     use llm::{Measures, measure::Measurement};
 
     use crate::exit::usage;
-    use crate::scores::Measure;
+    use crate::scores::MeasureSection;
 
     pub(super) trait Runnable: Measurement {}
 
     impl<M: Measurement> Runnable for M {}
 
     pub(super) async fn open<M: Runnable>(
-        measure: &Measure<'_>,
+        measure: &MeasureSection<'_>,
         name: &str,
         _: Option<&str>,
     ) -> anyhow::Result<Arc<dyn Measures<M>>> {
@@ -253,7 +253,9 @@ mod local {
         )))
     }
 
-    pub(super) async fn open_if_kept<M: Runnable>(_: &Measure<'_>) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
+    pub(super) async fn open_if_kept<M: Runnable>(
+        _: &MeasureSection<'_>,
+    ) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
         Ok(None)
     }
 }

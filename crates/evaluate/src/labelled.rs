@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use yaml::{Findings, Part, suggest};
 
-pub use self::measure::Measure;
+pub use self::measure::LabelledMeasure;
 use crate::scorer::{Error, Score, Scorer};
 
 /// The size limit of a file. For YAML and JSON it is [`yaml::MAX_BYTES`].
@@ -21,8 +21,8 @@ pub const MAX_BYTES: usize = 16 << 20;
 pub struct Sample {
     /// 1-based.
     pub line: u32,
-    pub measure: Measure,
-    /// As many as [`Measure::texts`].
+    pub measure: LabelledMeasure,
+    /// As many as [`LabelledMeasure::texts`].
     pub texts: Vec<String>,
     pub is_good: bool,
 }
@@ -72,9 +72,9 @@ pub fn read(text: &str, path: &str) -> (Vec<Sample>, Vec<Diagnostic>) {
 
 fn sample(part: &Part<'_>, findings: &mut Findings) -> Option<Sample> {
     let row: Row = part.decode(findings)?;
-    let Some(measure) = Measure::parse(&row.measure) else {
+    let Some(measure) = LabelledMeasure::parse(&row.measure) else {
         findings.error(part.spot_of("measure"), format!("unknown measure `{}`", row.measure));
-        let known: Vec<String> = Measure::all().map(Measure::name).collect();
+        let known: Vec<String> = LabelledMeasure::all().map(LabelledMeasure::name).collect();
         findings.help(suggest::known_names(&row.measure, known.iter().map(String::as_str)));
         return None;
     };
@@ -100,13 +100,13 @@ impl Sample {
     pub async fn score(&self, scorer: &dyn Scorer) -> Result<Score, Error> {
         let text = |index: usize| self.texts.get(index).map_or("", String::as_str);
         let score = match self.measure {
-            Measure::Similarity => scorer.similarity(text(0), text(1)).await?,
-            Measure::NextSentence => scorer.next_sentence(text(0), text(1)).await?,
-            Measure::Toxicity(kind) => {
+            LabelledMeasure::Similarity => scorer.similarity(text(0), text(1)).await?,
+            LabelledMeasure::NextSentence => scorer.next_sentence(text(0), text(1)).await?,
+            LabelledMeasure::Toxicity(kind) => {
                 let toxicity = scorer.toxicity(text(0)).await?;
                 Score { value: toxicity.scores[kind], model: toxicity.model }
             }
-            Measure::Answer => {
+            LabelledMeasure::Answer => {
                 let answer = scorer.answer(text(0), text(1)).await?;
                 let alike = scorer.similarity(text(2), &answer.text).await?;
                 let same = answer.model == alike.model;
@@ -147,10 +147,17 @@ mod tests {
         let csv = "measure,label,text1,text2\r\nsimilarity,pass,my cat Tom,Tom the cat\r\ntoxicity.insult,fail,you idiot,\r\n";
         let (samples, found) = read(YAML, "a.yaml");
         assert!(found.is_empty(), "{found:?}");
-        let insult =
-            Sample { line: 2, measure: Measure::Toxicity(4), texts: vec!["you idiot".to_owned()], is_good: false };
+        let insult = Sample {
+            line: 2,
+            measure: LabelledMeasure::Toxicity(4),
+            texts: vec!["you idiot".to_owned()],
+            is_good: false,
+        };
         assert_eq!(samples[1], insult);
-        assert_eq!((samples[0].measure, samples[0].is_good, samples[0].texts.len()), (Measure::Similarity, true, 2));
+        assert_eq!(
+            (samples[0].measure, samples[0].is_good, samples[0].texts.len()),
+            (LabelledMeasure::Similarity, true, 2)
+        );
         for (text, path) in [(json, "a.json"), (csv, "a.CSV")] {
             let (others, found) = read(text, path);
             assert!(found.is_empty(), "{found:?}");

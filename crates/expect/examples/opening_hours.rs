@@ -3,7 +3,7 @@
 //! In a test the same stands in a function with `#[tokio::test]`. The agent here is a closure; an address
 //! (`"http://127.0.0.1:8080/v1"`) or the name of an agent in `gabfest.yaml` can stand in its place.
 
-use gabfest::expect::{self, Agent, Message, Reply, ToolCall, reply};
+use gabfest::expect::{self, Agent, ExpectedCall, Message, Reply, reply};
 use serde_json::json;
 
 /// The agent under test: it looks the hours up and answers.
@@ -17,7 +17,7 @@ async fn shop(message: Message) -> Result<Reply, expect::AgentError> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let hours = ToolCall::new("hours").arguments(json!({ "day": "*" })).result(json!({ "closes": "18:00" }));
+    let hours = ExpectedCall::new("hours").arguments(json!({ "day": "*" })).result(json!({ "closes": "18:00" }));
     let outcome = expect::conversation("opening hours")
         .user("Hi")
         .agent("*")

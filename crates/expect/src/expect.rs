@@ -42,7 +42,7 @@ mod settings;
 
 pub use self::{
     agent::Agent,
-    answer::{Answer, Event, ToolCall, reply},
+    answer::{Answer, Event, ExpectedCall, reply},
     closure::{AgentError, Message, Reply, Said},
     conversation::{Conversation, conversation},
     file::{File, file},

@@ -10,7 +10,7 @@ use std::{
 
 use record::{Blame, Summary, Trial, Verdict, summary::CaseSummary};
 
-use crate::{cases, clip, figures, place::Place};
+use crate::{cases, clip, failure_place::FailurePlace, figures};
 
 /// Different failures that are told apart; what comes later is only counted by the summary.
 const KINDS: usize = 2_000;
@@ -27,7 +27,7 @@ pub struct Failures {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     verdict: Verdict,
-    place: Place,
+    place: FailurePlace,
     /// The check and what it found, without what differs from trial to trial.
     folded: String,
 }
@@ -146,7 +146,7 @@ impl Kind {
         }
         let message = trial.failure.as_ref().map_or("", |failure| failure.message.as_str());
         let reason = clip::ellipsis(message, REASON_CHARS);
-        Some((Self { verdict: trial.verdict, place: Place::of(trial), folded: folded::of(&reason) }, reason))
+        Some((Self { verdict: trial.verdict, place: FailurePlace::of(trial), folded: folded::of(&reason) }, reason))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Trial, Verdict};
 
-use crate::{clip, place::Place};
+use crate::{clip, failure_place::FailurePlace};
 
 const REASONS_PER_CASE: usize = 5;
 const REASON_CHARS: usize = 300;
@@ -30,7 +30,7 @@ pub(crate) struct Reason {
     pub(crate) verdict: Verdict,
     pub(crate) kind: &'static str,
     pub(crate) blame: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: FailurePlace,
     pub(crate) message: String,
 }
 
@@ -52,7 +52,7 @@ impl Reasons {
             verdict: trial.verdict,
             kind: failure.map_or("", |failure| failure.kind.name()),
             blame: failure.map_or("", |failure| failure.blame.name()),
-            place: Place::of(trial),
+            place: FailurePlace::of(trial),
             message: failure.map(|failure| clip::ellipsis(&failure.message, REASON_CHARS)).unwrap_or_default(),
         });
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use super::chance::Chance;
 
 /// What happens in a seed.
-pub(super) struct Script {
+pub(super) struct FaultScript {
     pub(super) seed: u64,
     pub(super) workers: usize,
     pub(super) planned: Vec<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Script {
     pub(super) strangers: bool,
 }
 
-impl Script {
+impl FaultScript {
     pub(super) fn of(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let runs = 1 + chance.below(3);

@@ -16,7 +16,7 @@ use super::{
     chance::Chance,
     ledger::Ledger,
     mutation::Mutation,
-    script::Script,
+    script::FaultScript,
     worker::{Batch, Down, Up, Worker},
 };
 use crate::Timing;
@@ -30,7 +30,7 @@ const HEALED: Duration = Duration::from_secs(100);
 const PATIENCE: Duration = Duration::from_secs(1_500);
 
 pub(super) struct World {
-    pub(super) script: Script,
+    pub(super) script: FaultScript,
     mutation: Mutation,
     pub(super) chance: Chance,
     pub(super) now: Duration,
@@ -62,7 +62,7 @@ fn at_once<T>(future: impl Future<Output = Result<T, store::Error>>) -> Result<T
 }
 
 impl World {
-    pub(super) fn new(script: Script, mutation: Mutation) -> Self {
+    pub(super) fn new(script: FaultScript, mutation: Mutation) -> Self {
         let mut timing = Timing::default();
         let never = Duration::from_secs(1_000_000);
         match mutation {

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     pub(crate) output: Output,
     /// Print every message and finding during the run, in the plan's order
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "quiet")]
-    log: Option<log::Format>,
+    log: Option<log::LogFormat>,
     #[command(flatten)]
     page: Page,
 }

@@ -15,7 +15,7 @@ use std::{
 use anyhow::anyhow;
 use evaluate::{
     JudgePool as _, Scorer,
-    labelled::{self, Measure, Sample},
+    labelled::{self, LabelledMeasure, Sample},
     scorer::{self, Chosen},
 };
 use formats::read;
@@ -77,7 +77,7 @@ pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
         }
     });
     let answered: Vec<_> = asked.buffered(slots).collect().await;
-    let mut by_measure: BTreeMap<Measure, Vec<Answered>> = BTreeMap::new();
+    let mut by_measure: BTreeMap<LabelledMeasure, Vec<Answered>> = BTreeMap::new();
     for (sample, score) in answered {
         by_measure.entry(sample.measure).or_default().push((sample, score));
     }
@@ -102,10 +102,10 @@ pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
 /// The model that gives the scores.
 fn asks(samples: &[Sample]) -> Asks {
     let measures = samples.iter().flat_map(|sample| match sample.measure {
-        Measure::Similarity => vec![scenario::Measure::Similarity],
-        Measure::NextSentence => vec![scenario::Measure::NextSentence],
-        Measure::Toxicity(_) => vec![scenario::Measure::Toxicity],
-        Measure::Answer => vec![scenario::Measure::Answer, scenario::Measure::Similarity],
+        LabelledMeasure::Similarity => vec![scenario::Measure::Similarity],
+        LabelledMeasure::NextSentence => vec![scenario::Measure::NextSentence],
+        LabelledMeasure::Toxicity(_) => vec![scenario::Measure::Toxicity],
+        LabelledMeasure::Answer => vec![scenario::Measure::Answer, scenario::Measure::Similarity],
     });
     Asks { measures: measures.collect(), ..Asks::default() }
 }
@@ -128,7 +128,7 @@ fn samples(path: &Path) -> anyhow::Result<Vec<Sample>> {
 }
 
 /// The threshold of each measure there is.
-fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMap<Measure, f64>> {
+fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMap<LabelledMeasure, f64>> {
     let usual = Thresholds::default();
     let keys: BTreeSet<&str> = samples.iter().map(|sample| sample.measure.threshold(&usual).0).collect();
     if wanted.is_some() && keys.len() > 1 {
@@ -137,11 +137,11 @@ fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMa
             "--threshold is one number, and the file needs several: {keys}\nhint: put the measures into files of their own"
         )));
     }
-    let threshold = |measure: Measure| (measure, wanted.unwrap_or(measure.threshold(&usual).1));
+    let threshold = |measure: LabelledMeasure| (measure, wanted.unwrap_or(measure.threshold(&usual).1));
     Ok(samples.iter().map(|sample| threshold(sample.measure)).collect())
 }
 
-fn found(measure: Measure, threshold: f64, answered: Vec<Answered>) -> Agreement {
+fn found(measure: LabelledMeasure, threshold: f64, answered: Vec<Answered>) -> Agreement {
     let passes = if measure.is_harm() { Side::AtMost } else { Side::AtLeast };
     let (mut models, mut samples, mut not_scored) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut labelled = Vec::new();

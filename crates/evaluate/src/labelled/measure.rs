@@ -6,7 +6,7 @@ use crate::scorer::TOXICITY;
 
 /// The measures of batteries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Measure {
+pub enum LabelledMeasure {
     Similarity,
     NextSentence,
     /// An index into [`TOXICITY`].
@@ -15,7 +15,7 @@ pub enum Measure {
     Answer,
 }
 
-impl Measure {
+impl LabelledMeasure {
     pub fn all() -> impl Iterator<Item = Self> {
         let kinds = (0..TOXICITY.len()).map(Self::Toxicity);
         [Self::Similarity, Self::NextSentence, Self::Answer].into_iter().chain(kinds)

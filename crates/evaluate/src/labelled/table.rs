@@ -8,7 +8,7 @@ use scenario::Diagnostic;
 use serde_json::{Value, json};
 use yaml::{Document, Findings, MAX_NODES, Spot, suggest};
 
-use super::measure::Measure;
+use super::measure::LabelledMeasure;
 
 const COLUMNS: [&str; 5] = ["measure", "label", "text1", "text2", "text3"];
 /// The first columns, which every table needs.
@@ -90,7 +90,7 @@ fn row(header: &StringRecord, record: &StringRecord) -> Value {
     let cell = |name: &str| header.iter().position(|column| column == name).and_then(|place| record.get(place));
     let mut texts: Vec<&str> = COLUMNS[2..].iter().filter_map(|name| cell(name)).collect();
     // Measures with fewer texts leave the last columns empty. A text that the measure takes can be empty too.
-    let wanted = cell("measure").and_then(Measure::parse).map_or(0, |measure| measure.texts().len());
+    let wanted = cell("measure").and_then(LabelledMeasure::parse).map_or(0, |measure| measure.texts().len());
     while texts.len() > wanted && texts.last().is_some_and(|text| text.is_empty()) {
         texts.pop();
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     texts: Vec<String>,
-    tool_calls: Vec<ToolCall>,
+    tool_calls: Vec<ExpectedCall>,
     events: Vec<Event>,
 }
 
@@ -26,7 +26,7 @@ impl Answer {
 
     /// Adds an expected tool call. The agent must make exactly the expected calls, in any order.
     #[must_use]
-    pub fn calls(mut self, call: ToolCall) -> Self {
+    pub fn calls(mut self, call: ExpectedCall) -> Self {
         self.tool_calls.push(call);
         self
     }
@@ -48,7 +48,7 @@ impl Answer {
         };
         turn.insert("text".to_owned(), text);
         if !self.tool_calls.is_empty() {
-            let calls: Vec<Value> = self.tool_calls.into_iter().map(ToolCall::into_value).collect();
+            let calls: Vec<Value> = self.tool_calls.into_iter().map(ExpectedCall::into_value).collect();
             turn.insert("tool_calls".to_owned(), calls.into());
         }
         if !self.events.is_empty() {
@@ -88,14 +88,14 @@ impl<T: Into<String>, const N: usize> From<[T; N]> for Answer {
 
 /// An expected tool call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
+pub struct ExpectedCall {
     name: String,
     arguments: Value,
     result: Value,
     partial: bool,
 }
 
-impl ToolCall {
+impl ExpectedCall {
     /// A call without arguments.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {

@@ -125,7 +125,7 @@ async fn a_server_by_its_address() {
         let _ = stopped.await;
     }));
     let conversation = || {
-        let call = expect::ToolCall::new("look").arguments(json!({ "city": "*" }));
+        let call = expect::ExpectedCall::new("look").arguments(json!({ "city": "*" }));
         expect::conversation("c")
             .user("How long does a refund take?")
             .agent("It takes five days.")

@@ -1,6 +1,6 @@
 //! What an answer may be: words, anything, statements, alternatives, calls, events.
 
-use gabfest::expect::{self, Answer, Event, Judge, Reply, ToolCall, reply};
+use gabfest::expect::{self, Answer, Event, ExpectedCall, Judge, Reply, reply};
 use serde_json::{Value, json};
 
 use crate::fakes::{Finds, passes, saying};
@@ -29,8 +29,8 @@ async fn words_statements_and_alternatives() {
 
 #[tokio::test]
 async fn calls_are_compared_by_the_rules_of_the_file_format() {
-    let menu = |arguments: Value| ToolCall::new("menu").arguments(arguments);
-    let one = |call: ToolCall| reply("*").calls(call);
+    let menu = |arguments: Value| ExpectedCall::new("menu").arguments(arguments);
+    let one = |call: ExpectedCall| reply("*").calls(call);
     let made = |arguments: Value| Reply::new("ok").called("menu", arguments);
     let got = |result: Value| Reply::new("ok").called_and_got("menu", json!({}), result);
     let rows: [(Answer, Reply, bool); 19] = [

@@ -1,6 +1,6 @@
 //! What a failing test prints.
 
-use gabfest::expect::{self, Agent, Event, Judge, Reply, Run, ToolCall, reply};
+use gabfest::expect::{self, Agent, Event, ExpectedCall, Judge, Reply, Run, reply};
 use serde_json::json;
 
 use crate::fakes::{Finds, saying};
@@ -35,7 +35,7 @@ async fn other_calls_and_events_than_expected() {
         let reply = Reply::new("One moment.").called_and_got("find", json!({"order": 7}), json!({"state": "lost"}));
         Ok(reply.did(Event::EndCall))
     });
-    let find = ToolCall::new("find").arguments(json!({"order": 8})).result(json!({"state": "*"}));
+    let find = ExpectedCall::new("find").arguments(json!({"order": 8})).result(json!({"state": "*"}));
     let expected = reply("One moment.").calls(find).does(Event::Transfer("+1 800".to_owned()));
     let run = expect::conversation("order").user("Where is my order 8?").agent(expected).keep_going();
     let run = run.user("Are you there?").agent("*").against(agent);

@@ -8,11 +8,11 @@ use serde::Serialize;
 use self::chat::{Finding, Turn};
 use crate::{
     Selected, Selection, cases, clip,
+    failure_place::FailurePlace,
     failures::{Group, group_of},
     figures::{self, count, usd},
     marks::Mark,
     matrix::Matrix,
-    place::Place,
     spending,
 };
 
@@ -147,7 +147,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups:
         failure_kind: failure.map(|failure| failure.kind.name()),
         blame: failure.map(|failure| failure.blame.name()),
         repeat: trial.repeat,
-        place: failure.map(|_| Place::of(trial).to_string()),
+        place: failure.map(|_| FailurePlace::of(trial).to_string()),
         failing_turn,
         failing_anchor,
         facts: facts(selected, case.map(|case| case.agent.as_str())),

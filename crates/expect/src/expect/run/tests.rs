@@ -73,7 +73,7 @@ async fn what_needs_a_judge_never_passes_without_one() {
 #[tokio::test]
 async fn what_fails_without_a_judge_fails() {
     let conversation =
-        || expect::conversation("calls").user("Hi").agent(expect::reply("Hi").calls(expect::ToolCall::new("look")));
+        || expect::conversation("calls").user("Hi").agent(expect::reply("Hi").calls(expect::ExpectedCall::new("look")));
     for variables in [&[][..], &[(SKIP, "1")]] {
         let (came, _) = tried(conversation(), "Hello", variables).await;
         assert!(came.starts_with("failed: conversation \"calls\" failed"), "{came}");

@@ -37,7 +37,7 @@ pub(super) struct Turn {
     took: String,
     ttft: Option<String>,
     calls: Vec<Call>,
-    notes: Vec<Note>,
+    notes: Vec<ShownNote>,
     findings: Vec<Finding>,
 }
 
@@ -68,7 +68,7 @@ struct Call {
 }
 
 #[derive(Serialize)]
-struct Note {
+struct ShownNote {
     kind: String,
     text: String,
 }
@@ -132,7 +132,11 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
             took: micros(turn.duration_micros),
             ttft: turn.first_token_micros().map(micros),
             calls: turn.calls.iter().map(call).collect(),
-            notes: turn.notes.iter().map(|note| Note { kind: note.kind.clone(), text: note.text.clone() }).collect(),
+            notes: turn
+                .notes
+                .iter()
+                .map(|note| ShownNote { kind: note.kind.clone(), text: note.text.clone() })
+                .collect(),
             findings: findings(selected, |scope| turn_of(selected, scope) == Some(turn.number)),
         });
     }

@@ -6,7 +6,7 @@ use record::{Trial, Verdict};
 
 /// Displayed as `step 2, turn 3`, `step 1, at the end`, `at the end`, `not played`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum FailurePlace {
     NotPlayed,
     Turn {
         step: Option<u32>,
@@ -18,7 +18,7 @@ pub(crate) enum Place {
     },
 }
 
-impl Place {
+impl FailurePlace {
     pub(crate) fn of(trial: &Trial) -> Self {
         let failure = trial.failure.as_ref();
         let step = failure.and_then(|failure| failure.step);
@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FailurePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotPlayed => f.write_str("not played"),
@@ -50,11 +50,11 @@ mod tests {
     #[test]
     fn places_read_well() {
         for (place, words) in [
-            (Place::Turn { step: Some(2), turn: 3 }, "step 2, turn 3"),
-            (Place::Turn { step: None, turn: 3 }, "turn 3"),
-            (Place::End { step: Some(1) }, "step 1, at the end"),
-            (Place::End { step: None }, "at the end"),
-            (Place::NotPlayed, "not played"),
+            (FailurePlace::Turn { step: Some(2), turn: 3 }, "step 2, turn 3"),
+            (FailurePlace::Turn { step: None, turn: 3 }, "turn 3"),
+            (FailurePlace::End { step: Some(1) }, "step 1, at the end"),
+            (FailurePlace::End { step: None }, "at the end"),
+            (FailurePlace::NotPlayed, "not played"),
         ] {
             assert_eq!(place.to_string(), words);
         }
