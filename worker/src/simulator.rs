@@ -1,37 +1,33 @@
-//! The simulated user: a language model plays a person and says the next line.
+//! The simulated user's calls: a language model drafts the next line of the person that it plays.
 //!
-//! [`prompt`] asks the model to play the person, [`cleaning`] keeps only the person's words of its answer. A model that fails
-//! or says nothing is our fault and ends the trial: no line is ever made up for it.
-
-mod cleaning;
-mod prompt;
+//! The crate `user` says what the model sees and what its answer means. A model that fails or says nothing is our fault and
+//! ends the trial: no line is ever made up for it.
 
 use record::{Failure, FailureKind, Turn};
 use scenario::{conversation::Simulator, ids::seed_of};
+use user::{Draft, prompt};
 
 /// A model that says nothing is asked once more.
 const MOST_CALLS: u32 = 2;
 
-/// What the user says next, and where it comes from.
+/// A draft and the prompt that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) text: String,
+pub(crate) struct Drafted {
+    pub(crate) draft: Draft,
     /// The whole prompt, one block for each message.
     pub(crate) prompt_for_debug: String,
-    /// The model's answer before cleaning.
-    pub(crate) raw: String,
 }
 
 /// Asks `model` to speak as the user after `turns`, the conversation so far, oldest first.
 ///
 /// `context`: of the first call. `seed`: of this trial and turn.
-pub(crate) async fn next_line(
+pub(crate) async fn draft(
     simulator: &Simulator,
     turns: &[Turn],
     model: &dyn llm::Chat,
     context: llm::Context,
     seed: u64,
-) -> Result<Line, Failure> {
+) -> Result<Drafted, Failure> {
     let mut request = llm::chat::Request {
         messages: prompt::messages(simulator, turns),
         temperature: Some(simulator.temperature),
@@ -48,11 +44,11 @@ pub(crate) async fn next_line(
             request.context.idempotency_key.push_str("/again");
             request.seed = Some(seed_of(&[&seed.to_le_bytes(), &call.to_le_bytes()]));
         }
-        raw = model.ask(&request).await.map_err(|error| failure(&error))?.text;
-        let text = cleaning::clean(&raw);
-        if !text.is_empty() {
-            return Ok(Line { text, prompt_for_debug: shown(&request.messages), raw });
+        let draft = Draft::read(model.ask(&request).await.map_err(|error| failure(&error))?.text);
+        if !draft.say.is_empty() {
+            return Ok(Drafted { draft, prompt_for_debug: shown(&request.messages) });
         }
+        raw = draft.raw;
     }
     let said = if raw.trim().is_empty() { String::new() } else { format!(": it answered {raw:?}") };
     Err(Failure::new(

@@ -27,6 +27,7 @@ mod tests {
         ("gabfest-agent", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-embed", &["gabfest-llm"]),
         ("gabfest-evaluate", &["gabfest-yaml", "gabfest-scenario", "gabfest-record", "gabfest-llm"]),
+        ("gabfest-user", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-proto", &["gabfest-scenario", "gabfest-record"]),
         (
             "gabfest-worker",
@@ -37,6 +38,7 @@ mod tests {
                 "gabfest-llm",
                 "gabfest-agent",
                 "gabfest-evaluate",
+                "gabfest-user",
                 "gabfest-proto",
                 "gabfest-telemetry",
                 "gabfest-listen",

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use record::{Blame, FailureKind};
 use scenario::conversation::{KnowledgeLevel, Simulator};
 
-use super::{Line, next_line};
+use super::{Drafted, draft};
 
 #[derive(Debug, Default)]
 struct Script {
@@ -46,7 +46,7 @@ fn simulator(temperature: f64) -> Simulator {
 async fn ask(
     temperature: f64,
     answers: impl IntoIterator<Item = Result<&'static str, llm::Error>>,
-) -> (Result<Line, record::Failure>, Vec<llm::chat::Request>) {
+) -> (Result<Drafted, record::Failure>, Vec<llm::chat::Request>) {
     let script = Script { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() };
     let context = llm::Context {
         role: "user_sim".to_owned(),
@@ -54,7 +54,7 @@ async fn ask(
         idempotency_key: "r/t/2".to_owned(),
         ..llm::Context::default()
     };
-    let line = next_line(&simulator(temperature), &[], &script, context, 42).await;
+    let line = draft(&simulator(temperature), &[], &script, context, 42).await;
     (line, script.asked.into_inner().unwrap())
 }
 
@@ -62,8 +62,8 @@ async fn ask(
 async fn the_line_is_clean_and_what_led_to_it_is_kept() {
     let (line, asked) = ask(0.0, [Ok("User: \"I want a refund.\"")]).await;
     let line = line.unwrap();
-    assert_eq!(line.text, "I want a refund.");
-    assert_eq!(line.raw, "User: \"I want a refund.\"");
+    assert_eq!(line.draft.say, "I want a refund.");
+    assert_eq!(line.draft.raw, "User: \"I want a refund.\"");
     assert!(line.prompt_for_debug.starts_with("[system]\nYou are a customer"), "{}", line.prompt_for_debug);
     assert!(line.prompt_for_debug.ends_with("\n\n[user]\nBegin the conversation."), "{}", line.prompt_for_debug);
     // Zero is a temperature, not a missing one.
@@ -74,7 +74,7 @@ async fn the_line_is_clean_and_what_led_to_it_is_kept() {
 #[tokio::test]
 async fn silence_is_asked_about_once_more_with_another_call() {
     let (line, asked) = ask(0.7, [Ok(" \n"), Ok("Hello?")]).await;
-    assert_eq!(line.unwrap().text, "Hello?");
+    assert_eq!(line.unwrap().draft.say, "Hello?");
     assert_eq!((asked[1].context.call, asked[1].context.idempotency_key.as_str()), (1, "r/t/2/again"));
     assert_ne!(asked[0].seed, asked[1].seed);
     assert_eq!(asked[0].messages, asked[1].messages);

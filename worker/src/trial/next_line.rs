@@ -17,8 +17,8 @@ pub(super) async fn next_line(
     let model = stage.calling.recorded(stage.resources.models.user_sim(&user.model_type), Role::UserSim);
     let (context, seed) = stage.calling.of_user(number);
     let turns = &stage.transcript.turns()[first_turn..];
-    let line = match simulator::next_line(user, turns, &model, context, seed).await {
-        Ok(line) => line,
+    let drafted = match simulator::draft(user, turns, &model, context, seed).await {
+        Ok(drafted) => drafted,
         Err(failure) => {
             // The turn that this call was made for never exists.
             stage.settle_trial();
@@ -26,9 +26,10 @@ pub(super) async fn next_line(
         }
     };
     if debug {
-        tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = line.raw, "user simulation");
-        stage.transcript.note("simulator_prompt", line.prompt_for_debug);
-        stage.transcript.note("simulator_reply", line.raw);
+        tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = drafted.draft.raw, "user simulation");
+        stage.transcript.note("simulator_prompt", drafted.prompt_for_debug);
+        stage.transcript.note("simulator_reply", drafted.draft.raw);
     }
-    Ok(line.text)
+    // Faults in a draft are found here, before the agent sees any of it.
+    Ok(drafted.draft.say)
 }

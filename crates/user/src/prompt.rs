@@ -26,7 +26,8 @@ agent's details. Reply with only your own next words: no name in front, no quota
 const BEGIN: &str = "Begin the conversation.";
 const GO_ON: &str = "Go on with the conversation.";
 
-pub(super) fn messages(simulator: &Simulator, turns: &[Turn]) -> Vec<Message> {
+#[must_use]
+pub fn messages(simulator: &Simulator, turns: &[Turn]) -> Vec<Message> {
     let (earlier, recent) = turns.split_at(turns.len().saturating_sub(RECENT_TURNS));
     let mut system = profile(simulator);
     if !earlier.is_empty() {

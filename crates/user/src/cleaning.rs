@@ -35,7 +35,7 @@ static OTHER_SIDE: LazyLock<Regex> = LazyLock::new(|| {
 const QUOTES: [(char, char); 4] = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»')];
 
 /// The user's words alone, on one line; empty if the model gave none.
-pub(super) fn clean(raw: &str) -> String {
+pub(crate) fn clean(raw: &str) -> String {
     let own = OTHER_SIDE.find(raw).map_or(raw, |other| &raw[..other.start()]);
     let mut text = own.trim();
     loop {
