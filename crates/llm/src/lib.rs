@@ -4,18 +4,21 @@
 //! tool calls out) and [`Measures`] (embeddings, moderation, …). [`limit`], [`retry`] and [`price`] are layers round any
 //! call, which agents use too. [`endpoint`] builds the stack of layers that the settings describe.
 //!
-//! [`openai`] is the client for servers over [`http`], [`mock`] answers by itself, and [`Absent`] takes the place of a
-//! model whose key is missing. A [`key`] is named by its place, a [`hint`] tells how to fix an error, and [`json`]
-//! bounds what is read.
+//! `client` calls servers over [`http`] in a [`dialect`], `gather` joins what they send. [`mock`] answers by itself, and
+//! [`Absent`] takes the place of a model whose key is missing. A [`key`] is named by its place, a [`hint`] tells how to
+//! fix an error, and [`json`] bounds what is read.
 
 mod absent;
 pub mod call;
 pub mod chat;
+mod client;
 mod context;
 mod cue;
+pub mod dialect;
 pub mod endpoint;
 pub mod error;
 mod estimate;
+mod gather;
 pub mod hint;
 pub mod http;
 pub mod json;
@@ -24,11 +27,12 @@ pub mod limit;
 pub mod measure;
 mod message;
 pub mod mock;
-pub mod openai;
+mod openai;
 pub mod price;
 mod receipt;
 pub mod retry;
 mod time_limit;
+mod unsupported;
 
 pub use absent::Absent;
 pub use call::{Call, Failed, Named};

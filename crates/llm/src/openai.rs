@@ -1,16 +1,68 @@
-//! The client for servers that speak OpenAI's chat completions, embeddings and moderations, as most of them do.
+//! OpenAI's chat completions, as most servers speak them.
 //!
-//! [`Client`] makes the calls. For chats, `request` writes the body, `reply` reads a whole answer or a piece of one, and
-//! `gather` joins the pieces. `measure` writes and reads embeddings and moderations. `unsupported` finds the parameter
-//! that a server refuses. What it shares with other HTTP clients is in [`crate::http`].
+//! `request` writes the body, `reply` reads a whole answer or a piece of one, and `gather` takes it into the reply.
+//! [`measure`] writes and reads embeddings and moderations.
 
-mod client;
 mod gather;
-mod measure;
+pub(crate) mod measure;
 mod reply;
 mod request;
-mod unsupported;
 
-pub use client::{Client, Settings};
-pub(crate) use request::RESERVED;
-pub use request::SchemaMode;
+use url::Url;
+
+use crate::{
+    chat::Request,
+    dialect::{Dialect, Manner, SchemaMode},
+    gather::{Gather, Trouble},
+};
+
+use self::reply::Completion;
+
+/// The end of the address at which completions are asked for.
+const COMPLETIONS: &str = "/chat/completions";
+
+/// OpenAI's chat completions.
+#[derive(Debug)]
+pub(crate) struct Chat;
+
+impl Dialect for Chat {
+    fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8> {
+        request::body(request, manner)
+    }
+
+    fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
+        let completion = Completion::read(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
+        gather::take(gather, completion)
+    }
+
+    fn event(&self, data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
+        if data.trim_ascii() == b"[DONE]" {
+            return Ok(true);
+        }
+        self.whole(data, gather)?;
+        Ok(false)
+    }
+
+    fn mend(&self, parameter: &str, schema_mode: SchemaMode) -> Option<String> {
+        match (parameter, schema_mode) {
+            ("tools", _) => None,
+            ("max_tokens", _) => Some("max_tokens_key: max_completion_tokens".to_owned()),
+            ("max_completion_tokens", _) => Some("max_tokens_key: max_tokens".to_owned()),
+            ("response_format", SchemaMode::JsonSchema) => Some("schema_mode: json_object".to_owned()),
+            ("response_format", _) => Some("schema_mode: none".to_owned()),
+            ("stream", _) => Some("stream: false".to_owned()),
+            (name, _) => Some(format!("params: {{{name}: null}}")),
+        }
+    }
+}
+
+/// The address of chat completions below the address that is written; its query is kept.
+pub(crate) fn completions(mut url: Url) -> Url {
+    let path = url.path().trim_end_matches('/').to_owned();
+    if path.ends_with(COMPLETIONS) {
+        url.set_path(&path);
+    } else {
+        url.set_path(&format!("{path}{COMPLETIONS}"));
+    }
+    url
+}

@@ -10,11 +10,11 @@ use std::{
 
 use ::http::header::AUTHORIZATION;
 use secrecy::ExposeSecret;
-use url::Url;
 
 use crate::{
     call::Call,
     chat::{self, Chat},
+    client::{self, Client},
     http::{self, query, written},
     key,
     limit::{Limited, Limiter},
@@ -100,7 +100,7 @@ impl Endpoint {
         let most_output_tokens = settings.max_output_tokens.unwrap_or(ASSUMED_OUTPUT_TOKENS);
         let (server, in_flight): (Arc<dyn Server>, _) = match settings.kind {
             Kind::Openai => {
-                let client = openai::Client::new(name, client_settings(name, settings)?)
+                let client = Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
                 let priced = Priced::new(TimeLimit::new(client, limit), settings.price)
                     .with_most_output_tokens(most_output_tokens);
@@ -166,13 +166,14 @@ impl Endpoint {
     }
 }
 
-fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, Error> {
+fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, Error> {
     let endpoint = || name.to_owned();
     if settings.timeout_ms == 0 {
         return Err(Error::Timeout { endpoint: endpoint() });
     }
     let url = settings.url.as_deref().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
-    let mut url = completions(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
+    let url = http::address(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
+    let mut url = openai::completions(url);
     let in_query = query::resolve(&mut url).map_err(|source| Error::Query { endpoint: endpoint(), source })?;
     let (mut headers, mut keys) =
         written::resolve(&settings.headers).map_err(|source| Error::Header { endpoint: endpoint(), source })?;
@@ -184,8 +185,10 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
         headers.insert(AUTHORIZATION, bearer);
         keys.push(key);
     }
-    Ok(openai::Settings {
+    Ok(client::Settings {
+        dialect: Box::new(openai::Chat),
         url,
+        measures: true,
         model: settings.model.clone().unwrap_or_default(),
         headers,
         keys,
@@ -197,21 +200,10 @@ fn client_settings(name: &str, settings: &Settings) -> Result<openai::Settings, 
     })
 }
 
-/// The address of chat completions below the address that is written; its query is kept.
-fn completions(written: &str) -> Result<Url, &'static str> {
-    let mut url = http::address(written)?;
-    let path = url.path().trim_end_matches('/').to_owned();
-    if path.ends_with("/chat/completions") {
-        url.set_path(&path);
-    } else {
-        url.set_path(&format!("{path}/chat/completions"));
-    }
-    Ok(url)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use url::Url;
 
     use super::*;
     use crate::{Message, chat::Request};
@@ -241,7 +233,8 @@ mod tests {
             ("", None),
         ];
         for (written, expected) in rows {
-            assert_eq!(completions(written).ok().as_ref().map(Url::as_str), expected, "{written}");
+            let url = http::address(written).ok().map(openai::completions);
+            assert_eq!(url.as_ref().map(Url::as_str), expected, "{written}");
         }
     }
 

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    dialect::{RESERVED, SchemaMode},
     http::query,
     key::KeyRef,
     limit, mock,
-    openai::{RESERVED, SchemaMode},
     price::Price,
 };
 

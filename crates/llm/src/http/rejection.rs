@@ -1,5 +1,7 @@
 //! Turns a status that is no success, and its body, into an error that the caller can act on.
 
+use std::time::Duration;
+
 use ::http::{
     StatusCode,
     header::{HeaderMap, LOCATION},
@@ -85,11 +87,17 @@ pub(crate) fn error(
         ),
     };
     let message = secrets.hide(message);
-    let status = status.as_u16();
+    match status.as_u16() {
+        400..=499 if no_money => Error::Exhausted { endpoint, message },
+        status => of_status(endpoint, status, retry_after::asked(headers), message),
+    }
+}
+
+/// The class that a status has. Servers also give it to errors inside an answer that began with success.
+pub(crate) fn of_status(endpoint: String, status: u16, after: Option<Duration>, message: String) -> Error {
     match status {
         402 => Error::Exhausted { endpoint, message },
-        400..=499 if no_money => Error::Exhausted { endpoint, message },
-        429 => Error::Throttled { endpoint, after: retry_after::asked(headers), message },
+        429 => Error::Throttled { endpoint, after, message },
         500.. => Error::Unreachable { endpoint, status: Some(status), message, sent: true },
         _ => Error::Refused { endpoint, status, message },
     }
@@ -139,8 +147,6 @@ pub(crate) fn excerpt(body: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use secrecy::SecretString;
 
     use super::*;

@@ -160,6 +160,13 @@ impl Sender {
         rejection::error(&self.name, answer.place(), answer.status(), answer.headers(), body, &self.secrets)
     }
 
+    /// The error for one that an answer tells after it began with success, with the status that it has elsewhere.
+    pub(crate) fn failed_within(&self, place: &RequestLine, status: u16, message: &str) -> Error {
+        let message = rejection::excerpt(message).unwrap_or_else(|| format!("status {status}"));
+        let message = self.secrets.hide(format!("{place}: {message}"));
+        rejection::of_status(self.name.clone(), status, None, message)
+    }
+
     /// Where a call went, how its answer begins, and what mends it.
     pub(crate) fn told(&self, answer: &Answer, body: &[u8], mend: Option<&str>) -> String {
         let text = self.secrets.hide(String::from_utf8_lossy(body).into_owned());

@@ -9,24 +9,23 @@ use url::Url;
 use crate::{
     Receipt, Usage,
     call::Request as _,
+    dialect::written,
     estimate,
+    gather::Trouble,
     http::rejection::Fault,
     measure::{Embed, Measurement, Moderate, Reply, Request},
 };
 
 use super::{
-    gather::Trouble,
+    COMPLETIONS,
     reply::{Few, Text},
-    request::written,
 };
 
-/// The end of the address at which completions are asked for.
-const COMPLETIONS: &str = "/chat/completions";
 /// Of a vector: the largest of today's models have 4,096.
 const MOST_DIMENSIONS: usize = 16_384;
 
 /// A measurement that servers have an address for.
-pub(super) trait Served: Measurement {
+pub(crate) trait Served: Measurement {
     /// The end of that address.
     const ADDRESS: &'static str;
     /// Some servers send base64 unless the body asks for numbers.
@@ -54,7 +53,7 @@ impl Served for Moderate {
 }
 
 /// Where to send the measurement, on the server that answers completions at `completions`.
-pub(super) fn address<M: Served>(completions: &Url) -> Url {
+pub(crate) fn address<M: Served>(completions: &Url) -> Url {
     let mut url = completions.clone();
     let above = url.path().strip_suffix(COMPLETIONS).unwrap_or_else(|| url.path());
     let path = format!("{above}{}", M::ADDRESS);
@@ -73,14 +72,14 @@ struct Body<'a> {
     params: BTreeMap<&'a String, &'a Value>,
 }
 
-pub(super) fn body<M: Served>(request: &Request<M>, model: &str, params: &Map<String, Value>) -> Vec<u8> {
+pub(crate) fn body<M: Served>(request: &Request<M>, model: &str, params: &Map<String, Value>) -> Vec<u8> {
     let encoding_format = M::ENCODING_FORMAT.filter(|_| !params.contains_key("encoding_format"));
     let body = Body { model, input: request.of.texts(), encoding_format, params: written(params).collect() };
     serde_json::to_vec(&body).expect("writing to memory does not fail")
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     #[serde(borrow)]
     model: Option<Text<'a>>,
     #[serde(default)]
@@ -109,7 +108,7 @@ struct Counts {
     prompt_tokens: Option<u64>,
 }
 
-pub(super) fn read<M: Served>(request: &Request<M>, model: &str, body: &[u8]) -> Result<Reply<M::Value>, Trouble> {
+pub(crate) fn read<M: Served>(request: &Request<M>, model: &str, body: &[u8]) -> Result<Reply<M::Value>, Trouble> {
     let mut answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
     if let Some(error) = &answer.error {
         let Fault { message, no_money } = Fault::of(error);

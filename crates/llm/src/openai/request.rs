@@ -1,45 +1,16 @@
 //! The body of a chat completion, written straight from the request without a value tree in between.
 
-use schemars::JsonSchema;
 use serde::{
-    Deserialize, Serialize, Serializer,
+    Serialize, Serializer,
     ser::{SerializeMap, SerializeSeq},
 };
 use serde_json::{Map, Value};
 
 use crate::{
     chat::Request,
+    dialect::{Manner, SchemaMode, written},
     message::{FunctionCall, Message, MessageRole},
 };
-
-/// How a server is told that the reply must satisfy a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SchemaMode {
-    /// `response_format: json_schema`.
-    #[default]
-    JsonSchema,
-    /// `response_format: json_object`, for servers that know no schemas.
-    JsonObject,
-    /// Not at all, for servers that refuse `response_format`.
-    None,
-}
-
-/// What the endpoint's settings add to a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Manner<'a> {
-    /// Empty for servers that have but one.
-    pub(super) model: &'a str,
-    pub(super) stream: bool,
-    pub(super) schema_mode: SchemaMode,
-    /// What the most tokens of a reply are called.
-    pub(super) max_tokens_key: &'a str,
-    /// Added to the body or put in the place of what stands there; `null` takes it out.
-    pub(super) params: &'a Map<String, Value>,
-}
-
-/// What no `params` may say: other settings do, and reading the answer depends on some.
-pub(crate) const RESERVED: [&str; 6] = ["messages", "input", "contents", "model", "stream", "tools"];
 
 /// Of a body, beside its messages. A good guess saves reallocations; a wrong one costs nothing.
 const FRAME_BYTES: usize = 256;
@@ -122,11 +93,6 @@ impl<M: SerializeMap> Once<'_, M> {
         }
         self.map.end()
     }
-}
-
-/// Those of an endpoint's `params` that are sent.
-pub(super) fn written(params: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
-    params.iter().filter(|(key, value)| !value.is_null() && !RESERVED.contains(&key.as_str()))
 }
 
 /// Servers read the seed into a signed number and refuse what does not fit.

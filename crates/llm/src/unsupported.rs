@@ -1,9 +1,7 @@
-//! Finds the parameter that a server refuses, and the line of the settings that leaves it out.
+//! Finds the parameter that a server refuses in what it says.
 
 use ::http::StatusCode;
 use serde_json::{Map, Value};
-
-use super::SchemaMode;
 
 /// How servers say that a parameter is none of theirs, or that its value cannot be chosen.
 const REFUSALS: [&str; 11] = [
@@ -21,39 +19,44 @@ const REFUSALS: [&str; 11] = [
 ];
 
 /// Keys of every body that are no parameters.
-const SUBSTANCE: [&str; 3] = ["messages", "model", "input"];
+const SUBSTANCE: [&str; 6] = ["messages", "model", "input", "contents", "system", "instructions"];
 
-/// The parameter of `sent` that an answer refuses to take, where that is what it says.
-pub(super) fn parameter<'a>(status: StatusCode, body: &[u8], sent: &'a Map<String, Value>) -> Option<&'a str> {
+/// The parameter of `sent` that an answer refuses to take, where that is what it says. One of the `groups` is named with
+/// its group: `generationConfig.seed`.
+pub(crate) fn parameter(status: StatusCode, body: &[u8], sent: &Map<String, Value>, groups: &[&str]) -> Option<String> {
     if !matches!(status.as_u16(), 400 | 422) {
         return None;
     }
-    let text = String::from_utf8_lossy(body);
+    // Quotes within a JSON text are escaped.
+    let text = String::from_utf8_lossy(body).replace("\\\"", "\"");
     let folded = text.to_lowercase();
     if !REFUSALS.iter().any(|refusal| folded.contains(refusal)) {
         return None;
     }
-    let parameters = sent.keys().map(String::as_str).filter(|key| !SUBSTANCE.contains(key));
     let value: Option<Value> = serde_json::from_slice(body).ok();
     let told = value.as_ref().and_then(|value| value.pointer("/error/param").or_else(|| value.get("param")));
-    if let Some(told) = told.and_then(Value::as_str) {
-        return parameters.into_iter().find(|name| *name == told);
-    }
-    parameters.filter_map(|name| Some((mention(&text, name)?, name))).min().map(|(_, name)| name)
+    let told = told.and_then(Value::as_str);
+    let found = parameters(sent, groups).filter_map(|(group, name)| {
+        let at = match told {
+            Some(told) => (told.rsplit('.').next() == Some(name)).then_some(0)?,
+            None => mention(&text, name)?,
+        };
+        Some((at, group, name))
+    });
+    let (_, group, name) = found.min()?;
+    Some(group.map_or_else(|| name.to_owned(), |group| format!("{group}.{name}")))
 }
 
-/// The line of the endpoint's settings with which the parameter is sent no more, or under its other name; `None` where
-/// no setting of the endpoint does that.
-pub(super) fn line(parameter: &str, schema_mode: SchemaMode) -> Option<String> {
-    match (parameter, schema_mode) {
-        ("tools", _) => None,
-        ("max_tokens", _) => Some("max_tokens_key: max_completion_tokens".to_owned()),
-        ("max_completion_tokens", _) => Some("max_tokens_key: max_tokens".to_owned()),
-        ("response_format", SchemaMode::JsonSchema) => Some("schema_mode: json_object".to_owned()),
-        ("response_format", _) => Some("schema_mode: none".to_owned()),
-        ("stream", _) => Some("stream: false".to_owned()),
-        (name, _) => Some(format!("params: {{{name}: null}}")),
-    }
+/// The parameters of a body, each with its group if it has one.
+fn parameters<'a>(
+    sent: &'a Map<String, Value>,
+    groups: &'a [&str],
+) -> impl Iterator<Item = (Option<&'a str>, &'a str)> {
+    sent.iter().filter(|(key, _)| !SUBSTANCE.contains(&key.as_str())).flat_map(move |(key, value)| {
+        let inner = value.as_object().filter(|_| groups.contains(&key.as_str()));
+        let inner = inner.into_iter().flat_map(Map::keys).map(move |name| (Some(key.as_str()), name.as_str()));
+        std::iter::once((None, key.as_str())).chain(inner)
+    })
 }
 
 /// Where a text names a parameter: as a whole word, and a word that people use too only in quotes or before a colon.
@@ -74,6 +77,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::{
+        dialect::{Dialect as _, SchemaMode},
+        openai::Chat,
+    };
 
     #[test]
     fn what_servers_say_of_a_parameter() {
@@ -126,11 +133,22 @@ mod tests {
             (json!({"error": {"message": "no such model"}}), None),
         ];
         for (body, expected) in rows {
-            let found = parameter(StatusCode::BAD_REQUEST, body.to_string().as_bytes(), sent);
-            let found = found.map(|name| (name, line(name, SchemaMode::JsonSchema).expect("a line")));
-            assert_eq!(found, expected.map(|(name, line)| (name, line.to_owned())), "{body}");
+            let found = parameter(StatusCode::BAD_REQUEST, body.to_string().as_bytes(), sent, &[]);
+            let mend = |name: &str| Chat.mend(name, SchemaMode::JsonSchema).expect("a line");
+            let found = found.map(|name| (name.clone(), mend(&name)));
+            assert_eq!(found, expected.map(|(name, line)| (name.to_owned(), line.to_owned())), "{body}");
         }
         let other = json!({"error": {"message": "Unsupported parameter: 'seed'"}}).to_string();
-        assert_eq!(parameter(StatusCode::UNAUTHORIZED, other.as_bytes(), sent), None);
+        assert_eq!(parameter(StatusCode::UNAUTHORIZED, other.as_bytes(), sent, &[]), None);
+    }
+
+    #[test]
+    fn a_parameter_of_a_group_is_named_with_it() {
+        let sent = json!({ "contents": [], "generationConfig": { "seed": 1, "temperature": 0 } });
+        let sent = sent.as_object().expect("an object");
+        let body = json!({ "error": { "code": 400, "message":
+            "Invalid JSON payload received. Unknown name \"seed\" at 'generation_config': Cannot find field." } });
+        let found = parameter(StatusCode::BAD_REQUEST, body.to_string().as_bytes(), sent, &["generationConfig"]);
+        assert_eq!(found.as_deref(), Some("generationConfig.seed"));
     }
 }

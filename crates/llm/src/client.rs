@@ -16,6 +16,8 @@ use crate::{
     Context, Error, Timing,
     call::{Call, Named},
     chat::{self, Reply, Request},
+    dialect::{Dialect, Manner, SchemaMode},
+    gather::{Gather, Trouble},
     http::{
         self, Answer, RequestLine, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
@@ -26,44 +28,43 @@ use crate::{
     },
     json,
     measure::{Embed, Moderate},
-};
-
-use super::{
-    gather::{Gather, Trouble},
-    measure,
-    reply::Completion,
-    request::{self, Manner, SchemaMode},
+    openai::measure,
     unsupported,
 };
 
 /// What a client needs to know, resolved.
 #[derive(Debug)]
-pub struct Settings {
-    /// Where completions are asked for, path and query included; embeddings and moderations are asked for beside it.
-    pub url: Url,
+pub(crate) struct Settings {
+    pub(crate) dialect: Box<dyn Dialect>,
+    /// Where chats are asked for, path and query included.
+    pub(crate) url: Url,
+    /// Whether the server answers embeddings and moderations beside it, as OpenAI's does.
+    pub(crate) measures: bool,
     /// Empty for servers that have but one.
-    pub model: String,
+    pub(crate) model: String,
     /// Sent with every call; those with a key are marked as sensitive.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The keys in them, to be struck from all that a server says.
-    pub keys: Vec<SecretString>,
-    pub stream: bool,
+    pub(crate) keys: Vec<SecretString>,
+    pub(crate) stream: bool,
     /// For a connection; a layer round this client bounds the whole call.
-    pub connect_within: Duration,
-    pub schema_mode: SchemaMode,
+    pub(crate) connect_within: Duration,
+    pub(crate) schema_mode: SchemaMode,
     /// What the most tokens of a reply are called.
-    pub max_tokens_key: String,
+    pub(crate) max_tokens_key: String,
     /// Added to each body or put in the place of what stands there; `null` takes it out.
-    pub params: Map<String, Value>,
+    pub(crate) params: Map<String, Value>,
 }
 
-/// A server that is asked for chat completions.
+/// A server that is asked for chats.
 #[derive(Debug)]
-pub struct Client {
+pub(crate) struct Client {
     sender: Sender,
-    completions: Uri,
-    embeddings: Uri,
-    moderations: Uri,
+    dialect: Box<dyn Dialect>,
+    chats: Uri,
+    /// `None` where the dialect has none.
+    embeddings: Option<Uri>,
+    moderations: Option<Uri>,
     model: String,
     headers: HeaderMap,
     stream: bool,
@@ -74,16 +75,18 @@ pub struct Client {
 
 impl Client {
     /// Needs a default crypto provider of rustls, which the binary installs first of all.
-    pub fn new(name: impl Into<String>, settings: Settings) -> Result<Self, Unusable> {
+    pub(crate) fn new(name: impl Into<String>, settings: Settings) -> Result<Self, Unusable> {
         let sender = Sender::new(name, settings.keys, settings.connect_within)?;
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let completions = http::sender::uri(&settings.url)?;
-        let embeddings = http::sender::uri(&measure::address::<Embed>(&settings.url))?;
-        let moderations = http::sender::uri(&measure::address::<Moderate>(&settings.url))?;
+        let chats = http::sender::uri(&settings.url)?;
+        let beside = |address: Url| settings.measures.then(|| http::sender::uri(&address)).transpose();
+        let embeddings = beside(measure::address::<Embed>(&settings.url))?;
+        let moderations = beside(measure::address::<Moderate>(&settings.url))?;
         Ok(Self {
             sender,
-            completions,
+            dialect: settings.dialect,
+            chats,
             embeddings,
             moderations,
             model: settings.model,
@@ -96,7 +99,11 @@ impl Client {
     }
 
     async fn chat(&self, request: &Request) -> Result<Reply, Error> {
-        let mut answer = self.post(&self.completions, &request.context, || self.body_of(request)).await?;
+        if let Some(message) = self.dialect.cannot_carry(request) {
+            return Err(self.unwritable(message));
+        }
+        let body = || self.dialect.body(request, self.manner());
+        let mut answer = self.post(&self.chats, &request.context, body).await?;
         let mut reply = match Kind::of(&answer, self.stream) {
             Kind::Json => self.hear_whole(&mut answer, request).await?,
             Kind::Events => self.hear_stream(&mut answer, request).await?,
@@ -108,9 +115,10 @@ impl Client {
 
     async fn measure<M: measure::Served>(
         &self,
-        address: &Uri,
+        address: Option<&Uri>,
         request: &crate::measure::Request<M>,
     ) -> Result<crate::measure::Reply<M::Value>, Error> {
+        let address = address.ok_or_else(|| self.unwritable(NO_MEASURES.to_owned()))?;
         let body = || measure::body(request, &self.model, &self.params);
         let mut answer = self.post(address, &request.context, body).await?;
         match Kind::of(&answer, false) {
@@ -147,34 +155,37 @@ impl Client {
         outgoing(Method::POST, address.clone(), headers, body.into())
     }
 
+    fn manner(&self) -> Manner<'_> {
+        Manner {
+            model: &self.model,
+            stream: self.stream,
+            schema_mode: self.schema_mode,
+            max_tokens_key: &self.max_tokens_key,
+            params: &self.params,
+        }
+    }
+
+    fn unwritable(&self, message: String) -> Error {
+        Error::Unwritable { endpoint: self.sender.name().to_owned(), message }
+    }
+
     /// The error for an answer that refuses a parameter of the call.
     fn unsupported(&self, sent: &[u8], answer: &Answer, body: &[u8]) -> Option<Error> {
         let sent: Map<String, Value> = serde_json::from_slice(sent).ok()?;
-        let parameter = unsupported::parameter(answer.status(), body, &sent)?;
-        let hint = match unsupported::line(parameter, self.schema_mode) {
+        let parameter = unsupported::parameter(answer.status(), body, &sent, self.dialect.groups())?;
+        let hint = match self.dialect.mend(&parameter, self.schema_mode) {
             Some(line) => format!("write `{line}` for this endpoint in gabfest.yaml"),
             None => format!("choose a model that takes `{parameter}`, or leave it out of the agent"),
         };
         let endpoint = self.sender.name().to_owned();
         let message = self.sender.told(answer, body, Some(&hint));
-        Some(Error::Unsupported { endpoint, parameter: parameter.to_owned(), message })
+        Some(Error::Unsupported { endpoint, parameter, message })
     }
 
     /// The error for an answer of a content type that is none of a reply.
     async fn of_kind(&self, answer: &mut Answer, kind: &str) -> Error {
         let (body, _) = answer.body(MOST_BODY_BYTES).await;
         self.sender.malformed(answer.place(), format!("its content type is {kind}"), &body)
-    }
-
-    fn body_of(&self, request: &Request) -> Vec<u8> {
-        let manner = Manner {
-            model: &self.model,
-            stream: self.stream,
-            schema_mode: self.schema_mode,
-            max_tokens_key: &self.max_tokens_key,
-            params: &self.params,
-        };
-        request::body(request, manner)
     }
 
     /// The whole body, which holds something.
@@ -190,11 +201,9 @@ impl Client {
         let body = self.whole(answer).await?;
         let ended = Instant::now();
         json::check(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
-        let completion =
-            Completion::read(&body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), &body))?;
         let mut gather = Gather::default();
         gather
-            .take(completion, ended)
+            .take(ended, |gather| self.dialect.whole(&body, gather))
             .and_then(|()| gather.finish(request, &self.model, answer.sent(), ended, false))
             .map_err(|trouble| self.trouble(answer.place(), trouble, &body))
     }
@@ -213,7 +222,7 @@ impl Client {
                 Some(chunk) => reader.feed(chunk),
                 None => reader.end(),
             }
-            match take_events(&mut reader, &mut gather, at) {
+            match take_events(&*self.dialect, &mut reader, &mut gather, at) {
                 Err(trouble) => break Err(trouble),
                 Ok(true) => {
                     answer.linger().await;
@@ -244,6 +253,7 @@ impl Client {
             Trouble::Exhausted(message) => {
                 Error::Exhausted { endpoint: self.sender.name().to_owned(), message: self.sender.hide(message) }
             }
+            Trouble::Status(status, message) => self.sender.failed_within(place, status, &message),
         }
     }
 }
@@ -258,7 +268,7 @@ impl Named for Client {
     }
 
     fn place(&self) -> String {
-        RequestLine { method: Method::POST, uri: self.completions.clone() }.to_string()
+        RequestLine { method: Method::POST, uri: self.chats.clone() }.to_string()
     }
 }
 
@@ -275,7 +285,7 @@ impl Call<crate::measure::Request<Embed>> for Client {
         &self,
         request: &crate::measure::Request<Embed>,
     ) -> Result<crate::measure::Reply<Vec<Vec<f32>>>, Error> {
-        self.measure(&self.embeddings, request).await
+        self.measure(self.embeddings.as_ref(), request).await
     }
 }
 
@@ -285,10 +295,12 @@ impl Call<crate::measure::Request<Moderate>> for Client {
         &self,
         request: &crate::measure::Request<Moderate>,
     ) -> Result<crate::measure::Reply<Vec<(String, f64)>>, Error> {
-        self.measure(&self.moderations, request).await
+        self.measure(self.moderations.as_ref(), request).await
     }
 }
 
+const NO_MEASURES: &str =
+    "its kind has chats only; hint: name an endpoint of kind `openai` or `mock` for embeddings and moderations";
 const EVENTS: &str = "text/event-stream";
 
 /// What a server says that its answer is.
@@ -315,16 +327,16 @@ impl Kind {
 }
 
 /// Takes all events that are there; whether the last of the stream was among them.
-fn take_events(reader: &mut sse::Reader, gather: &mut Gather, at: Instant) -> Result<bool, Trouble> {
+fn take_events(
+    dialect: &dyn Dialect,
+    reader: &mut sse::Reader,
+    gather: &mut Gather,
+    at: Instant,
+) -> Result<bool, Trouble> {
     while let Some(data) = reader.next_event().map_err(|long| Trouble::Malformed(long.to_string()))? {
-        if data.trim_ascii() == b"[DONE]" {
+        if !data.trim_ascii().is_empty() && gather.take(at, |gather| dialect.event(data, gather))? {
             return Ok(true);
         }
-        if data.trim_ascii().is_empty() {
-            continue;
-        }
-        let completion = Completion::read(data).map_err(|error| Trouble::Malformed(error.to_string()))?;
-        gather.take(completion, at)?;
     }
     Ok(false)
 }
@@ -334,6 +346,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::openai;
 
     /// What comes of a stream in these pieces.
     fn streamed(pieces: &[&[u8]]) -> (Result<bool, Trouble>, String) {
@@ -341,13 +354,13 @@ mod tests {
         let at = Instant::now();
         for piece in pieces {
             reader.feed(piece);
-            match take_events(&mut reader, &mut gather, at) {
+            match take_events(&openai::Chat, &mut reader, &mut gather, at) {
                 Ok(false) => {}
                 over => return (over, gather.text),
             }
         }
         reader.end();
-        let over = take_events(&mut reader, &mut gather, at);
+        let over = take_events(&openai::Chat, &mut reader, &mut gather, at);
         (over, gather.text)
     }
 

@@ -1,0 +1,204 @@
+//! A reply as it comes: text, tool calls, counts and times, joined from a whole body or from the pieces of a stream.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::{
+    Receipt, Timing, Usage,
+    call::Request as _,
+    chat::{Reply, Request},
+    estimate,
+    message::FunctionCall,
+};
+
+/// Of what is kept of a reply, in bytes. The pieces of a stream are mostly wrapping, so this and not the
+/// stream's own length is what a megabyte of body compares with.
+pub(crate) const MOST_BYTES: usize = 1 << 20;
+
+/// Calls of one reply: as many as the tools that a request may offer.
+const MOST_CALLS: usize = 128;
+
+/// Every dialect writes into it what it reads.
+#[derive(Debug, Default)]
+pub(crate) struct Gather {
+    pub(crate) text: String,
+    calls: Vec<(u64, FunctionCall)>,
+    actions: Vec<String>,
+    finish_reason: Option<String>,
+    model: String,
+    pub(crate) counts: Counts,
+    /// A reply has come, if only an empty one.
+    begun: bool,
+    /// What is read just now brought something.
+    stirred: bool,
+    /// Pieces that brought something, and when the first and the last of them came.
+    pieces: u32,
+    first: Option<Instant>,
+    last: Option<Instant>,
+    first_text: Option<Instant>,
+}
+
+/// The tokens that a server counted; `None` for those that it did not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) input: Option<u64>,
+    pub(crate) output: Option<u64>,
+}
+
+/// A tool call, or a piece of one.
+#[derive(Debug, Default)]
+pub(crate) struct Piece<'a> {
+    /// Which call of the reply it belongs to, where the server says so.
+    pub(crate) index: Option<u64>,
+    pub(crate) id: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) arguments: &'a str,
+}
+
+/// Why what came is no reply.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    Malformed(String),
+    Exhausted(String),
+    /// An error inside an answer that began with success, and the status that the server gives it elsewhere.
+    Status(u16, String),
+}
+
+impl Gather {
+    /// Takes what `read` finds in a body or an event that came at `at`.
+    pub(crate) fn take<T>(
+        &mut self,
+        at: Instant,
+        read: impl FnOnce(&mut Self) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.stirred = false;
+        let text = self.text.len();
+        let outcome = read(self)?;
+        if self.stirred {
+            self.pieces += 1;
+            self.first.get_or_insert(at);
+            self.last = Some(at);
+            if self.text.len() > text {
+                self.first_text.get_or_insert(at);
+            }
+        }
+        self.check_size()?;
+        Ok(outcome)
+    }
+
+    /// The reply is there, if only an empty one.
+    pub(crate) fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// The model that answers; the first name counts.
+    pub(crate) fn name_model(&mut self, name: &str) {
+        if self.model.is_empty() {
+            self.model.push_str(name);
+        }
+    }
+
+    /// Why the reply ended, as the server names it.
+    pub(crate) fn end(&mut self, reason: impl Into<String>) {
+        self.finish_reason = Some(reason.into());
+    }
+
+    pub(crate) fn say(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.stirred |= !text.is_empty();
+    }
+
+    pub(crate) fn act(&mut self, action: String) {
+        self.actions.push(action);
+    }
+
+    pub(crate) fn call(&mut self, piece: &Piece<'_>) -> Result<(), Trouble> {
+        self.stirred = true;
+        let Piece { id, .. } = *piece;
+        // A whole completion numbers its calls by their place; so do servers that stream each call at once.
+        let place = self.calls.len() as u64;
+        let index = piece.index.unwrap_or(if id.is_empty() { place.saturating_sub(1) } else { place });
+        // Some servers give every call the index 0: another id is another call.
+        let known = self
+            .calls
+            .iter()
+            .rposition(|(of, call)| *of == index && (id.is_empty() || call.id.is_empty() || call.id == id));
+        let known = known.unwrap_or_else(|| {
+            self.calls.push((index, FunctionCall::default()));
+            self.calls.len() - 1
+        });
+        if self.calls.len() > MOST_CALLS {
+            return Err(Trouble::Malformed(format!("more than {MOST_CALLS} tool calls")));
+        }
+        let call = &mut self.calls[known].1;
+        if call.id.is_empty() {
+            call.id.push_str(id);
+        }
+        call.name.push_str(piece.name);
+        call.arguments.push_str(piece.arguments);
+        Ok(())
+    }
+
+    /// Whether the server has said that the reply is over.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// The reply, to `request` that was sent at `sent` and answered in full at `ended`.
+    pub(crate) fn finish(
+        self,
+        request: &Request,
+        model: &str,
+        sent: Instant,
+        ended: Instant,
+        streamed: bool,
+    ) -> Result<Reply, Trouble> {
+        if !self.begun {
+            return Err(Trouble::Malformed("no choice in it".to_owned()));
+        }
+        let timing = Timing {
+            first_token: self.first_text.or(self.first).filter(|_| streamed).map(|first| first - sent),
+            inter_token: self.between().filter(|_| streamed),
+            total: ended - sent,
+            ..Timing::default()
+        };
+        let usage = self.usage(request);
+        let model = if self.model.is_empty() { model.to_owned() } else { self.model };
+        Ok(Reply {
+            tool_calls: self.calls.into_iter().map(|(_, call)| call).collect(),
+            text: self.text,
+            actions: self.actions,
+            finish_reason: self.finish_reason,
+            receipt: Receipt { usage, model, timing, tries: 1, ..Receipt::default() },
+            ..Reply::default()
+        })
+    }
+
+    fn check_size(&self) -> Result<(), Trouble> {
+        let calls: usize =
+            self.calls.iter().map(|(_, call)| call.id.len() + call.name.len() + call.arguments.len()).sum();
+        let actions: usize = self.actions.iter().map(|action| action.len() + size_of::<String>()).sum();
+        if self.text.len() + calls + actions > MOST_BYTES {
+            return Err(Trouble::Malformed(format!("a reply of more than {MOST_BYTES} bytes")));
+        }
+        Ok(())
+    }
+
+    fn between(&self) -> Option<Duration> {
+        let gaps = self.pieces.checked_sub(1).filter(|gaps| *gaps > 0)?;
+        Some((self.last? - self.first?) / gaps)
+    }
+
+    /// What the server counted, and an estimate of what it did not.
+    fn usage(&self, request: &Request) -> Usage {
+        let said =
+            self.text.len() + self.calls.iter().map(|(_, call)| call.name.len() + call.arguments.len()).sum::<usize>();
+        let Counts { input, output } = self.counts;
+        Usage {
+            input_tokens: input.unwrap_or_else(|| estimate::tokens_of_bytes(request.input_bytes())),
+            output_tokens: output.unwrap_or_else(|| estimate::tokens_of_bytes(said as u64)),
+            estimated: input.is_none() || output.is_none(),
+        }
+    }
+}
