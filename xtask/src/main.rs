@@ -5,6 +5,7 @@ mod architecture;
 mod chaos;
 #[cfg(test)]
 mod circles;
+mod dist;
 #[cfg(test)]
 mod links;
 mod proto;
@@ -26,6 +27,8 @@ enum Task {
     Proto,
     /// Play the scheduler against seeded scripts of faults.
     Simulate(simulate::Seeds),
+    /// Build the release program without symbols, and the file that backtraces need beside it.
+    Dist(dist::Dist),
     /// Play runs on a fleet of processes while faults strike.
     Chaos(chaos::Chaos),
 }
@@ -34,6 +37,7 @@ fn main() -> anyhow::Result<()> {
     match Args::parse().task {
         Task::Proto => proto::generate(&proto::checked_in()),
         Task::Simulate(seeds) => simulate::run(seeds),
+        Task::Dist(dist) => dist::run(&dist),
         Task::Chaos(chaos) => chaos::run(&chaos),
     }
 }

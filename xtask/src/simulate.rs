@@ -65,7 +65,7 @@ mod tests {
             let parsed = Args::try_parse_from(["xtask", "simulate"].iter().chain(arguments));
             let found = parsed.ok().map(|args| match args.task {
                 Task::Simulate(Seeds { seeds, first }) => (seeds, first),
-                Task::Proto | Task::Chaos(_) => panic!("{arguments:?} is another task"),
+                Task::Proto | Task::Dist(_) | Task::Chaos(_) => panic!("{arguments:?} is another task"),
             });
             assert_eq!(found, expected, "{arguments:?}");
         }
