@@ -1,6 +1,11 @@
 //! Enum values on the wire are the words of reports, so that old and new binaries are compatible.
 
-use record::{Blame, FailureKind, Finding, Role, Verdict, call::ErrorKind, summary::RunState, turn::Origin};
+use record::{
+    Blame, FailureKind, Finding, Role, Verdict,
+    call::{ErrorKind, Finish},
+    summary::RunState,
+    turn::Origin,
+};
 use scenario::Strategy;
 
 use crate::v1;
@@ -71,6 +76,13 @@ words!(error_kind, ErrorKind, "kind of error", [
     ErrorKind::Exhausted => "exhausted",
     ErrorKind::Unwritable => "unwritable",
     ErrorKind::Other => "other",
+]);
+words!(finish, Finish, "end of a reply", [
+    Finish::Stop => "stop",
+    Finish::Length => "length",
+    Finish::ToolCalls => "tool_calls",
+    Finish::Refused => "refused",
+    Finish::Other => "other",
 ]);
 words!(strategy, Strategy, "strategy", [
     Strategy::AllPass => "all_pass",

@@ -113,6 +113,12 @@ pub fn spend_to_wire(spend: Spend) -> Vec<v1::SpendEntry> {
             tries: line.tries,
             throttled_tries: line.throttled_tries,
             wait_micros: line.wait_micros,
+            cached_input_tokens: line.tokens.cached_input,
+            cache_write_tokens: line.tokens.cache_write,
+            reasoning_tokens: line.tokens.reasoning,
+            plain_priced_calls: line.plain_priced_calls,
+            cut_calls: line.cut_calls,
+            reported_cost_nanos: line.reported_cost.0,
         })
         .collect()
 }
@@ -122,13 +128,22 @@ pub fn spend_from_wire(entries: Vec<v1::SpendEntry>) -> Result<Spend, Error> {
     for entry in entries {
         let line = SpendLine {
             calls: entry.calls,
-            tokens: Tokens { input: entry.input_tokens, output: entry.output_tokens },
+            tokens: Tokens {
+                input: entry.input_tokens,
+                output: entry.output_tokens,
+                cached_input: entry.cached_input_tokens,
+                cache_write: entry.cache_write_tokens,
+                reasoning: entry.reasoning_tokens,
+            },
             cost: Usd(entry.cost_nanos),
             unpriced_calls: entry.unpriced_calls,
             estimated_calls: entry.estimated_calls,
             tries: entry.tries,
             throttled_tries: entry.throttled_tries,
             wait_micros: entry.wait_micros,
+            plain_priced_calls: entry.plain_priced_calls,
+            cut_calls: entry.cut_calls,
+            reported_cost: Usd(entry.reported_cost_nanos),
         };
         spend.add_line(names::role::read(&entry.role)?, &entry.model, line);
     }
@@ -233,13 +248,16 @@ mod tests {
         let mut spend = Spend::default();
         let line = SpendLine {
             calls: 3,
-            tokens: Tokens { input: 10, output: 20 },
+            tokens: Tokens { input: 10, output: 20, cached_input: 4, cache_write: 3, reasoning: 6 },
             cost: Usd(7),
             unpriced_calls: 1,
             estimated_calls: 2,
             tries: 9,
             throttled_tries: 5,
             wait_micros: 11,
+            plain_priced_calls: 2,
+            cut_calls: 1,
+            reported_cost: Usd(8),
         };
         let mut pace = Pace::default();
         pace.add_line(Role::Judge, "m", PaceLine { waits: vec![0, 3], services: vec![5], wholes: vec![8] });

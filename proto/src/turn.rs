@@ -85,6 +85,12 @@ fn call_to_wire(call: Call) -> v1::Call {
         error_kind: call.error_kind.map(|kind| names::error_kind::word(kind).to_owned()),
         retried_micros: call.retried_micros,
         of_trial: call.of_trial,
+        cached_input_tokens: call.tokens.cached_input,
+        cache_write_tokens: call.tokens.cache_write,
+        reasoning_tokens: call.tokens.reasoning,
+        finish: call.finish.map(|finish| names::finish::word(finish).to_owned()),
+        plain_priced: call.plain_priced,
+        reported_cost_nanos: call.reported_cost.map(|cost| cost.0),
     }
 }
 
@@ -99,9 +105,18 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
         ttft_micros: call.ttft_micros,
         inter_token_micros: call.inter_token_micros,
         total_micros: call.total_micros,
-        tokens: Tokens { input: call.input_tokens, output: call.output_tokens },
+        tokens: Tokens {
+            input: call.input_tokens,
+            output: call.output_tokens,
+            cached_input: call.cached_input_tokens,
+            cache_write: call.cache_write_tokens,
+            reasoning: call.reasoning_tokens,
+        },
         estimated: call.estimated,
         cost: call.cost_nanos.map(Usd),
+        plain_priced: call.plain_priced,
+        reported_cost: call.reported_cost_nanos.map(Usd),
+        finish: call.finish.as_deref().map(names::finish::read).transpose()?,
         tries: call.tries,
         throttled_tries: call.throttled_tries,
         lost_tries: call.lost_tries,
@@ -115,7 +130,11 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use record::{Role, call::ErrorKind, turn::Origin};
+    use record::{
+        Role,
+        call::{ErrorKind, Finish},
+        turn::Origin,
+    };
 
     use super::*;
 
@@ -131,7 +150,9 @@ mod tests {
                 calls: vec![Call {
                     role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,
                     connect_micros: ttft, ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
-                    tokens: Tokens { input: micros, output: 1 }, cost: cost.map(Usd), tries: 1, lost_tries: step,
+                    tokens: Tokens { input: micros, output: 1, cached_input: 2, cache_write: 3, reasoning: 4 },
+                    cost: cost.map(Usd), tries: 1, lost_tries: step, plain_priced: exit_code.is_none(), reported_cost: cost.map(Usd),
+                    finish: exit_code.map(|code| [Finish::Stop, Finish::Length, Finish::ToolCalls, Finish::Refused, Finish::Other][code.unsigned_abs() as usize % 5]),
                     estimated: exit_code.is_some(), throttled_tries: number,
                     error_kind: error.is_some().then_some(ErrorKind::Throttled), of_trial: error.is_some(), error,
                     retried_micros: micros,

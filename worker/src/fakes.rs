@@ -132,7 +132,7 @@ impl agent::Session for FakeSession {
         }
         Ok(agent::Reply {
             text,
-            usage: Some(llm::Usage { input_tokens: 7, output_tokens: 11, estimated: false }),
+            usage: Some(llm::Usage { input: 7, output: 11, ..llm::Usage::default() }),
             model: "fake-agent".to_owned(),
             timing: llm::Timing { wait, total, ..llm::Timing::default() },
             tries: 1,
@@ -206,7 +206,7 @@ impl llm::Call<llm::chat::Request> for FakeModel {
         let (wait, total) = self.takes;
         sleep(wait + total).await;
         let receipt = llm::Receipt {
-            usage: llm::Usage { input_tokens: 3, output_tokens: 2, estimated: false },
+            usage: llm::Usage { input: 3, output: 2, ..llm::Usage::default() },
             model: format!("{}-model", self.name),
             timing: llm::Timing { wait, total, ..llm::Timing::default() },
             tries: 1,

@@ -127,6 +127,9 @@ impl Cleaner {
             tokens,
             estimated,
             cost,
+            plain_priced,
+            reported_cost,
+            finish,
             tries,
             throttled_tries,
             lost_tries,
@@ -136,7 +139,7 @@ impl Cleaner {
         } = call;
         holds_no_text((*role, *started_micros, *wait_micros, *connect_micros, *ttft_micros, *inter_token_micros));
         holds_no_text((*total_micros, *retried_micros, *tokens, *estimated, *cost, *tries, *throttled_tries));
-        holds_no_text((*lost_tries, *error_kind, *of_trial));
+        holds_no_text((*lost_tries, *error_kind, *of_trial, *plain_priced, *reported_cost, *finish));
         self.text(endpoint);
         self.text(model);
         self.texts(error);
@@ -236,9 +239,12 @@ mod tests {
             inter_token_micros: Some(5),
             total_micros: 6,
             retried_micros: 12,
-            tokens: Tokens { input: 7, output: 8 },
+            tokens: Tokens { input: 7, output: 8, ..Tokens::default() },
             estimated: true,
             cost: Some(Usd(9)),
+            plain_priced: true,
+            reported_cost: Some(Usd(14)),
+            finish: Some(record::call::Finish::Length),
             tries: 10,
             throttled_tries: 13,
             lost_tries: 11,
@@ -291,7 +297,7 @@ mod tests {
     #[test]
     fn no_text_of_a_trial_keeps_a_key() {
         redact::register(KEY);
-        let tokens = Tokens { input: 2, output: 3 };
+        let tokens = Tokens { input: 2, output: 3, ..Tokens::default() };
         let line = SpendLine { calls: 1, tokens, cost: Usd(4), unpriced_calls: 5, ..SpendLine::default() };
         let mut spend = Spend::default();
         spend.add_line(Role::Agent, &said(), line);

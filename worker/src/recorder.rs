@@ -8,8 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Call, Named, Receipt,
+    Call, Named, Receipt, Usage,
     call::{Reply, Request},
+    chat::Finish,
 };
 use record::{Role, Tokens, Usd, by_model, call::ErrorKind};
 use tokio::time::Instant;
@@ -98,7 +99,7 @@ impl<R: Request, C: Call<R> + ?Sized> Call<R> for Recorded<C> {
         let answer = (*self.model).call(request).await;
         open.recorded = None;
         let started_micros = self.log.micros_since_start(came);
-        let outcome = answer.as_ref().map(Reply::receipt);
+        let outcome = answer.as_ref().map(|reply| (reply.receipt(), reply.finish()));
         self.log.push(call_of(self.role, &*self.model, outcome, started_micros, (held, began.elapsed())));
         answer.map_err(|failed| failed.error)
     }
@@ -108,12 +109,12 @@ impl<R: Request, C: Call<R> + ?Sized> Call<R> for Recorded<C> {
 pub(crate) fn call_of(
     role: Role,
     model: &(impl Named + ?Sized),
-    outcome: Result<&Receipt, &llm::Failed>,
+    outcome: Result<(&Receipt, Option<Finish>), &llm::Failed>,
     started_micros: u64,
     (held, elapsed): (Duration, Duration),
 ) -> record::Call {
     match outcome {
-        Ok(receipt) => record::Call {
+        Ok((receipt, finish)) => record::Call {
             role,
             endpoint: model.endpoint().to_owned(),
             model: by_model::name(&receipt.model).into_owned(),
@@ -124,9 +125,12 @@ pub(crate) fn call_of(
             inter_token_micros: receipt.timing.inter_token.map(micros),
             total_micros: micros(receipt.timing.total),
             retried_micros: micros(receipt.timing.retried),
-            tokens: Tokens { input: receipt.usage.input_tokens, output: receipt.usage.output_tokens },
+            tokens: tokens_of(receipt.usage),
             estimated: receipt.usage.estimated,
             cost: receipt.cost_nanos.map(Usd),
+            plain_priced: receipt.plain_priced,
+            reported_cost: receipt.reported_cost_nanos.map(Usd),
+            finish: finish.map(finish_of),
             tries: receipt.tries.max(1),
             throttled_tries: receipt.throttled_tries,
             lost_tries: receipt.lost_tries,
@@ -205,12 +209,31 @@ pub(crate) fn failed_call(
         tokens: Tokens::default(),
         estimated: false,
         cost: None,
+        plain_priced: false,
+        reported_cost: None,
+        finish: None,
         tries: effort.tries,
         throttled_tries: effort.throttled_tries,
         lost_tries: effort.lost_tries,
         error: Some(error.to_string()),
         error_kind: Some(kind),
         of_trial: false,
+    }
+}
+
+/// Tokens as the record has them.
+pub(crate) fn tokens_of(usage: Usage) -> Tokens {
+    let Usage { input, output, cached_input, cache_write, reasoning, estimated: _ } = usage;
+    Tokens { input, output, cached_input, cache_write, reasoning }
+}
+
+pub(crate) fn finish_of(finish: Finish) -> record::call::Finish {
+    match finish {
+        Finish::Stop => record::call::Finish::Stop,
+        Finish::Length => record::call::Finish::Length,
+        Finish::ToolCalls => record::call::Finish::ToolCalls,
+        Finish::Refused => record::call::Finish::Refused,
+        Finish::Other => record::call::Finish::Other,
     }
 }
 

@@ -35,6 +35,7 @@ pub fn on_model(
     outcome: Result<&Receipt, &llm::Failed>,
     elapsed: Duration,
 ) -> Spend {
+    let outcome = outcome.map(|receipt| (receipt, None));
     sum(&mut [call_of(role, model, outcome, 0, (Duration::ZERO, elapsed))])
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Role, Tally, Tokens,
+    Role, Tally, Usd,
     call::{Spend, SpendLine},
     summary::{Attempts, Cost, FailureCount, Latencies, ModelSpend, Preflight, RunState, Totals, Trials},
     tally::Counts,
@@ -50,6 +50,7 @@ pub(super) fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Rec
             complete: spend.is_whole(recovered.lost_attempts, recovered.unsettled),
             unpriced_calls: spend.unpriced_calls(),
             estimated_calls: spend.estimated_calls(),
+            plain_priced_calls: spend.plain_priced_calls(),
             unknown_attempts: spend.unknown_attempts(recovered.lost_attempts, recovered.unsettled),
         },
         llm_calls: by_role(|role| spend.of(role).calls),
@@ -98,10 +99,13 @@ fn models(spend: &Spend, tally: &Tally) -> Vec<ModelSpend> {
         role: *role,
         model: model.clone(),
         calls: line.calls,
-        tokens: Tokens { input: line.tokens.input, output: line.tokens.output },
+        tokens: line.tokens,
         cost_usd: line.cost.dollars(),
         unpriced_calls: line.unpriced_calls,
         estimated_calls: line.estimated_calls,
+        plain_priced_calls: line.plain_priced_calls,
+        cut_calls: line.cut_calls,
+        reported_usd: (line.reported_cost != Usd(0)).then(|| line.reported_cost.dollars()),
         throttling: tally.paces.summary(*role, model, line),
     };
     spend.lines.iter().map(line).collect()

@@ -66,9 +66,10 @@ fn piece(piece: &v1::Piece) -> Piece {
 pub(super) fn check_spend(spend: &Spend) -> Result<(), String> {
     for line in spend.lines.values() {
         check_numbers([line.calls, line.tokens.input, line.tokens.output, line.unpriced_calls, line.estimated_calls])?;
-        check_numbers([line.tries, line.throttled_tries, line.wait_micros])?;
-        if line.cost < Usd::default() {
-            return Err(format!("calls cannot have cost {}", line.cost));
+        check_numbers([line.tries, line.throttled_tries, line.wait_micros, line.plain_priced_calls, line.cut_calls])?;
+        check_numbers([line.tokens.cached_input, line.tokens.cache_write, line.tokens.reasoning])?;
+        if let Some(cost) = [line.cost, line.reported_cost].into_iter().find(|cost| *cost < Usd::default()) {
+            return Err(format!("calls cannot have cost {cost}"));
         }
     }
     Ok(())

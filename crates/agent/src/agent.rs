@@ -108,6 +108,12 @@ pub struct Reply {
     pub lost_tries: u32,
     /// `None` where the agent's endpoint has no price.
     pub cost_nanos: Option<i64>,
+    /// The price says nothing of a part of the tokens.
+    pub plain_priced: bool,
+    /// What the provider itself says that the request cost.
+    pub reported_cost_nanos: Option<i64>,
+    /// Why the reply ended; `None` where the agent does not say.
+    pub finish: Option<llm::chat::Finish>,
     /// What came beside the reply and is worth keeping with the turn.
     pub notes: Vec<Note>,
     /// The requests of this turn before the last one: each was answered with calls of tools.

@@ -1,5 +1,6 @@
 //! The outcome of a request in the words of this crate: a reply, an empty one, or an error with its kind of failure.
 
+use llm::chat::Finish;
 use record::FailureKind;
 use scenario::{Message, message::Part, message::Speaker};
 
@@ -20,12 +21,14 @@ pub(crate) fn message_of(message: &Message) -> llm::Message {
 }
 
 pub(crate) fn nothing_said(endpoint: &str, response: Response) -> Error {
-    let (kind, message) = match response.finish_reason.as_deref() {
-        Some("content_filter") => {
-            (FailureKind::AgentRefused, format!("{endpoint} held its reply back: content filter"))
+    let (kind, message) = match response.finish {
+        Some(Finish::Refused) => {
+            (FailureKind::AgentRefused, format!("{endpoint} refused, or a filter held its reply back"))
         }
-        Some(reason) => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing (it says: {reason})")),
-        None => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing")),
+        Some(Finish::Length) => {
+            (FailureKind::AgentEmpty, format!("{endpoint} answered nothing: a token limit cut its reply"))
+        }
+        _ => (FailureKind::AgentEmpty, format!("{endpoint} answered nothing")),
     };
     Error::new(kind, message, Spent::Known(Box::new(reply_of(response))))
 }
@@ -50,7 +53,7 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
 }
 
 pub(crate) fn reply_of(response: Response) -> Reply {
-    let Response { text, messages, tool_calls, actions, notes, finish_reason: _, receipt } = response;
+    let Response { text, messages, tool_calls, actions, notes, finish, receipt } = response;
     Reply {
         text,
         messages,
@@ -63,6 +66,9 @@ pub(crate) fn reply_of(response: Response) -> Reply {
         throttled_tries: receipt.throttled_tries,
         lost_tries: receipt.lost_tries,
         cost_nanos: receipt.cost_nanos,
+        plain_priced: receipt.plain_priced,
+        reported_cost_nanos: receipt.reported_cost_nanos,
+        finish,
         notes,
         ..Reply::default()
     }

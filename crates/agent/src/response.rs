@@ -1,6 +1,9 @@
 //! What comes back for one request: from a connection, or from a chat model that plays the agent.
 
-use llm::{Receipt, call, chat};
+use llm::{
+    Receipt, call,
+    chat::{self, Finish},
+};
 use record::turn::{Note, Said, ToolCall};
 
 #[derive(Debug, Clone, Default)]
@@ -12,8 +15,8 @@ pub(crate) struct Response {
     pub(crate) actions: Vec<String>,
     /// What came beside the text and is worth keeping, such as what a program wrote to stderr.
     pub(crate) notes: Vec<Note>,
-    /// Of a chat model, as its server names it.
-    pub(crate) finish_reason: Option<String>,
+    /// Of a chat model.
+    pub(crate) finish: Option<Finish>,
     pub(crate) receipt: Receipt,
 }
 
@@ -38,6 +41,10 @@ impl call::Reply for Response {
     fn receipt_mut(&mut self) -> &mut Receipt {
         &mut self.receipt
     }
+
+    fn finish(&self) -> Option<Finish> {
+        self.finish
+    }
 }
 
 impl From<chat::Reply> for Response {
@@ -55,7 +62,7 @@ impl From<chat::Reply> for Response {
             tool_calls: tool_calls.collect(),
             actions: reply.actions,
             notes: notes.collect(),
-            finish_reason: reply.finish_reason,
+            finish: Some(reply.finish),
             receipt: reply.receipt,
         }
     }

@@ -189,7 +189,7 @@ impl Settings {
 
 impl From<Price> for price::Price {
     fn from(Price { per_call, input_per_million, output_per_million }: Price) -> Self {
-        Self { per_call, input_per_million, output_per_million }
+        Self { per_call, input_per_million, output_per_million, ..Self::FREE }
     }
 }
 

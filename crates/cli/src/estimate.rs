@@ -70,7 +70,7 @@ fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings,
 fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
     let (mut low, mut high, mut unpriced) = (0.0, 0.0, Vec::new());
     for asked in asked::all(&plan.agents, settings, &size.upper) {
-        let Some(price) = asked.price else {
+        let Some(price) = &asked.price else {
             unpriced.push(asked.title());
             continue;
         };

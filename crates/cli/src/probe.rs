@@ -81,7 +81,7 @@ async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration, spend: &m
     let usage = reply.usage.filter(|usage| !usage.estimated);
     Ok(Heard {
         took: began.elapsed(),
-        tokens: usage.map(|usage| (usage.input_tokens, usage.output_tokens)),
+        tokens: usage.map(|usage| (usage.input, usage.output)),
         words: words(&reply.text),
     })
 }
@@ -121,7 +121,7 @@ async fn ask_scorer<M: Measurement>(
 }
 
 fn heard(receipt: &Receipt, took: Duration, words: String) -> Heard {
-    Heard { took, tokens: Some((receipt.usage.input_tokens, receipt.usage.output_tokens)), words }
+    Heard { took, tokens: Some((receipt.usage.input, receipt.usage.output)), words }
 }
 
 fn role_of(endpoint: &str, settings: &Settings) -> Role {

@@ -114,7 +114,7 @@ impl<M: Measurement> Call<Request<M>> for Local<M> {
             .map_err(|_| malformed("the model panicked".to_owned()))?
             .map_err(|error| malformed(error.to_string()))?;
         let receipt = Receipt {
-            usage: Usage { input_tokens, ..Usage::default() },
+            usage: Usage { input: input_tokens, ..Usage::default() },
             model: endpoint(),
             timing: Timing { wait: started - began, total: started.elapsed(), ..Timing::default() },
             tries: 1,

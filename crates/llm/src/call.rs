@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use crate::{
     Error,
+    chat::Finish,
     context::Context,
     receipt::{Effort, Receipt},
 };
@@ -73,6 +74,11 @@ pub trait Reply: Send + Sync + 'static {
     fn receipt(&self) -> &Receipt;
 
     fn receipt_mut(&mut self) -> &mut Receipt;
+
+    /// Why a chat's reply ended; `None` for what is no chat.
+    fn finish(&self) -> Option<Finish> {
+        None
+    }
 }
 
 /// A call without a reply, and its effort: the numbers that a [`Receipt`] has too.

@@ -41,11 +41,50 @@ pub struct Reply {
     pub tool_calls: Vec<FunctionCall>,
     /// Actions that an agent reports besides tool calls (`message.actions`).
     pub actions: Vec<String>,
-    /// As the server names it: `stop`, `length`, `tool_calls`, `content_filter`, …
-    pub finish_reason: Option<String>,
+    pub finish: Finish,
     /// What came beside the reply and is worth keeping.
     pub notes: Vec<Annotation>,
     pub receipt: Receipt,
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Finish {
+    Stop,
+    /// A token limit cut it.
+    Length,
+    ToolCalls,
+    /// The model refused, or a filter held the reply back.
+    Refused,
+    /// The server says nothing, or a word of its own.
+    #[default]
+    Other,
+}
+
+impl Finish {
+    /// From the word of OpenAI's chat completions, and of servers that are alike.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        match word {
+            "stop" | "eos" | "stop_sequence" => Self::Stop,
+            "length" | "max_tokens" | "model_length" => Self::Length,
+            "tool_calls" | "function_call" => Self::ToolCalls,
+            "content_filter" | "refusal" => Self::Refused,
+            _ => Self::Other,
+        }
+    }
+
+    /// The word of OpenAI's chat completions.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolCalls => "tool_calls",
+            Self::Refused => "content_filter",
+            Self::Other => "other",
+        }
+    }
 }
 
 impl call::Request for Request {
@@ -88,5 +127,9 @@ impl call::Reply for Reply {
 
     fn receipt_mut(&mut self) -> &mut Receipt {
         &mut self.receipt
+    }
+
+    fn finish(&self) -> Option<Finish> {
+        Some(self.finish)
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::{
     Receipt, Timing, Usage,
     call::Request as _,
-    chat::{Reply, Request},
+    chat::{Finish, Reply, Request},
     estimate,
     message::FunctionCall,
 };
@@ -25,7 +25,8 @@ pub(crate) struct Gather {
     pub(crate) text: String,
     calls: Vec<(u64, FunctionCall)>,
     actions: Vec<String>,
-    finish_reason: Option<String>,
+    finish: Option<Finish>,
+    refused: bool,
     model: String,
     pub(crate) counts: Counts,
     /// A reply has come, if only an empty one.
@@ -42,8 +43,28 @@ pub(crate) struct Gather {
 /// The tokens that a server counted; `None` for those that it did not.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
+    /// All that the model read, `cached_input` and `cache_write` included.
     pub(crate) input: Option<u64>,
+    /// All that it wrote, `reasoning` included.
     pub(crate) output: Option<u64>,
+    pub(crate) cached_input: Option<u64>,
+    pub(crate) cache_write: Option<u64>,
+    pub(crate) reasoning: Option<u64>,
+    /// What the server says that the call cost.
+    pub(crate) cost_nanos: Option<i64>,
+}
+
+impl Counts {
+    /// Takes what a later piece of a stream counts: its numbers are totals.
+    pub(crate) fn update(&mut self, later: Self) {
+        let Self { input, output, cached_input, cache_write, reasoning, cost_nanos } = later;
+        self.input = input.or(self.input);
+        self.output = output.or(self.output);
+        self.cached_input = cached_input.or(self.cached_input);
+        self.cache_write = cache_write.or(self.cache_write);
+        self.reasoning = reasoning.or(self.reasoning);
+        self.cost_nanos = cost_nanos.or(self.cost_nanos);
+    }
 }
 
 /// A tool call, or a piece of one.
@@ -99,9 +120,14 @@ impl Gather {
         }
     }
 
-    /// Why the reply ended, as the server names it.
-    pub(crate) fn end(&mut self, reason: impl Into<String>) {
-        self.finish_reason = Some(reason.into());
+    /// Why the reply ended.
+    pub(crate) fn end(&mut self, finish: Finish) {
+        self.finish = Some(finish);
+    }
+
+    /// The model refused, whatever the end of the reply says.
+    pub(crate) fn refuse(&mut self) {
+        self.refused = true;
     }
 
     pub(crate) fn say(&mut self, text: &str) {
@@ -142,7 +168,7 @@ impl Gather {
 
     /// Whether the server has said that the reply is over.
     pub(crate) fn is_finished(&self) -> bool {
-        self.finish_reason.is_some()
+        self.finish.is_some()
     }
 
     /// The reply, to `request` that was sent at `sent` and answered in full at `ended`.
@@ -169,8 +195,15 @@ impl Gather {
             tool_calls: self.calls.into_iter().map(|(_, call)| call).collect(),
             text: self.text,
             actions: self.actions,
-            finish_reason: self.finish_reason,
-            receipt: Receipt { usage, model, timing, tries: 1, ..Receipt::default() },
+            finish: if self.refused { Finish::Refused } else { self.finish.unwrap_or_default() },
+            receipt: Receipt {
+                usage,
+                model,
+                timing,
+                tries: 1,
+                reported_cost_nanos: self.counts.cost_nanos,
+                ..Receipt::default()
+            },
             ..Reply::default()
         })
     }
@@ -194,11 +227,18 @@ impl Gather {
     fn usage(&self, request: &Request) -> Usage {
         let said =
             self.text.len() + self.calls.iter().map(|(_, call)| call.name.len() + call.arguments.len()).sum::<usize>();
-        let Counts { input, output } = self.counts;
+        let counts = self.counts;
+        let input = counts.input.unwrap_or_else(|| estimate::tokens_of_bytes(request.input_bytes()));
+        let output = counts.output.unwrap_or_else(|| estimate::tokens_of_bytes(said as u64));
+        // A part is never more than the whole, whatever a server says.
+        let cached_input = counts.cached_input.unwrap_or(0).min(input);
         Usage {
-            input_tokens: input.unwrap_or_else(|| estimate::tokens_of_bytes(request.input_bytes())),
-            output_tokens: output.unwrap_or_else(|| estimate::tokens_of_bytes(said as u64)),
-            estimated: input.is_none() || output.is_none(),
+            input,
+            output,
+            cached_input,
+            cache_write: counts.cache_write.unwrap_or(0).min(input - cached_input),
+            reasoning: counts.reasoning.unwrap_or(0).min(output),
+            estimated: counts.input.is_none() || counts.output.is_none(),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 
 /// In US dollars: for a million tokens, and for a call.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// What each call costs besides its tokens; nothing where it is not written.
     #[serde(default)]
@@ -29,6 +29,45 @@ pub struct Price {
     pub input_per_million: f64,
     #[schemars(range(min = 0.0))]
     pub output_per_million: f64,
+    /// Input that the provider's cache held; absent: as much as other input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub cached_input_per_million: Option<f64>,
+    /// Input that is written to the provider's cache; absent: as much as other input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub cache_write_per_million: Option<f64>,
+    /// Other prices of calls with long inputs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<Above>,
+}
+
+/// What all tokens of a call cost whose input is longer than this; what is absent costs as much as in shorter calls.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Above {
+    /// Of the input. Where several are exceeded, the highest counts.
+    pub tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub input_per_million: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub output_per_million: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub cached_input_per_million: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub cache_write_per_million: Option<f64>,
+}
+
+/// The prices of a million tokens that hold for one call.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    input: f64,
+    output: f64,
+    cached_input: Option<f64>,
+    cache_write: Option<f64>,
 }
 
 /// Puts the price on every reply.
@@ -62,14 +101,20 @@ impl Drop for InFlight<'_> {
 }
 
 impl Price {
-    pub const FREE: Self = Self { per_call: 0.0, input_per_million: 0.0, output_per_million: 0.0 };
+    pub const FREE: Self = Self {
+        per_call: 0.0,
+        input_per_million: 0.0,
+        output_per_million: 0.0,
+        cached_input_per_million: None,
+        cache_write_per_million: None,
+        above: Vec::new(),
+    };
 
     /// Whether it is an amount of money: a negative price would make a budget grow.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        [self.per_call, self.input_per_million, self.output_per_million]
-            .iter()
-            .all(|price| price.is_finite() && *price >= 0.0)
+        let of_tokens = self.all_rates().flat_map(Rates::all);
+        of_tokens.chain([self.per_call]).all(|price| price.is_finite() && price >= 0.0)
     }
 
     fn is_free(&self) -> bool {
@@ -77,15 +122,51 @@ impl Price {
     }
 
     fn counts_tokens(&self) -> bool {
-        self.input_per_million > 0.0 || self.output_per_million > 0.0
+        self.all_rates().flat_map(Rates::all).any(|price| price > 0.0)
+    }
+
+    fn plain_rates(&self) -> Rates {
+        Rates {
+            input: self.input_per_million,
+            output: self.output_per_million,
+            cached_input: self.cached_input_per_million,
+            cache_write: self.cache_write_per_million,
+        }
+    }
+
+    fn all_rates(&self) -> impl Iterator<Item = Rates> {
+        let plain = self.plain_rates();
+        self.above.iter().map(move |above| plain.above(above)).chain([plain])
+    }
+
+    /// Those of a call with this many tokens of input.
+    fn rates(&self, input: u64) -> Rates {
+        let plain = self.plain_rates();
+        let exceeded = self.above.iter().filter(|above| input > above.tokens);
+        exceeded.max_by_key(|above| above.tokens).map_or(plain, |above| plain.above(above))
     }
 
     /// Of one call, in nano-dollars.
     #[must_use]
     pub fn nanos(&self, usage: &Usage) -> i64 {
-        self.call_nanos()
-            .saturating_add(cost(usage.input_tokens, self.input_per_million))
-            .saturating_add(cost(usage.output_tokens, self.output_per_million))
+        let rates = self.rates(usage.input);
+        let plain = usage.input.saturating_sub(usage.cached_input).saturating_sub(usage.cache_write);
+        let parts = [
+            (plain, rates.input),
+            (usage.cached_input, rates.cached_input.unwrap_or(rates.input)),
+            (usage.cache_write, rates.cache_write.unwrap_or(rates.input)),
+            (usage.output, rates.output),
+        ];
+        parts.iter().fold(self.call_nanos(), |sum, (tokens, price)| sum.saturating_add(cost(*tokens, *price)))
+    }
+
+    /// Whether a part of the tokens has no price of its own and costs as much as other input.
+    #[must_use]
+    pub fn leaves_out(&self, usage: &Usage) -> bool {
+        let rates = self.rates(usage.input);
+        self.counts_tokens()
+            && ((usage.cached_input > 0 && rates.cached_input.is_none())
+                || (usage.cache_write > 0 && rates.cache_write.is_none()))
     }
 
     /// Of an answered call, in nano-dollars; `None` where tokens cost something and their number is unknown.
@@ -101,12 +182,33 @@ impl Price {
     /// The most that this request can cost, in nano-dollars: what a budget sets aside while it is in flight. A request
     /// without `max_tokens` is taken to make at most `most_output_tokens`.
     ///
-    /// Every byte counts as a token. It is about four times too much for English, but a guess that can be too
-    /// low would let a run spend more than its cap.
+    /// Every byte counts as a token, nothing comes from a cache, and the dearest price of each kind holds. It is about
+    /// four times too much for English, but a guess that can be too low would let a run spend more than its cap.
     #[must_use]
     pub fn worst_case_nanos(&self, request: &impl Request, most_output_tokens: u32) -> i64 {
         let output_tokens = u64::from(request.max_output_tokens().unwrap_or(most_output_tokens));
-        self.nanos(&Usage { input_tokens: request.input_bytes(), output_tokens, estimated: true })
+        let dearest = |of: fn(Rates) -> f64| self.all_rates().map(of).fold(0.0, f64::max);
+        self.call_nanos()
+            .saturating_add(cost(
+                request.input_bytes(),
+                dearest(|rates| rates.input.max(rates.cache_write.unwrap_or(0.0))),
+            ))
+            .saturating_add(cost(output_tokens, dearest(|rates| rates.output)))
+    }
+}
+
+impl Rates {
+    fn above(self, above: &Above) -> Self {
+        Self {
+            input: above.input_per_million.unwrap_or(self.input),
+            output: above.output_per_million.unwrap_or(self.output),
+            cached_input: above.cached_input_per_million.or(self.cached_input),
+            cache_write: above.cache_write_per_million.or(self.cache_write),
+        }
+    }
+
+    fn all(self) -> impl Iterator<Item = f64> {
+        [Some(self.input), Some(self.output), self.cached_input, self.cache_write].into_iter().flatten()
     }
 }
 
@@ -149,13 +251,16 @@ impl<C: Named> Named for Priced<C> {
 impl<R: Request, C: Call<R>> Call<R> for Priced<C> {
     async fn ask(&self, request: &R) -> Result<R::Reply, Error> {
         // A free call skips the count, which reads every message.
-        let price = self.price.filter(|price| !price.is_free());
+        let price = self.price.as_ref().filter(|price| !price.is_free());
         let worst = price.map_or(0, |price| price.worst_case_nanos(request, self.most_output_tokens));
         let in_flight = InFlight::new(&self.in_flight, worst);
         let mut reply = self.inner.ask(request).await?;
         drop(in_flight);
         let receipt = reply.receipt_mut();
-        receipt.cost_nanos = self.price.and_then(|price| price.of_answer(&receipt.usage));
+        if let Some(price) = &self.price {
+            receipt.cost_nanos = price.of_answer(&receipt.usage);
+            receipt.plain_priced = price.leaves_out(&receipt.usage);
+        }
         Ok(reply)
     }
 }
@@ -170,28 +275,35 @@ mod tests {
     use super::*;
     use crate::{Message, chat::Request};
 
-    const PRICE: Price = Price { per_call: 0.0, input_per_million: 0.15, output_per_million: 0.6 };
+    const PRICE: Price = Price {
+        per_call: 0.0,
+        input_per_million: 0.15,
+        output_per_million: 0.6,
+        cached_input_per_million: None,
+        cache_write_per_million: None,
+        above: Vec::new(),
+    };
 
     #[test]
     fn tokens_cost_what_the_price_list_says() {
-        let usage = Usage { input_tokens: 1_000_000, output_tokens: 500_000, estimated: false };
+        let usage = Usage { input: 1_000_000, output: 500_000, ..Usage::default() };
         assert_eq!(PRICE.nanos(&usage), 150_000_000 + 300_000_000);
         assert_eq!(PRICE.nanos(&Usage::default()), 0);
         let each = Price { per_call: 0.002, ..PRICE };
         assert_eq!(each.nanos(&usage), 452_000_000);
-        let absurd = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, estimated: false };
+        let absurd = Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() };
         assert_eq!(PRICE.nanos(&absurd), i64::MAX);
     }
 
     #[test]
     fn tokens_that_nobody_counted_have_no_known_cost() {
-        let (said, unsaid) = (Usage { input_tokens: 1, ..Usage::default() }, Usage::default());
+        let (said, unsaid) = (Usage { input: 1, ..Usage::default() }, Usage::default());
         let by_call = Price { per_call: 0.5, ..Price::FREE };
         let rows = [
             (PRICE, said, Some(150)),
             (PRICE, unsaid, None),
             (Price { per_call: 0.5, ..PRICE }, unsaid, None),
-            (by_call, unsaid, Some(500_000_000)),
+            (by_call.clone(), unsaid, Some(500_000_000)),
             (by_call, said, Some(500_000_000)),
             (Price::FREE, unsaid, Some(0)),
         ];
@@ -200,14 +312,77 @@ mod tests {
         }
     }
 
+    fn tiered() -> Price {
+        Price {
+            input_per_million: 1.25,
+            output_per_million: 10.0,
+            cached_input_per_million: Some(0.125),
+            cache_write_per_million: Some(1.5),
+            above: vec![
+                Above { tokens: 200_000, input_per_million: Some(2.5), ..Above::default() },
+                Above {
+                    tokens: 500_000,
+                    input_per_million: Some(5.0),
+                    output_per_million: Some(20.0),
+                    ..Above::default()
+                },
+            ],
+            ..Price::FREE
+        }
+    }
+
+    /// Each sum is made by hand from the price list, in nano-dollars.
+    #[test]
+    fn every_part_of_the_usage_has_its_price() {
+        let usage = |input, cached_input, cache_write, output, reasoning| Usage {
+            input,
+            cached_input,
+            cache_write,
+            output,
+            reasoning,
+            estimated: false,
+        };
+        let plain = Price { cached_input_per_million: None, cache_write_per_million: None, above: vec![], ..tiered() };
+        let rows = [
+            // 400 plain at 1,250, 500 cached at 125, 100 written at 1,500, 50 out (40 of them reasoning) at 10,000.
+            (tiered(), usage(1_000, 500, 100, 50, 40), 500_000 + 62_500 + 150_000 + 500_000, false),
+            // The same at a price without these parts: all input at 1,250.
+            (plain.clone(), usage(1_000, 500, 100, 50, 40), 1_250_000 + 500_000, true),
+            (plain.clone(), usage(1_000, 0, 0, 50, 40), 1_250_000 + 500_000, false),
+            // Exactly the tier's tokens are not above it; all tokens of a longer call cost more.
+            (tiered(), usage(200_000, 0, 0, 1, 0), 250_000_000 + 10_000, false),
+            (tiered(), usage(200_001, 1, 0, 1, 0), 500_000_000 + 125 + 10_000, false),
+            (tiered(), usage(600_000, 0, 0, 1, 1), 3_000_000_000 + 20_000, false),
+            (Price { per_call: 0.5, ..Price::FREE }, usage(9, 9, 0, 9, 0), 500_000_000, false),
+        ];
+        for (price, usage, nanos, plain_priced) in rows {
+            assert_eq!((price.nanos(&usage), price.leaves_out(&usage)), (nanos, plain_priced), "{price:?} {usage:?}");
+        }
+        let odd =
+            Price { above: vec![Above { tokens: 1, output_per_million: Some(f64::NAN), ..Above::default() }], ..plain };
+        assert!(tiered().is_valid() && !odd.is_valid());
+        assert!(!Price { cached_input_per_million: Some(-1.0), ..Price::FREE }.is_valid());
+    }
+
+    #[test]
+    fn the_worst_case_is_the_dearest_tier_with_nothing_cached() {
+        let request =
+            Request { messages: vec![Message::user("x".repeat(84))], max_tokens: Some(10), ..Request::default() };
+        let bytes = crate::call::Request::input_bytes(&request);
+        // 5 dollars a million in, 20 out.
+        assert_eq!(tiered().worst_case_nanos(&request, 99), bytes as i64 * 5_000 + 10 * 20_000);
+        let dear_cache = Price { cache_write_per_million: Some(7.0), ..tiered() };
+        assert_eq!(dear_cache.worst_case_nanos(&request, 99), bytes as i64 * 7_000 + 10 * 20_000);
+    }
+
     #[test]
     fn the_worst_case_is_never_below_the_cost() {
         let mut request = Request { messages: vec![Message::user("a b c d e f g h")], ..Request::default() };
         let unbounded = PRICE.worst_case_nanos(&request, 1_000);
-        assert!(unbounded >= PRICE.nanos(&Usage { input_tokens: 15, output_tokens: 1_000, estimated: false }));
+        assert!(unbounded >= PRICE.nanos(&Usage { input: 15, output: 1_000, ..Usage::default() }));
         request.max_tokens = Some(100);
         // One token for each byte is the most that any tokenizer makes of a text.
-        let most = Usage { input_tokens: 15, output_tokens: 100, estimated: false };
+        let most = Usage { input: 15, output: 100, ..Usage::default() };
         assert!(PRICE.worst_case_nanos(&request, 1_000) >= PRICE.nanos(&most));
         assert!(PRICE.worst_case_nanos(&request, 1_000) < unbounded);
     }
@@ -216,9 +391,9 @@ mod tests {
     async fn a_call_in_flight_is_bounded_also_without_a_limit_of_its_own() {
         use crate::mock::{Behaviour, Mock};
         let hangs = Behaviour { hang_rate: 1.0, ..Behaviour::default() };
-        let price = Price { per_call: 0.0, input_per_million: 0.0, output_per_million: 1.0 };
+        let price = Price { output_per_million: 1.0, ..Price::FREE };
         for (own, of_endpoint, tokens) in [(None, None, 16_384), (None, Some(500), 500), (Some(20), Some(500), 20)] {
-            let priced = Priced::new(Mock::new("m", hangs.clone()), Some(price));
+            let priced = Priced::new(Mock::new("m", hangs.clone()), Some(price.clone()));
             let priced = priced.with_most_output_tokens(of_endpoint.unwrap_or(ASSUMED_OUTPUT_TOKENS));
             let in_flight = priced.in_flight();
             let request = Request { messages: vec![Message::user("hi")], max_tokens: own, ..Request::default() };

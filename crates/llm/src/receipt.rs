@@ -17,6 +17,10 @@ pub struct Receipt {
     pub lost_tries: u32,
     /// In nano-dollars; `None` where the endpoint has no price.
     pub cost_nanos: Option<i64>,
+    /// The price says nothing of a part of the tokens, so that part costs as much as other input.
+    pub plain_priced: bool,
+    /// What the provider itself says that the call cost, in nano-dollars.
+    pub reported_cost_nanos: Option<i64>,
 }
 
 /// What a failed call took.
@@ -36,8 +40,16 @@ pub struct Effort {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    pub input_tokens: u64,
-    pub output_tokens: u64,
+    /// All that the model read: `cached_input` and `cache_write` are a part of it.
+    pub input: u64,
+    /// All that the model wrote: `reasoning` is a part of it.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cached_input: u64,
+    /// Written to the provider's cache.
+    pub cache_write: u64,
+    /// Written before the answer.
+    pub reasoning: u64,
     /// The server gave no count, so gabfest estimated it from the text.
     pub estimated: bool,
 }

@@ -9,8 +9,34 @@ use crate::{FailureKind, Role, Usd, by_model};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
+    /// All that the model read: cached tokens and those written to a cache are a part of it.
     pub input: u64,
+    /// All that the model wrote: reasoning is a part of it.
     pub output: u64,
+    /// Read from the provider's cache. Absent: 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_input: u64,
+    /// Written to the provider's cache. Absent: 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
+    /// Written before the answer and not part of it. Absent: 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(it: &bool) -> bool {
+    !*it
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(cost: &Usd) -> bool {
+    *cost == Usd(0)
 }
 
 impl Tokens {
@@ -18,6 +44,36 @@ impl Tokens {
     pub fn add(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
+        self.cached_input = self.cached_input.saturating_add(other.cached_input);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    Stop,
+    /// A token limit cut it.
+    Length,
+    ToolCalls,
+    /// The model refused, or a filter held the reply back.
+    Refused,
+    Other,
+}
+
+impl Finish {
+    /// As records, the wire and traces say it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolCalls => "tool_calls",
+            Self::Refused => "refused",
+            Self::Other => "other",
+        }
     }
 }
 
@@ -50,6 +106,16 @@ pub struct Call {
     pub estimated: bool,
     /// `None` where the endpoint has no price, or where a call that failed may have been charged.
     pub cost: Option<Usd>,
+    /// The price says nothing of a part of the tokens (cached ones, or those written to a cache), so that part costs
+    /// as much as other input.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub plain_priced: bool,
+    /// What the provider itself says that the call cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_cost: Option<Usd>,
+    /// Why the reply ended; `None` without a reply, and for agents that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
     /// 1 unless a try was repeated.
     pub tries: u32,
     /// Tries that were answered with 429.
@@ -190,6 +256,15 @@ pub struct SpendLine {
     /// Rate-limit waits.
     #[serde(default)]
     pub wait_micros: u64,
+    /// Calls of which a part of the input has no price of its own, see [`Call::plain_priced`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub plain_priced_calls: u64,
+    /// Calls whose reply was cut by a token limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_calls: u64,
+    /// What providers themselves say that calls cost, as far as they say it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub reported_cost: Usd,
 }
 
 impl SpendLine {
@@ -202,13 +277,17 @@ impl SpendLine {
         self.tries = self.tries.saturating_add(other.tries);
         self.throttled_tries = self.throttled_tries.saturating_add(other.throttled_tries);
         self.wait_micros = self.wait_micros.saturating_add(other.wait_micros);
+        self.plain_priced_calls = self.plain_priced_calls.saturating_add(other.plain_priced_calls);
+        self.cut_calls = self.cut_calls.saturating_add(other.cut_calls);
+        self.reported_cost += other.reported_cost;
     }
 
-    /// Whether every call and every try of it was priced from usage that the endpoint reported. What is free is
-    /// priced, however many tokens it took.
+    /// Whether every call and every try of it was priced from usage that the endpoint reported, each part by its own
+    /// price. What is free is priced, however many tokens it took.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.unpriced_calls == 0 && (self.estimated_calls == 0 || self.cost == Usd(0))
+        let guessed = self.estimated_calls.saturating_add(self.plain_priced_calls);
+        self.unpriced_calls == 0 && (guessed == 0 || self.cost == Usd(0))
     }
 }
 
@@ -223,6 +302,9 @@ impl Spend {
             tries: u64::from(call.tries),
             throttled_tries: u64::from(call.throttled_tries),
             wait_micros: call.wait_micros,
+            plain_priced_calls: u64::from(call.plain_priced),
+            cut_calls: u64::from(call.finish == Some(Finish::Length)),
+            reported_cost: call.reported_cost.unwrap_or_default(),
         };
         self.add_line(call.role, &call.model, line);
     }
@@ -262,6 +344,11 @@ impl Spend {
     #[must_use]
     pub fn estimated_calls(&self) -> u64 {
         self.lines.values().fold(0, |sum, line| sum.saturating_add(line.estimated_calls))
+    }
+
+    #[must_use]
+    pub fn plain_priced_calls(&self) -> u64 {
+        self.lines.values().fold(0, |sum, line| sum.saturating_add(line.plain_priced_calls))
     }
 
     /// Whether the cost is all that was spent: each call and each try was priced from reported usage. The one
@@ -312,6 +399,9 @@ mod tests {
             tokens: Tokens::default(),
             estimated: false,
             cost: None,
+            plain_priced: false,
+            reported_cost: None,
+            finish: None,
             tries: 1,
             throttled_tries: 0,
             lost_tries: 0,
@@ -339,6 +429,36 @@ mod tests {
             spend.add_call(&Call { cost: Some(Usd(cost)), estimated, ..call() });
             assert_eq!((spend.is_complete(), spend.estimated_calls()), (complete, u64::from(estimated)), "{cost}");
         }
+    }
+
+    #[test]
+    fn a_part_without_a_price_of_its_own_makes_the_cost_incomplete() {
+        for (cost, plain_priced, complete) in [(5, false, true), (5, true, false), (0, true, true)] {
+            let mut spend = Spend::default();
+            spend.add_call(&Call { cost: Some(Usd(cost)), plain_priced, ..call() });
+            assert_eq!(
+                (spend.is_complete(), spend.plain_priced_calls()),
+                (complete, u64::from(plain_priced)),
+                "{cost}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_kind_of_token_and_cut_replies_are_added_up() {
+        let tokens = Tokens { input: 10, output: 5, cached_input: 4, cache_write: 3, reasoning: 2 };
+        let mut spend = Spend::default();
+        for finish in [Some(Finish::Length), Some(Finish::Stop), None] {
+            spend.add_call(&Call { tokens, finish, reported_cost: Some(Usd(7)), ..call() });
+        }
+        let line = spend.of(Role::UserSim);
+        assert_eq!((line.cut_calls, line.reported_cost), (1, Usd(21)));
+        let sum = Tokens { input: 30, output: 15, cached_input: 12, cache_write: 9, reasoning: 6 };
+        assert_eq!(line.tokens, sum);
+        let stored = serde_json::to_string(&spend).unwrap();
+        assert_eq!(serde_json::from_str::<Spend>(&stored).unwrap(), spend);
+        let none = serde_json::to_string(&Tokens { input: 1, output: 2, ..Tokens::default() }).unwrap();
+        assert_eq!(none, r#"{"input":1,"output":2}"#, "views of runs without a cache stay as they were");
     }
 
     #[test]
@@ -371,14 +491,14 @@ mod tests {
     fn a_line_of_the_last_version_is_read() {
         let stored = r#"[{"role":"judge","model":"m","line":{"calls":2,"tokens":{"input":3,"output":4},"cost":5,"unpriced_calls":1}}]"#;
         let spend: Spend = serde_json::from_str(stored).unwrap();
-        let tokens = Tokens { input: 3, output: 4 };
+        let tokens = Tokens { input: 3, output: 4, ..Tokens::default() };
         let line = SpendLine { calls: 2, tokens, cost: Usd(5), unpriced_calls: 1, ..SpendLine::default() };
         assert_eq!(spend.of(Role::Judge), line);
     }
 
     #[test]
     fn sums_stop_at_the_largest_number() {
-        let tokens = Tokens { input: u64::MAX, output: 1 };
+        let tokens = Tokens { input: u64::MAX, output: 1, ..Tokens::default() };
         let most = SpendLine {
             calls: u64::MAX - 1,
             tokens,
@@ -393,7 +513,7 @@ mod tests {
             spend.add_line(Role::Judge, model, most);
         }
         let sum = spend.of(Role::Judge);
-        assert_eq!((sum.calls, sum.tokens), (u64::MAX, Tokens { input: u64::MAX, output: 3 }));
+        assert_eq!((sum.calls, sum.tokens), (u64::MAX, Tokens { input: u64::MAX, output: 3, ..Tokens::default() }));
         assert_eq!((spend.cost(), spend.unpriced_calls()), (Usd(i64::MAX), u64::MAX));
     }
 }

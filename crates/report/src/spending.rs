@@ -17,7 +17,8 @@ pub(crate) fn tokens(line: &ModelSpend, tokens: u64) -> String {
 
 /// The cost of a line; `None` where no call of it has a known cost.
 pub(crate) fn cost(line: &ModelSpend) -> Option<String> {
-    let estimated = if line.cost_usd > 0.0 { line.estimated_calls } else { 0 };
+    let guessed = line.estimated_calls.saturating_add(line.plain_priced_calls);
+    let estimated = if line.cost_usd > 0.0 { guessed } else { 0 };
     (line.calls == 0 || line.unpriced_calls < line.calls).then(|| marked(estimated, usd(line.cost_usd)))
 }
 
@@ -27,7 +28,8 @@ pub(crate) fn total(totals: &Totals) -> String {
         return "unknown".to_owned();
     }
     let priced = totals.models.iter().filter(|line| line.cost_usd > 0.0);
-    marked(priced.map(|line| line.estimated_calls).sum(), usd(totals.cost.total_usd))
+    let guessed = priced.map(|line| line.estimated_calls.saturating_add(line.plain_priced_calls));
+    marked(guessed.fold(0, u64::saturating_add), usd(totals.cost.total_usd))
 }
 
 /// `~1,234`: a figure of which a part is estimated.
@@ -37,7 +39,38 @@ pub(crate) fn marked(estimated: u64, figure: String) -> String {
 
 /// What stands below the table of costs.
 pub(crate) fn notes(totals: &Totals) -> impl Iterator<Item = String> {
-    [preflight(totals), estimated(totals), unsettled(totals)].into_iter().flatten()
+    let kinds = totals.models.iter().filter_map(kinds_of_tokens);
+    let reported = totals.models.iter().filter_map(reported);
+    kinds.chain(reported).chain([preflight(totals), estimated(totals), unsettled(totals)].into_iter().flatten())
+}
+
+/// What the tokens of a line were, where they were not all plain.
+fn kinds_of_tokens(line: &ModelSpend) -> Option<String> {
+    let tokens = &line.tokens;
+    let input = [(tokens.cached_input, "came from the cache"), (tokens.cache_write, "were written to the cache")];
+    let output = [(tokens.reasoning, "are reasoning")];
+    let part = |direction: &str, all: u64, kinds: &[(u64, &str)]| {
+        let kinds = kinds.iter().filter(|(tokens, _)| *tokens > 0);
+        let kinds: Vec<String> = kinds.map(|(tokens, what)| format!("{} {what}", count(*tokens))).collect();
+        (!kinds.is_empty()).then(|| format!("of {} tokens {direction}, {}", count(all), kinds.join(" and ")))
+    };
+    let parts = [part("in", tokens.input, &input), part("out", tokens.output, &output)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{} {}: {}", line.role.name(), line.model, parts.join("; ")))
+}
+
+/// What the provider says that a line cost.
+fn reported(line: &ModelSpend) -> Option<String> {
+    let own = usd(line.reported_usd?);
+    Some(format!("{} {}: the provider itself reports a cost of {own}", line.role.name(), line.model))
+}
+
+/// One sentence for each role and model with replies that a token limit cut.
+pub(crate) fn cut(totals: &Totals) -> impl Iterator<Item = String> {
+    totals.models.iter().filter(|line| line.cut_calls > 0).map(|line| {
+        let all = plural(line.calls, "reply", "replies");
+        format!("{} {}: a token limit cut {} of {all}", line.role.name(), line.model, count(line.cut_calls))
+    })
 }
 
 /// What `~` means; `None` where nothing is estimated.
@@ -63,6 +96,12 @@ pub(crate) fn incomplete(totals: &Totals) -> Option<String> {
     }
     if cost.estimated_calls > 0 {
         reasons.push(format!("the tokens of {} are estimated", plural(cost.estimated_calls, "call", "calls")));
+    }
+    if cost.plain_priced_calls > 0 {
+        let calls = plural(cost.plain_priced_calls, "call has", "calls have");
+        reasons.push(format!(
+            "{calls} cached tokens that count as plain input, since `price` has no `cached_input_per_million` or `cache_write_per_million`"
+        ));
     }
     if cost.unknown_attempts > 0 {
         let attempts = plural(cost.unknown_attempts, "attempt", "attempts");

@@ -17,6 +17,10 @@ pub const STREAM: &str = "gen_ai.request.stream";
 pub const RESPONSE_MODEL: &str = "gen_ai.response.model";
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+pub const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
+pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
+pub const REASONING_TOKENS: &str = "gen_ai.usage.reasoning.output_tokens";
+pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 /// In seconds.
 pub const TIME_TO_FIRST_CHUNK: &str = "gen_ai.response.time_to_first_chunk";
 pub const CONVERSATION: &str = "gen_ai.conversation.id";

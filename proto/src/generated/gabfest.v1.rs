@@ -616,6 +616,19 @@ pub struct SpendEntry {
     pub throttled_tries: u64,
     #[prost(uint64, tag = "11")]
     pub wait_micros: u64,
+    #[prost(uint64, tag = "12")]
+    pub cached_input_tokens: u64,
+    #[prost(uint64, tag = "13")]
+    pub cache_write_tokens: u64,
+    #[prost(uint64, tag = "14")]
+    pub reasoning_tokens: u64,
+    #[prost(uint64, tag = "15")]
+    pub plain_priced_calls: u64,
+    /// Calls whose reply was cut by a token limit.
+    #[prost(uint64, tag = "16")]
+    pub cut_calls: u64,
+    #[prost(int64, tag = "17")]
+    pub reported_cost_nanos: i64,
 }
 /// Wait and duration of a trial's calls, in microseconds.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -769,6 +782,23 @@ pub struct Call {
     /// Tries that got a 429.
     #[prost(uint32, tag = "20")]
     pub throttled_tries: u32,
+    /// Read from the provider's cache and written to it: parts of the input tokens.
+    #[prost(uint64, tag = "21")]
+    pub cached_input_tokens: u64,
+    #[prost(uint64, tag = "22")]
+    pub cache_write_tokens: u64,
+    /// A part of the output tokens.
+    #[prost(uint64, tag = "23")]
+    pub reasoning_tokens: u64,
+    /// Why the reply ended, as one of a few words; absent without a reply.
+    #[prost(string, optional, tag = "24")]
+    pub finish: ::core::option::Option<::prost::alloc::string::String>,
+    /// The price has no entry for a part of the tokens.
+    #[prost(bool, tag = "25")]
+    pub plain_priced: bool,
+    /// The cost that the provider reports.
+    #[prost(int64, optional, tag = "26")]
+    pub reported_cost_nanos: ::core::option::Option<i64>,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

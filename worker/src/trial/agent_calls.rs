@@ -6,9 +6,9 @@ use std::{
 };
 
 use agent::{Agent, Spent};
-use record::{Call, FailureKind, Role, Tokens, Usd, by_model};
+use record::{Call, FailureKind, Role, Usd, by_model};
 
-use crate::recorder::{Took, failed_call, micros};
+use crate::recorder::{Took, failed_call, finish_of, micros, tokens_of};
 
 /// Every answered request of an exchange, empty answers included. `held`: how long admission withheld the first one.
 pub(crate) fn answered_calls(agent: &str, reply: &agent::Reply, started_micros: u64, held: Duration) -> Vec<Call> {
@@ -34,9 +34,12 @@ fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited:
         inter_token_micros: reply.timing.inter_token.map(micros),
         total_micros: micros(reply.timing.total),
         retried_micros: micros(reply.timing.retried),
-        tokens: Tokens { input: usage.input_tokens, output: usage.output_tokens },
+        tokens: tokens_of(usage),
         estimated: usage.estimated,
         cost: reply.cost_nanos.map(Usd),
+        plain_priced: reply.plain_priced,
+        reported_cost: reply.reported_cost_nanos.map(Usd),
+        finish: reply.finish.map(finish_of),
         tries: reply.tries.max(1),
         throttled_tries: reply.throttled_tries,
         lost_tries: reply.lost_tries,

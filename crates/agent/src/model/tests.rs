@@ -251,11 +251,11 @@ async fn every_failure_has_its_kind_and_says_what_it_used() {
 
 #[tokio::test]
 async fn an_answer_without_words_was_paid_for_all_the_same() {
-    let usage = llm::Usage { input_tokens: 40, output_tokens: 7, estimated: false };
+    let usage = llm::Usage { input: 40, output: 7, ..llm::Usage::default() };
     let timing = llm::Timing { total: Duration::from_secs(2), ..llm::Timing::default() };
-    let answer = |text: &str, reason: &str| chat::Reply {
+    let answer = |text: &str, finish: chat::Finish| chat::Reply {
         text: text.to_owned(),
-        finish_reason: Some(reason.to_owned()),
+        finish,
         receipt: Receipt {
             usage,
             model: "m-1".to_owned(),
@@ -268,8 +268,16 @@ async fn an_answer_without_words_was_paid_for_all_the_same() {
         ..chat::Reply::default()
     };
     for (answer, kind, words) in [
-        (answer("  \n", "length"), FailureKind::AgentEmpty, "script answered nothing (it says: length)"),
-        (answer("", "content_filter"), FailureKind::AgentRefused, "script held its reply back: content filter"),
+        (
+            answer("  \n", chat::Finish::Length),
+            FailureKind::AgentEmpty,
+            "script answered nothing: a token limit cut its reply",
+        ),
+        (
+            answer("", chat::Finish::Refused),
+            FailureKind::AgentRefused,
+            "script refused, or a filter held its reply back",
+        ),
     ] {
         let model = script([Ok(answer)]);
         let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
@@ -298,7 +306,7 @@ fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<chat::
         text: text.to_owned(),
         tool_calls: calls.iter().map(call).collect(),
         receipt: Receipt {
-            usage: llm::Usage { input_tokens: 10, output_tokens: 2, estimated: false },
+            usage: llm::Usage { input: 10, output: 2, ..llm::Usage::default() },
             timing: llm::Timing {
                 first_token: Some(Duration::from_millis(5)),
                 total: Duration::from_millis(millis),
@@ -346,7 +354,7 @@ async fn calls_are_answered_by_mocks_until_the_model_answers_in_words() {
     assert_eq!(reply.took(), Duration::from_millis(180), "the tool's time is the agent's");
     let requests: Vec<_> = reply.requests().map(|one| (one.timing.total.as_millis(), one.tools.as_millis())).collect();
     assert_eq!(requests, [(100, 30), (50, 0)], "each request is a call of its own");
-    let of_each = |one: &Reply| (one.cost_nanos, one.usage.unwrap().input_tokens, one.tries);
+    let of_each = |one: &Reply| (one.cost_nanos, one.usage.unwrap().input, one.tries);
     assert_eq!(reply.requests().map(of_each).collect::<Vec<_>>(), [(Some(100), 10, 1); 2]);
 
     say(session.as_mut(), 2, "Thanks").await.unwrap();
@@ -401,7 +409,7 @@ async fn what_breaks_after_a_call_has_cost_what_came_before() {
             other => panic!("{kind:?} {other:?}"),
         };
         assert_eq!((reply.tool_calls.len(), reply.requests().count()), (1, requests));
-        assert_eq!(reply.requests().next().unwrap().usage.unwrap().input_tokens, 10);
+        assert_eq!(reply.requests().next().unwrap().usage.unwrap().input, 10);
         assert_eq!(reply.messages.len(), usize::from(!words.is_empty()), "what was said before it broke is kept");
     }
 }

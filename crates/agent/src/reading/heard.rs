@@ -210,8 +210,8 @@ impl<'a> Heard<'a> {
             self.session = Some(id);
         }
         let count = |path: &Option<Path>| found(path.as_ref(), value).first().and_then(|count| count.as_u64());
-        self.usage.input_tokens = count(&self.reading.input_tokens).unwrap_or(self.usage.input_tokens);
-        self.usage.output_tokens = count(&self.reading.output_tokens).unwrap_or(self.usage.output_tokens);
+        self.usage.input = count(&self.reading.input_tokens).unwrap_or(self.usage.input);
+        self.usage.output = count(&self.reading.output_tokens).unwrap_or(self.usage.output);
         Ok(())
     }
 

@@ -54,7 +54,7 @@ async fn a_conversation_by_template() {
     assert_eq!((first.text.as_str(), first.tries, first.cost_nanos), ("Which order?", 1, None));
     assert_eq!((first.tool_calls[0].name.as_str(), first.tool_calls[0].arguments.as_str()), ("look_up", "{\"id\":4}"));
     assert_eq!(first.actions, ["ASK"]);
-    assert_eq!(first.usage.map(|usage| (usage.input_tokens, usage.output_tokens)), Some((12, 3)));
+    assert_eq!(first.usage.map(|usage| (usage.input, usage.output)), Some((12, 3)));
     assert!(first.timing.connect.is_some() && first.timing.total > Duration::ZERO);
     assert_eq!(first.timing.first_token, None);
     let second = say(&mut *session, 2, "4711").await.expect("a reply");

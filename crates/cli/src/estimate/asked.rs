@@ -106,7 +106,7 @@ fn agent(name: &str, settings: &Settings, sharers: u64) -> Asked {
 fn at_endpoint(name: String, role: Role, endpoint: String, settings: &Settings, sharers: u64) -> Asked {
     let written = settings.endpoints.get(&endpoint);
     let is_mock = judges::is_mock(settings, Some(&endpoint));
-    let price = written.and_then(|endpoint| endpoint.price).or_else(|| is_mock.then_some(Price::FREE));
+    let price = written.and_then(|endpoint| endpoint.price.clone()).or_else(|| is_mock.then_some(Price::FREE));
     let limits = written.map(|endpoint| endpoint.limits).unwrap_or_default();
     Asked { name, role, server: Server::Endpoint(endpoint), limits, price, sharers }
 }
@@ -142,12 +142,12 @@ mod tests {
             let all = asked(settings.clone(), &[name]);
             assert_eq!((all.len(), &all[0].server), (2, &Server::Endpoint("slow".to_owned())), "{all:?}");
             assert_eq!(limit(&all[0]), (Some(6), None));
-            assert_eq!(all[0].price.map(|price| price.output_per_million), Some(2.0));
+            assert_eq!(all[0].price.as_ref().map(|price| price.output_per_million), Some(2.0));
         }
         let all = asked(settings, &["own", "slow"]);
         assert_eq!(all[0].server, Server::Agent("own".to_owned()));
         assert_eq!(
-            (limit(&all[0]), all[0].price.map(|price| price.per_call)),
+            (limit(&all[0]), all[0].price.as_ref().map(|price| price.per_call)),
             ((None, Some("3".to_owned())), Some(0.5))
         );
         assert_eq!(limit(&all[1]), (Some(6), None));

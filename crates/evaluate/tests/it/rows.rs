@@ -106,7 +106,7 @@ impl Seen {
             Self::Took(first, total) => Scene { turns: vec![timed(*first, *total)], ..Scene::replied("Hello") },
             Self::Used(tokens, nanos) => {
                 let mut turn = timed(None, 500);
-                turn.calls[0].tokens = Tokens { input: *tokens, output: 0 };
+                turn.calls[0].tokens = Tokens { input: *tokens, ..Tokens::default() };
                 turn.calls[0].cost = nanos.map(Usd);
                 Scene { turns: vec![turn], ..Scene::replied("Hello") }
             }
@@ -129,9 +129,12 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
         inter_token_micros: None,
         total_micros: total_ms * 1_000,
         retried_micros: 0,
-        tokens: Tokens { input: 40, output: 10 },
+        tokens: Tokens { input: 40, output: 10, ..Tokens::default() },
         estimated: false,
         cost: Some(Usd(1_000)),
+        plain_priced: false,
+        reported_cost: None,
+        finish: None,
         tries: 1,
         throttled_tries: 0,
         lost_tries: 0,

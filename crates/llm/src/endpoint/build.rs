@@ -90,7 +90,7 @@ impl Error {
 impl Endpoint {
     pub fn open(name: &str, settings: &Settings) -> Result<Self, Error> {
         let endpoint = || name.to_owned();
-        if settings.price.is_some_and(|price| !price.is_valid()) {
+        if settings.price.as_ref().is_some_and(|price| !price.is_valid()) {
             return Err(Error::Price { endpoint: endpoint() });
         }
         if let Some((key, reason)) = settings.fault() {
@@ -102,14 +102,14 @@ impl Endpoint {
             Kind::Openai => {
                 let client = Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
-                let priced = Priced::new(TimeLimit::new(client, limit), settings.price)
+                let priced = Priced::new(TimeLimit::new(client, limit), settings.price.clone())
                     .with_most_output_tokens(most_output_tokens);
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)
             }
             Kind::Mock => {
                 // The mock costs nothing, which is known, unless the settings play at a price.
-                let price = settings.price.unwrap_or(Price::FREE);
+                let price = settings.price.clone().unwrap_or(Price::FREE);
                 let mock = Mock::new(name, settings.mock.clone());
                 let priced =
                     Priced::new(TimeLimit::new(mock, limit), Some(price)).with_most_output_tokens(most_output_tokens);
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(agent.endpoint(), "main");
         // The limit is the endpoint's and not the asker's.
         assert_eq!(reply.receipt.timing.wait, Duration::from_secs(1));
-        let tokens = reply.receipt.usage.input_tokens + reply.receipt.usage.output_tokens;
+        let tokens = reply.receipt.usage.input + reply.receipt.usage.output;
         assert_eq!(reply.receipt.cost_nanos, Some(tokens as i64 * 1_000));
     }
 }

@@ -59,9 +59,9 @@ impl Layers {
     pub fn wrap<R: Request>(&self, inner: impl Call<R> + 'static) -> Arc<dyn Call<R>> {
         let timed = TimeLimit::new(inner, self.timeout);
         let limit = Arc::clone(&self.limit);
-        match self.price {
+        match &self.price {
             Some(_) => {
-                let priced = Priced::sharing(timed, self.price, Arc::clone(&self.in_flight));
+                let priced = Priced::sharing(timed, self.price.clone(), Arc::clone(&self.in_flight));
                 Arc::new(Retry::new(Limited::new(priced, limit), self.policy))
             }
             None => Arc::new(Retry::new(Limited::new(timed, limit), self.policy)),

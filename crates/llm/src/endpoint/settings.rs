@@ -103,7 +103,7 @@ impl Settings {
     /// What of the settings does not fit together: the key, and why.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
-        if self.price.is_some_and(|price| !price.is_valid()) {
+        if self.price.as_ref().is_some_and(|price| !price.is_valid()) {
             return Some(("price", "is not an amount of money".to_owned()));
         }
         let reserved = self.params.keys().find(|key| RESERVED.contains(&key.as_str()));

@@ -48,7 +48,7 @@ impl<C> Limited<C> {
         match &outcome {
             Ok(reply) => {
                 let usage = reply.receipt().usage;
-                permit.settle(usage.input_tokens.saturating_add(usage.output_tokens));
+                permit.settle(usage.input.saturating_add(usage.output));
             }
             Err(error) => {
                 if let Error::Throttled { after: Some(after), .. } = error {
@@ -116,7 +116,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_a_call_used_depends_on_how_it_ended() {
         let (endpoint, message, partial) = (String::new, String::new, String::new);
-        let usage = Usage { input_tokens: 20, output_tokens: 10, estimated: false };
+        let usage = Usage { input: 20, output: 10, ..Usage::default() };
         // The estimate is 60 tokens, at one a second; the wait of the next call tells what was kept of it.
         let rows = [
             (Ok(Reply { receipt: Receipt { usage, ..Receipt::default() }, ..Reply::default() }), 30),

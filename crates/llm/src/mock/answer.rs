@@ -2,7 +2,7 @@
 
 use crate::{
     Usage,
-    chat::Request,
+    chat::{Finish, Request},
     message::{Annotation, FunctionCall},
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct Answer {
     pub(crate) tool_calls: Vec<FunctionCall>,
     pub(crate) actions: Vec<String>,
     pub(crate) notes: Vec<Annotation>,
-    pub(crate) finish_reason: &'static str,
+    pub(crate) finish: Finish,
     pub(crate) usage: Usage,
 }
 
@@ -110,16 +110,16 @@ fn lengthen(text: &mut String, wanted: u64, key: Key) {
 
 fn finish(turn: agent::Turn, request: &Request) -> Answer {
     let agent::Turn { mut text, tool_calls, actions, notes } = turn;
-    let mut finish_reason = if tool_calls.is_empty() { "stop" } else { "tool_calls" };
+    let mut finish = if tool_calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
     if let Some(most) = request.max_tokens.filter(|most| tokens::of_text(&text) > u64::from(*most)) {
         let room = most as usize * 4;
         let end = (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         text.truncate(end);
-        finish_reason = "length";
+        finish = Finish::Length;
     }
     let called: u64 =
         tool_calls.iter().map(|call| tokens::of_text(&call.name) + tokens::of_text(&call.arguments)).sum();
-    let input_tokens = tokens::of_messages(request.messages.iter().map(|message| message.content.as_str()));
-    let usage = Usage { input_tokens, output_tokens: tokens::of_text(&text) + called, estimated: false };
-    Answer { text, tool_calls, actions, notes, finish_reason, usage }
+    let input = tokens::of_messages(request.messages.iter().map(|message| message.content.as_str()));
+    let usage = Usage { input, output: tokens::of_text(&text) + called, ..Usage::default() };
+    Answer { text, tool_calls, actions, notes, finish, usage }
 }

@@ -61,7 +61,7 @@ impl Mock {
 
     pub(crate) fn measure<M: Mocked>(&self, request: &measure::Request<M>) -> Outcome<'_, Measured<M::Value>> {
         let measured = || {
-            let usage = Usage { input_tokens: tokens::of_messages(request.of.texts()), ..Usage::default() };
+            let usage = Usage { input: tokens::of_messages(request.of.texts()), ..Usage::default() };
             Measured { value: request.of.value(), usage }
         };
         self.outcome(Role::Scorer, key_of(request), request.context.try_number, measured)
@@ -141,7 +141,7 @@ impl Call<chat::Request> for Mock {
             tool_calls: answer.tool_calls,
             actions: answer.actions,
             notes: answer.notes,
-            finish_reason: Some(answer.finish_reason.to_owned()),
+            finish: answer.finish,
             receipt: self.receipt(answer.usage, timing),
         })
     }

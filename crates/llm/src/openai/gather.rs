@@ -1,6 +1,7 @@
 //! Takes a chat completion into a reply: a whole one, or a piece of a stream.
 
 use crate::{
+    chat::Finish,
     gather::{Gather, Piece, Trouble},
     http::rejection::Fault,
 };
@@ -14,16 +15,14 @@ pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<()
         return Err(if no_money { Trouble::Exhausted(message) } else { Trouble::Malformed(message) });
     }
     if let Some(usage) = completion.usage {
-        let counts = &mut gather.counts;
-        counts.input = usage.prompt_tokens.0.or(counts.input);
-        counts.output = usage.completion_tokens.0.or(counts.output);
+        gather.counts.update(usage.into());
     }
     if let Some(model) = completion.model {
         gather.name_model(&model.0);
     }
     let Some(choice) = completion.choices.0 else { return Ok(()) };
     if let Some(reason) = choice.finish_reason {
-        gather.end(reason.0);
+        gather.end(Finish::of_word(&reason.0));
     }
     if let Some(said) = choice.message.or(choice.delta) {
         gather.begin();
@@ -35,7 +34,11 @@ pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<()
 /// Adds a message or a piece of one.
 fn hear(gather: &mut Gather, said: Said<'_>) -> Result<(), Trouble> {
     let content = said.content.map(|Content(text)| text).filter(|text| !text.is_empty());
-    if let Some(text) = content.or(said.refusal.map(|refusal| refusal.0)) {
+    let refusal = said.refusal.map(|refusal| refusal.0).filter(|text| !text.is_empty());
+    if refusal.is_some() {
+        gather.refuse();
+    }
+    if let Some(text) = content.or(refusal) {
         gather.say(&text);
     }
     for piece in said.tool_calls.0 {
@@ -179,8 +182,8 @@ mod tests {
     fn tokens_are_the_servers_or_an_estimate() {
         let usage = |usage: serde_json::Value| {
             let piece = json!({ "choices": [{ "message": { "content": "12345678" } }], "usage": usage }).to_string();
-            let Usage { input_tokens, output_tokens, estimated } = gathered(&[&piece]).expect("a reply").receipt.usage;
-            (input_tokens, output_tokens, estimated)
+            let Usage { input, output, estimated, .. } = gathered(&[&piece]).expect("a reply").receipt.usage;
+            (input, output, estimated)
         };
         let rows = [
             (json!({ "prompt_tokens": 9, "completion_tokens": 3 }), (9, 3, false)),
@@ -192,6 +195,70 @@ mod tests {
         ];
         for (written, expected) in rows {
             assert_eq!(usage(written.clone()), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn cached_and_reasoning_tokens_are_parts_of_the_whole() {
+        let usage = |usage: serde_json::Value| {
+            let piece = json!({ "choices": [{ "message": { "content": "hi" } }], "usage": usage }).to_string();
+            let receipt = gathered(&[&piece]).expect("a reply").receipt;
+            let Usage { cached_input, cache_write, reasoning, .. } = receipt.usage;
+            (cached_input, cache_write, reasoning, receipt.reported_cost_nanos)
+        };
+        let with = |input: serde_json::Value, output: serde_json::Value| {
+            json!({
+                "prompt_tokens": 100, "completion_tokens": 50,
+                "prompt_tokens_details": input, "completion_tokens_details": output,
+            })
+        };
+        let rows = [
+            (
+                with(json!({ "cached_tokens": 60, "cache_write_tokens": 30 }), json!({ "reasoning_tokens": 40 })),
+                (60, 30, 40, None),
+            ),
+            (with(json!(null), json!(null)), (0, 0, 0, None)),
+            (with(json!({ "cached_tokens": null, "audio_tokens": 0 }), json!({})), (0, 0, 0, None)),
+            (
+                with(json!({ "cached_tokens": 900, "cache_write_tokens": 9 }), json!({ "reasoning_tokens": 51 })),
+                (100, 0, 50, None),
+            ),
+            (json!({ "prompt_tokens": 1, "completion_tokens": 1, "cost": 0.000_12 }), (0, 0, 0, Some(120_000))),
+            (json!({ "prompt_tokens": 1, "completion_tokens": 1, "cost": -1 }), (0, 0, 0, None)),
+        ];
+        for (written, expected) in rows {
+            assert_eq!(usage(written.clone()), expected, "{written}");
+        }
+        // The last numbers of a stream hold.
+        let piece = |written: u64| {
+            let details = json!({ "reasoning_tokens": written });
+            json!({ "choices": [{ "delta": { "content": "a" } }],
+                "usage": { "prompt_tokens": 5, "completion_tokens": 10 * written, "completion_tokens_details": details } })
+            .to_string()
+        };
+        let reply = gathered(&[&piece(1), &piece(3)]).expect("a reply");
+        assert_eq!((reply.receipt.usage.output, reply.receipt.usage.reasoning), (30, 3));
+    }
+
+    #[test]
+    fn why_a_reply_ended() {
+        let finish = |message: serde_json::Value, reason: serde_json::Value| {
+            let piece = json!({ "choices": [{ "message": message, "finish_reason": reason }] }).to_string();
+            gathered(&[&piece]).expect("a reply").finish
+        };
+        let said = json!({ "content": "hi" });
+        let rows = [
+            (said.clone(), json!("stop"), Finish::Stop),
+            (said.clone(), json!("length"), Finish::Length),
+            (said.clone(), json!("tool_calls"), Finish::ToolCalls),
+            (said.clone(), json!("content_filter"), Finish::Refused),
+            (said.clone(), json!("abort"), Finish::Other),
+            (said, json!(null), Finish::Other),
+            (json!({ "content": null, "refusal": "I will not." }), json!("stop"), Finish::Refused),
+            (json!({ "content": "hi", "refusal": null }), json!("stop"), Finish::Stop),
+        ];
+        for (message, reason, expected) in rows {
+            assert_eq!(finish(message.clone(), reason.clone()), expected, "{message} {reason}");
         }
     }
 

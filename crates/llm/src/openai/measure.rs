@@ -159,10 +159,10 @@ fn labels(results: Vec<Moderation<'_>>) -> Result<Vec<(String, f64)>, String> {
 
 fn usage<M: Measurement>(request: &Request<M>, counts: Option<Counts>) -> Usage {
     match counts.and_then(|counts| counts.prompt_tokens) {
-        Some(input_tokens) => Usage { input_tokens: input_tokens.min(1 << 40), output_tokens: 0, estimated: false },
+        Some(input) => Usage { input: input.min(1 << 40), ..Usage::default() },
         None => {
-            let input_tokens = estimate::tokens_of_bytes(request.input_bytes());
-            Usage { input_tokens, output_tokens: 0, estimated: true }
+            let input = estimate::tokens_of_bytes(request.input_bytes());
+            Usage { input, estimated: true, ..Usage::default() }
         }
     }
 }
@@ -227,10 +227,7 @@ mod tests {
         )
         .expect("reads");
         assert_eq!(reply.value, [vec![1.5, -2e-3], vec![0.0, 1.0]]);
-        assert_eq!(
-            (reply.receipt.usage.input_tokens, reply.receipt.usage.estimated, &*reply.receipt.model),
-            (7, false, "e")
-        );
+        assert_eq!((reply.receipt.usage.input, reply.receipt.usage.estimated, &*reply.receipt.model), (7, false, "e"));
         let unnumbered = embed(r#"{"data":[{"embedding":[1]},{"embedding":[2]}]}"#).expect("reads");
         assert_eq!(unnumbered.value, [[1.0], [2.0]]);
         assert!(unnumbered.receipt.usage.estimated && unnumbered.receipt.model == "m");

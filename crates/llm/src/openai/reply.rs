@@ -8,11 +8,16 @@ use serde::{
 };
 use serde_json::Value;
 
+use crate::gather;
+
 /// Of anything that a server lists: a body of a megabyte must not become a list of a hundred.
 const MOST_ITEMS: usize = 1_024;
 
 /// Of one call: what a server counts beyond it is no count, and sums of it would overflow.
 const MOST_TOKENS: u64 = 1 << 40;
+
+/// Of one call: more is no price.
+const MOST_DOLLARS: f64 = 1e6;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Completion<'a> {
@@ -79,12 +84,48 @@ pub(super) struct FunctionPiece<'a> {
     pub(super) arguments: Option<Arguments<'a>>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct Counts {
     #[serde(default)]
     pub(super) prompt_tokens: Count,
     #[serde(default)]
     pub(super) completion_tokens: Count,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) prompt_tokens_details: Details,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) completion_tokens_details: Details,
+    /// In dollars; of gateways such as OpenRouter.
+    #[serde(default)]
+    pub(super) cost: Dollars,
+}
+
+/// What tokens were: the parts of a count.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(super) struct Details {
+    #[serde(default)]
+    pub(super) cached_tokens: Count,
+    #[serde(default)]
+    pub(super) cache_write_tokens: Count,
+    #[serde(default)]
+    pub(super) reasoning_tokens: Count,
+}
+
+impl From<Counts> for gather::Counts {
+    fn from(counts: Counts) -> Self {
+        let (input, output) = (counts.prompt_tokens_details, counts.completion_tokens_details);
+        Self {
+            input: counts.prompt_tokens.0,
+            output: counts.completion_tokens.0,
+            cached_input: input.cached_tokens.0,
+            cache_write: input.cache_write_tokens.0,
+            reasoning: output.reasoning_tokens.0,
+            cost_nanos: counts.cost.0,
+        }
+    }
+}
+
+fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Text that is borrowed where it holds no escapes: serde borrows no `Option<Cow<str>>` by itself.
@@ -114,6 +155,10 @@ pub(super) struct Action<'a>(pub(super) Option<Cow<'a, str>>);
 /// Tokens; `None` for null and for numbers that count nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Count(pub(super) Option<u64>);
+
+/// An amount of money in nano-dollars; `None` for null and for what is no amount.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Dollars(pub(super) Option<i64>);
 
 impl<T> Default for Few<T> {
     fn default() -> Self {
@@ -318,6 +363,17 @@ impl<'de> Visitor<'de> for ActionVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(None)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let amount = Value::deserialize(deserializer)?.as_f64();
+        Ok(Self(
+            amount
+                .filter(|dollars| (0.0..=MOST_DOLLARS).contains(dollars))
+                .map(|dollars| (dollars * 1e9).round() as i64),
+        ))
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use llm::{
     Chat, Context, Error, FunctionCall, Message,
-    chat::{Reply, Request},
+    chat::{Finish, Reply, Request},
     endpoint,
     retry::Policy,
 };
@@ -78,14 +78,8 @@ async fn a_whole_reply() {
     let server = Server::start(vec![Answer::says("good day")]).await;
     let model = open(&server.url, json!({ "headers": { "x-team": "qa" } }));
     let reply = model.ask(&request()).await.expect("a reply");
-    assert_eq!(
-        (&*reply.text, &*reply.receipt.model, reply.finish_reason.as_deref()),
-        ("good day", "served", Some("stop"))
-    );
-    assert_eq!(
-        (reply.receipt.usage.input_tokens, reply.receipt.usage.output_tokens, reply.receipt.usage.estimated),
-        (11, 7, false)
-    );
+    assert_eq!((&*reply.text, &*reply.receipt.model, reply.finish), ("good day", "served", Finish::Stop));
+    assert_eq!((reply.receipt.usage.input, reply.receipt.usage.output, reply.receipt.usage.estimated), (11, 7, false));
     assert_eq!((reply.receipt.tries, reply.receipt.cost_nanos, reply.receipt.timing.first_token), (1, None, None));
     assert!(reply.receipt.timing.total > Duration::ZERO && reply.receipt.timing.wait < Duration::from_millis(50));
 
@@ -118,12 +112,9 @@ async fn a_streamed_reply() {
     let model = open(&server.url, json!({ "stream": true }));
     for _ in 0..2 {
         let reply = model.ask(&request()).await.expect("a reply");
+        assert_eq!((&*reply.text, &*reply.receipt.model, reply.finish), ("good", "served", Finish::Stop));
         assert_eq!(
-            (&*reply.text, &*reply.receipt.model, reply.finish_reason.as_deref()),
-            ("good", "served", Some("stop"))
-        );
-        assert_eq!(
-            (reply.receipt.usage.input_tokens, reply.receipt.usage.output_tokens, reply.receipt.usage.estimated),
+            (reply.receipt.usage.input, reply.receipt.usage.output, reply.receipt.usage.estimated),
             (5, 2, false)
         );
         let (first, between) = (
@@ -154,7 +145,7 @@ async fn tool_calls_in_pieces_and_actions() {
         [FunctionCall { id: "c1".into(), name: "find".into(), arguments: "{\"q\":1}".into() }]
     );
     assert_eq!(reply.actions, ["LOOK"]);
-    assert!(reply.receipt.usage.estimated && reply.receipt.usage.output_tokens > 0);
+    assert!(reply.receipt.usage.estimated && reply.receipt.usage.output > 0);
 }
 
 #[tokio::test]

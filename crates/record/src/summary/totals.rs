@@ -127,6 +127,10 @@ pub struct Cost {
     /// Calls whose tokens are estimated from the texts, because the endpoint did not report its usage.
     #[serde(default)]
     pub estimated_calls: u64,
+    /// Calls with cached tokens, or tokens written to a cache, that the price does not name: they cost as much as other
+    /// input.
+    #[serde(default)]
+    pub plain_priced_calls: u64,
     /// Attempts that had begun and were lost with their workers or given up, where what they spent since their last words is
     /// unknown.
     #[serde(default)]
@@ -155,6 +159,15 @@ pub struct ModelSpend {
     /// Calls whose tokens, and the cost made of them, are estimated.
     #[serde(default)]
     pub estimated_calls: u64,
+    /// Calls with cached tokens, or tokens written to a cache, that the price does not name.
+    #[serde(default)]
+    pub plain_priced_calls: u64,
+    /// Calls whose reply was cut by a token limit.
+    #[serde(default)]
+    pub cut_calls: u64,
+    /// What the provider itself says that the calls cost. Absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_usd: Option<f64>,
     #[serde(default)]
     pub throttling: Throttling,
 }

@@ -13,6 +13,7 @@ pub(super) fn section(summary: &Summary) -> Section {
         blocks.extend(
             spending::incomplete(totals).map(|reasons| Block::Warning(format!("cost is incomplete: {reasons}"))),
         );
+        blocks.extend(spending::cut(totals).map(Block::Warning));
         blocks.extend(spending::notes(totals).map(Block::Note));
     }
     Section::new(Kind::Spend, "Tokens and cost", blocks)

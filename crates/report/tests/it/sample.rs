@@ -332,6 +332,9 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             cost_usd: line.cost.dollars(),
             unpriced_calls: line.unpriced_calls,
             estimated_calls: line.estimated_calls,
+            plain_priced_calls: line.plain_priced_calls,
+            cut_calls: line.cut_calls,
+            reported_usd: None,
             throttling: tally.paces.summary(*role, model, line),
         })
         .collect();
@@ -425,6 +428,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 complete: false,
                 unpriced_calls,
                 estimated_calls: spend.estimated_calls(),
+                plain_priced_calls: spend.plain_priced_calls(),
                 unknown_attempts: 1,
             },
             llm_calls: Role::ALL.map(by_role).into_iter().map(|(role, line)| (role, line.calls)).collect(),

@@ -112,5 +112,6 @@ fn migrations() -> Migrator {
         migration(5, "preflight", include_str!("../../migrations/sqlite/5_preflight.sql")),
         migration(6, "sessions", include_str!("../../migrations/sqlite/6_sessions.sql")),
         migration(7, "pasts", include_str!("../../migrations/sqlite/7_pasts.sql")),
+        migration(8, "token_kinds", include_str!("../../migrations/sqlite/8_token_kinds.sql")),
     ])
 }

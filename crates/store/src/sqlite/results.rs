@@ -8,7 +8,7 @@ use record::{
     trial::Past,
 };
 use scenario::RunId;
-use sqlx::{SqliteConnection, SqlitePool, query_as, query_scalar};
+use sqlx::{Row as _, SqliteConnection, SqlitePool, query, query_as, query_scalar};
 
 use super::{
     pieces, runs,
@@ -65,35 +65,37 @@ fn stored(row: TrialRow) -> Result<StoredTrial, Error> {
 
 pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<SpendRow> = query_as(
-        "select role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls, estimated_calls, tries,
-             throttled_tries, wait_micros
-         from spend where run = ?1",
-    )
-    .bind(run)
-    .fetch_all(readers)
-    .await?;
+    let rows = query("select * from spend where run = ?1").bind(run).fetch_all(readers).await?;
     let mut spend = Spend::default();
-    for (name, model, calls, input, output, cost_nanos, unpriced, estimated, tries, throttled, wait) in rows {
+    for row in rows {
+        let count = |column: &str| natural(row.try_get(column)?);
+        let name: String = row.try_get("role")?;
+        let model: String = row.try_get("model")?;
         let role = Role::ALL.into_iter().find(|role| role.name() == name);
         let role = role.ok_or_else(|| Error::Failed(format!("{name} where a role is kept")))?;
         let line = SpendLine {
-            calls: natural(calls)?,
-            tokens: Tokens { input: natural(input)?, output: natural(output)? },
-            cost: Usd(cost_nanos),
-            unpriced_calls: natural(unpriced)?,
-            estimated_calls: natural(estimated)?,
-            tries: natural(tries)?,
-            throttled_tries: natural(throttled)?,
-            wait_micros: natural(wait)?,
+            calls: count("calls")?,
+            tokens: Tokens {
+                input: count("input_tokens")?,
+                output: count("output_tokens")?,
+                cached_input: count("cached_input_tokens")?,
+                cache_write: count("cache_write_tokens")?,
+                reasoning: count("reasoning_tokens")?,
+            },
+            cost: Usd(row.try_get("cost_nanos")?),
+            unpriced_calls: count("unpriced_calls")?,
+            estimated_calls: count("estimated_calls")?,
+            tries: count("tries")?,
+            throttled_tries: count("throttled_tries")?,
+            wait_micros: count("wait_micros")?,
+            plain_priced_calls: count("plain_priced_calls")?,
+            cut_calls: count("cut_calls")?,
+            reported_cost: Usd(row.try_get("reported_cost_nanos")?),
         };
         spend.add_line(role, &model, line);
     }
     Ok(spend)
 }
-
-/// Role, model, and the columns in their order.
-type SpendRow = (String, String, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recovered, Error> {
     // One transaction, so that all of it was true at one moment.

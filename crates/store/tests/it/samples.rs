@@ -94,7 +94,13 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
 
 pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
     let mut spend = Spend::default();
-    let tokens = Tokens { input: 100 * calls, output: 10 * calls };
+    let tokens = Tokens {
+        input: 100 * calls,
+        output: 10 * calls,
+        cached_input: 30 * calls,
+        cache_write: 20 * calls,
+        reasoning: 5 * calls,
+    };
     let line = SpendLine {
         calls,
         tokens,
@@ -104,6 +110,9 @@ pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
         tries: 3 * calls,
         throttled_tries: 2 * calls,
         wait_micros: 1_000 * calls,
+        plain_priced_calls: calls / 3,
+        cut_calls: calls / 4,
+        reported_cost: Usd(40 * calls as i64),
     };
     spend.add_line(role, model, line);
     spend

@@ -44,9 +44,12 @@ fn call(role: Role, model: &str, total_micros: u64) -> Call {
         inter_token_micros: None,
         total_micros,
         retried_micros: 0,
-        tokens: Tokens { input: 100, output: 7 },
+        tokens: Tokens { input: 100, output: 7, ..Tokens::default() },
         estimated: false,
         cost: Some(Usd(2_000_000)),
+        plain_priced: false,
+        reported_cost: None,
+        finish: None,
         tries: 1,
         throttled_tries: 0,
         lost_tries: 0,
@@ -154,7 +157,8 @@ fn only_tokens_that_were_told_are_counted() {
     ] {
         let (meters, page) = meters(conventions);
         let place = meters.worker().place("nightly", "refund", None);
-        let embedded = Call { tokens: Tokens { input: 12, output: 0 }, ..call(Role::Scorer, "e", 1_000) };
+        let embedded =
+            Call { tokens: Tokens { input: 12, output: 0, ..Tokens::default() }, ..call(Role::Scorer, "e", 1_000) };
         place.turn(&turn(Origin::Scripted, None, vec![embedded, failed(Role::Agent, None)]));
         assert!(lines(&page, &[input]).ends_with("} 1\n"), "{}", page.text().unwrap());
         let counted = lines(&page, &["gen_ai_client_token", "gen_ai_client_inference"]);

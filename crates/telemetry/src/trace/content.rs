@@ -1,7 +1,8 @@
 //! What was said, as the JSON of the GenAI conventions. Only made where an operator asked for it.
 
 use record::{
-    Turn,
+    Call, Turn,
+    call::Finish,
     turn::{Part, ToolCall},
 };
 use serde_json::{Value, json};
@@ -14,8 +15,8 @@ pub(super) fn input(turn: &Turn, texts: &Texts) -> String {
     json!([{ "role": "user", "parts": [part] }]).to_string()
 }
 
-/// The agent's answer; `None` without one.
-pub(super) fn output(turn: &Turn, failed: bool, texts: &Texts) -> Option<String> {
+/// The agent's answer; `None` without one. `call`: the agent's last one.
+pub(super) fn output(turn: &Turn, call: Option<&Call>, texts: &Texts) -> Option<String> {
     let mut parts: Vec<Value> = Vec::new();
     let mut left = texts.most_bytes();
     let has_text = turn.agent.as_deref().is_some_and(|text| !text.is_empty());
@@ -40,11 +41,12 @@ pub(super) fn output(turn: &Turn, failed: bool, texts: &Texts) -> Option<String>
     if parts.is_empty() {
         return None;
     }
-    // Records do not contain the provider's own value.
-    let finish_reason = match (failed, has_text) {
-        (true, _) => "error",
-        (false, true) => "stop",
-        (false, false) => "tool_call",
+    let finish_reason = match call.map_or((None, None), |call| (call.error.as_deref(), call.finish)) {
+        (Some(_), _) => "error",
+        (None, Some(Finish::Length)) => "length",
+        (None, Some(Finish::Refused)) => "content_filter",
+        (None, _) if has_text => "stop",
+        (None, _) => "tool_call",
     };
     Some(json!([{ "role": "assistant", "parts": parts, "finish_reason": finish_reason }]).to_string())
 }

@@ -61,7 +61,7 @@ async fn no_call_is_lost_and_none_is_counted_twice() {
     assert_eq!(played.end(), (Verdict::Pass, None), "{:?}", played.trial.failure);
     let line = |calls: u64, tokens: (u64, u64), nanos: i64| SpendLine {
         calls,
-        tokens: Tokens { input: calls * tokens.0, output: calls * tokens.1 },
+        tokens: Tokens { input: calls * tokens.0, output: calls * tokens.1, ..Tokens::default() },
         cost: Usd(calls as i64 * nanos),
         tries: calls,
         ..SpendLine::default()
@@ -128,7 +128,7 @@ fn mock() -> Arc<Resources> {
             error_rate: 0.02,
             ..mock::Behaviour::default()
         },
-        price: Some(llm::price::Price { per_call: 0.0, input_per_million: 1.0, output_per_million: 2.0 }),
+        price: Some(llm::price::Price { input_per_million: 1.0, output_per_million: 2.0, ..llm::price::Price::FREE }),
         ..llm::endpoint::Settings::default()
     };
     let endpoint = Endpoint::open("mock", &settings).unwrap();

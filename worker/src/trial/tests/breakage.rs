@@ -69,7 +69,7 @@ impl llm::Named for Speechless {
 impl llm::Call<llm::chat::Request> for Speechless {
     async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         let receipt = llm::Receipt {
-            usage: llm::Usage { input_tokens: 40, output_tokens: 7, estimated: false },
+            usage: llm::Usage { input: 40, output: 7, ..llm::Usage::default() },
             model: "m-1".to_owned(),
             timing: llm::Timing { wait: 3 * SECOND, connect: Some(SECOND), total: 2 * SECOND, ..Default::default() },
             tries: 3,

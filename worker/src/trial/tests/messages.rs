@@ -8,7 +8,7 @@ use super::*;
 fn request(started: u64, wait: u64, total: u64, tools: u64) -> agent::Reply {
     agent::Reply {
         model: "m".to_owned(),
-        usage: Some(llm::Usage { input_tokens: 10, output_tokens: 2, estimated: false }),
+        usage: Some(llm::Usage { input: 10, output: 2, ..llm::Usage::default() }),
         timing: llm::Timing {
             wait: SECOND * wait as u32,
             total: SECOND * total as u32,

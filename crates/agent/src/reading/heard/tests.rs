@@ -90,7 +90,7 @@ fn tool_calls_actions_and_what_stands_beside() {
         ]
     );
     assert_eq!(reply.actions, ["LOOK", "GO"]);
-    assert_eq!((reply.receipt.usage.input_tokens, reply.receipt.usage.output_tokens), (9, 3));
+    assert_eq!((reply.receipt.usage.input, reply.receipt.usage.output), (9, 3));
     assert!(whole(json!({ "text": "$.t", "tool_calls": "$.c" }), r#"{"t":"a","c":[{}]}"#).is_err());
 }
 

@@ -13,6 +13,7 @@ use futures_util::stream;
 use tokio::time::Instant;
 
 use crate::{
+    chat::Finish,
     http::headers,
     mock::{
         answer::Answer,
@@ -118,7 +119,7 @@ pub(super) fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: 
         Trouble::Malformed if stream => {
             call.malformed();
             let half =
-                Answer { text: "This reply breaks off in the".to_owned(), finish_reason: "stop", ..Answer::default() };
+                Answer { text: "This reply breaks off in the".to_owned(), finish: Finish::Stop, ..Answer::default() };
             let first = reply::events(heading, &half, false).into_iter().next().unwrap_or_default();
             answer_with(
                 StatusCode::OK,

@@ -101,7 +101,7 @@ impl Written for Embed {
         let embedding =
             |(index, vector): (usize, &Vec<f32>)| json!({ "object": "embedding", "index": index, "embedding": vector });
         let data: Vec<Value> = vectors.iter().enumerate().map(embedding).collect();
-        let tokens = usage.input_tokens;
+        let tokens = usage.input;
         json!({
             "object": "list", "model": model, "data": data,
             "usage": { "prompt_tokens": tokens, "total_tokens": tokens },

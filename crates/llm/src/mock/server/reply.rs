@@ -81,7 +81,7 @@ pub(super) fn whole(heading: &Heading, answer: &Answer) -> Vec<u8> {
         object: "chat.completion",
         created: 0,
         model: &heading.model,
-        choices: [Choice { index: 0, message, finish_reason: answer.finish_reason }],
+        choices: [Choice { index: 0, message, finish_reason: answer.finish.word() }],
         usage: counted(answer.usage),
     })
 }
@@ -106,7 +106,7 @@ pub(super) fn events(heading: &Heading, answer: &Answer, wants_usage: bool) -> V
         let delta = Delta { tool_calls: tool_calls(answer), actions: &answer.actions, ..Delta::default() };
         end.extend(chunk(choice(delta, None), None));
     }
-    end.extend(chunk(choice(Delta::default(), Some(answer.finish_reason)), None));
+    end.extend(chunk(choice(Delta::default(), Some(answer.finish.word())), None));
     if wants_usage {
         end.extend(chunk(Vec::new(), Some(counted(answer.usage))));
     }
@@ -135,11 +135,8 @@ fn tool_calls(answer: &Answer) -> Vec<Value> {
 }
 
 fn counted(usage: Usage) -> Value {
-    let Usage { input_tokens, output_tokens, .. } = usage;
-    json!({
-        "prompt_tokens": input_tokens, "completion_tokens": output_tokens,
-        "total_tokens": input_tokens + output_tokens,
-    })
+    let Usage { input, output, .. } = usage;
+    json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output })
 }
 
 fn name(heading: &Heading) -> String {

@@ -121,8 +121,8 @@ impl Call {
         let ttft = self.first_micros.unwrap_or(latency);
         self.end(|role| {
             *role.statuses.entry(status.as_u16()).or_default() += 1;
-            role.input_tokens += usage.input_tokens;
-            role.output_tokens += usage.output_tokens;
+            role.input_tokens += usage.input;
+            role.output_tokens += usage.output;
             role.latency.saturating_record(latency);
             role.ttft.saturating_record(ttft);
         });

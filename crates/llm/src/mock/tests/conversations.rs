@@ -3,7 +3,7 @@
 use super::{ask, request};
 use crate::{
     Context, Message, MessageRole,
-    chat::Request,
+    chat::{Finish, Request},
     mock::{Behaviour, PassRule, UNHELPFUL},
 };
 
@@ -141,7 +141,7 @@ async fn tools_and_plugins_are_used() {
     let mut question = request("agent", 1, vec![Message::user("What is the weather in Oslo?")]);
     question.tools = vec![serde_json::json!({ "type": "function", "function": { "name": "get_weather" } })];
     let reply = ask(&Behaviour::default(), &question).await;
-    assert_eq!((reply.tool_calls.len(), reply.finish_reason.as_deref()), (1, Some("tool_calls")));
+    assert_eq!((reply.tool_calls.len(), reply.finish), (1, Finish::ToolCalls));
     assert!(!reply.text.is_empty());
     question.messages.push(Message::new(MessageRole::Tool, "4 degrees, rain"));
     let reply = ask(&Behaviour::default(), &question).await;

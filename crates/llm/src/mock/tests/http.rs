@@ -116,7 +116,7 @@ async fn the_same_answer_in_process_and_over_http() {
             assert_eq!(reply.tool_calls, expected.tool_calls);
             assert_eq!(reply.actions, expected.actions);
             assert_eq!(reply.receipt.usage, expected.receipt.usage);
-            assert_eq!(reply.finish_reason, expected.finish_reason);
+            assert_eq!(reply.finish, expected.finish);
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{ask, request};
 use crate::{
     Call as _, Error, Message,
-    chat::Request,
+    chat::{Finish, Request},
     mock::{Behaviour, Delay, Mock, RateLimit, UNHELPFUL},
 };
 
@@ -105,7 +105,7 @@ async fn rules_win() {
         (reply.tool_calls[0].name.as_str(), reply.tool_calls[0].arguments.as_str()),
         ("balance", r#"{"of":"you"}"#)
     );
-    assert_eq!(reply.finish_reason.as_deref(), Some("tool_calls"));
+    assert_eq!(reply.finish, Finish::ToolCalls);
     assert_eq!(ask(&behaviour, &request("agent", 1, vec![Message::user("Hello")])).await.text, UNHELPFUL);
 }
 
@@ -113,17 +113,17 @@ async fn rules_win() {
 async fn replies_keep_to_their_length() {
     let mut question = request("agent", 1, vec![Message::user("I forgot my password for 日本日本 and cannot log in.")]);
     let whole = ask(&Behaviour::default(), &question).await;
-    assert_eq!(whole.receipt.usage.output_tokens, whole.text.len().div_ceil(4) as u64);
-    assert!(whole.receipt.usage.input_tokens > 10 && !whole.receipt.usage.estimated);
+    assert_eq!(whole.receipt.usage.output, whole.text.len().div_ceil(4) as u64);
+    assert!(whole.receipt.usage.input > 10 && !whole.receipt.usage.estimated);
     let long = Behaviour { tokens: Some(crate::mock::Lengths { min: 300, max: 320 }), ..Behaviour::default() };
     let reply = ask(&long, &question).await;
-    assert!((300..=320).contains(&reply.receipt.usage.output_tokens), "{}", reply.receipt.usage.output_tokens);
+    assert!((300..=320).contains(&reply.receipt.usage.output), "{}", reply.receipt.usage.output);
     assert!(reply.text.starts_with(&whole.text));
     for most in 0..60 {
         question.max_tokens = Some(most);
         let cut = ask(&Behaviour::default(), &question).await;
-        assert!(cut.receipt.usage.output_tokens <= u64::from(most) && whole.text.starts_with(&cut.text));
-        assert_eq!(cut.finish_reason.as_deref(), Some("length"));
+        assert!(cut.receipt.usage.output <= u64::from(most) && whole.text.starts_with(&cut.text));
+        assert_eq!(cut.finish, Finish::Length);
     }
 }
 

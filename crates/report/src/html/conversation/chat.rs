@@ -3,7 +3,8 @@
 mod json_text;
 
 use record::{
-    Scope,
+    Role, Scope, Tokens,
+    call::Finish,
     turn::{
         Origin,
         Part::{Called, Said},
@@ -30,6 +31,8 @@ pub(super) struct Turn {
     /// Messages and tool calls before the answer, in order.
     before: Vec<Part>,
     agent: Option<String>,
+    /// A token limit cut the answer.
+    cut: bool,
     /// Tool calls after it.
     after: Vec<Tool>,
     exit_code: Option<i32>,
@@ -64,6 +67,7 @@ struct Call {
     total: String,
     tokens: String,
     tries: Option<String>,
+    cut: bool,
     error: Option<String>,
 }
 
@@ -126,6 +130,7 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
             user: turn.user.clone(),
             before,
             agent,
+            cut: turn.calls.iter().rfind(|call| call.role == Role::Agent).is_some_and(is_cut),
             after,
             exit_code: turn.exit_code,
             actions: turn.actions.clone(),
@@ -226,6 +231,20 @@ fn tries(of: &record::Call) -> String {
     if of.retried_micros == 0 { tries } else { format!("{tries}, {} before the last", micros(of.retried_micros)) }
 }
 
+fn is_cut(call: &record::Call) -> bool {
+    call.finish == Some(Finish::Length)
+}
+
+fn tokens(of: &record::Call) -> String {
+    let Tokens { input, output, cached_input, cache_write, reasoning } = of.tokens;
+    let kinds = [(cached_input, "cached"), (cache_write, "written to the cache"), (reasoning, "reasoning")];
+    let kinds = kinds.into_iter().filter(|(tokens, _)| *tokens > 0);
+    let kinds = kinds.map(|(tokens, what)| format!("{} {what}", count(tokens)));
+    let kinds: Vec<String> = kinds.chain(of.estimated.then(|| "estimated".to_owned())).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    format!("{} in, {} out{kinds}", count(input), count(output))
+}
+
 fn call(of: &record::Call) -> Call {
     Call {
         role: of.role.name(),
@@ -234,12 +253,8 @@ fn call(of: &record::Call) -> Call {
         wait: (of.wait_micros > 0).then(|| micros(of.wait_micros)),
         ttft: of.ttft_micros.map(micros),
         total: micros(of.total_micros),
-        tokens: format!(
-            "{} in, {} out{}",
-            count(of.tokens.input),
-            count(of.tokens.output),
-            if of.estimated { " (estimated)" } else { "" }
-        ),
+        tokens: tokens(of),
+        cut: is_cut(of),
         tries: (of.tries > 1).then(|| tries(of)),
         error: of.error.clone(),
     }

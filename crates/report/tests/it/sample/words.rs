@@ -46,9 +46,12 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 total_micros: duration_micros,
                 // An agent whose provider throttles it, now and then.
                 retried_micros: if throttled { 4_200_000 } else { 0 },
-                tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24 },
+                tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24, ..Tokens::default() },
                 estimated: false,
                 cost: Some(Usd(90_000)),
+                plain_priced: false,
+                reported_cost: None,
+                finish: None,
                 tries: if throttled { 3 } else { 1 },
                 throttled_tries: if throttled { 2 } else { 0 },
                 lost_tries: 0,

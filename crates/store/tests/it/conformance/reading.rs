@@ -130,7 +130,7 @@ pub(super) async fn absurd_bills_saturate<S: Stand>() {
     let most = i64::MAX.unsigned_abs();
     for sequence in 1..=3 {
         let mut commit = batch(session, sequence, "run", &[]);
-        let tokens = Tokens { input: most, output: sequence };
+        let tokens = Tokens { input: most, output: sequence, cached_input: most, cache_write: most, reasoning: most };
         let line = SpendLine {
             calls: most,
             tokens,
@@ -140,6 +140,9 @@ pub(super) async fn absurd_bills_saturate<S: Stand>() {
             tries: most,
             throttled_tries: most,
             wait_micros: most,
+            plain_priced_calls: most,
+            cut_calls: most,
+            reported_cost: Usd(i64::MAX),
         };
         commit.segment.spend = Spend::default();
         commit.segment.spend.add_line(Role::Judge, "m", line);
@@ -148,6 +151,9 @@ pub(super) async fn absurd_bills_saturate<S: Stand>() {
     let sum = store.spend(&id("run")).await.unwrap().of(Role::Judge);
     assert_eq!((sum.cost, sum.tokens.output), (Usd(i64::MAX), 6));
     assert!(sum.estimated_calls >= most && sum.tries >= most && sum.throttled_tries >= most && sum.wait_micros >= most);
+    let of_cache = sum.tokens.cached_input.min(sum.tokens.cache_write).min(sum.tokens.reasoning);
+    assert!(of_cache >= most && sum.plain_priced_calls >= most && sum.cut_calls >= most, "{sum:?}");
+    assert_eq!(sum.reported_cost, Usd(i64::MAX));
     assert!(sum.calls >= most && sum.tokens.input >= most && sum.unpriced_calls >= most, "{sum:?}");
     for _ in 0..2 {
         let session = store.open_session("worker", &token(), 1).await.unwrap();

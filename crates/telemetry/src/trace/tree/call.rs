@@ -1,7 +1,7 @@
 //! One call to the agent or to a model as a span, with the attributes of the GenAI conventions.
 
 use opentelemetry::{
-    KeyValue,
+    Array, KeyValue, StringValue, Value,
     trace::{SpanKind, Status},
 };
 use record::{Call, Role, Turn, call::ErrorKind};
@@ -45,6 +45,17 @@ pub(super) fn span(
         attributes.push(KeyValue::new(names::INPUT_TOKENS, integer(call.tokens.input)));
         attributes.push(KeyValue::new(names::OUTPUT_TOKENS, integer(call.tokens.output)));
     }
+    let kinds = [
+        (names::CACHE_READ_TOKENS, call.tokens.cached_input),
+        (names::CACHE_WRITE_TOKENS, call.tokens.cache_write),
+        (names::REASONING_TOKENS, call.tokens.reasoning),
+    ];
+    let kinds = kinds.into_iter().filter(|(_, tokens)| *tokens > 0);
+    attributes.extend(kinds.map(|(name, tokens)| KeyValue::new(name, integer(tokens))));
+    if let Some(finish) = call.finish {
+        let reasons = Array::from(vec![StringValue::from(finish.name())]);
+        attributes.push(KeyValue::new(names::FINISH_REASONS, Value::Array(reasons)));
+    }
     if let Some(first) = call.ttft_micros {
         attributes.push(KeyValue::new(names::STREAM, true));
         attributes.push(KeyValue::new(names::TIME_TO_FIRST_CHUNK, seconds(first)));
@@ -65,7 +76,7 @@ pub(super) fn span(
         && let Some(turn) = turn
     {
         attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
-        if let Some(output) = content::output(turn, call.error.is_some(), texts) {
+        if let Some(output) = content::output(turn, Some(call), texts) {
             attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
         }
     }

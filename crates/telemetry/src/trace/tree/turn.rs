@@ -52,7 +52,7 @@ pub(super) fn span(
     };
     if exported.content {
         attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
-        if let Some(output) = content::output(turn, error.is_some(), texts) {
+        if let Some(output) = content::output(turn, agent_call, texts) {
             attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
         }
     }
