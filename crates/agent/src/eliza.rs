@@ -124,7 +124,7 @@ impl Eliza {
         }
         let sender =
             Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
-        let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths"));
+        let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths").into());
         let whole = Reading {
             text: path("$.agentResponse.text"),
             actions: path("$.agentResponse.actions"),
@@ -268,7 +268,7 @@ impl Server {
                 continue;
             }
             heard
-                .event(&event.data, event.came)
+                .event(&event.name, &event.data, event.came)
                 .map_err(|trouble| self.sender.malformed(&place, trouble.0, heard.text.as_bytes()))?;
             if event.name == "done" {
                 events.finish().await;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use llm::key::KeyRef;
 use llm::{
     Call, Named, hint,
-    http::{Answer, HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, PAGE, Sender, Url, headers},
+    http::{Answer, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, HttpRequest, Method, PAGE, Sender, Url, headers},
 };
 use serde_json::Value;
 
@@ -145,13 +145,13 @@ impl Conversation {
             let mut answer = shared.sender.send(&call).await?;
             shared.check(&mut answer).await?;
             let body = shared.sender.read(&mut answer).await?;
-            let reading = Reading { session: Some(start.session.clone()), ..Reading::default() };
+            let reading = Reading { session: Some(start.session.clone().into()), ..Reading::default() };
             let crowded = |error: llm::json::TooMany| shared.sender.malformed(answer.place(), error.to_string(), &body);
             llm::json::check(&body).map_err(crowded)?;
             let value: Value = serde_json::from_slice(&body).map_err(|error| {
                 shared.sender.malformed(answer.place(), format!("its start is no JSON: {error}"), &body)
             })?;
-            reading.session_of(&value).ok_or_else(|| {
+            reading.session_of("", &value).ok_or_else(|| {
                 let message = format!("its start has no session at {}", start.session.written());
                 shared.sender.malformed(
                     answer.place(),
@@ -194,8 +194,14 @@ impl Shared {
             (_, Some(body)) => Some(body.render(values).map_err(unwritable)?),
             (_, None) => Some(settings::usual_body(request)),
         };
-        if let Some(Value::String(_)) = &body {
-            headers.insert(llm::http::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        match &body {
+            None => {
+                headers.remove(CONTENT_TYPE);
+            }
+            Some(Value::String(_)) => {
+                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("text/plain; charset=utf-8"));
+            }
+            Some(_) => {}
         }
         let body = body.map(|body| match body {
             Value::String(text) => text.into_bytes().into(),
@@ -243,7 +249,7 @@ impl Shared {
             let Some(event) = events.next().await.map_err(|error| with_partial(error, &heard.text))? else { break };
             ended = event.came;
             over = heard
-                .event(&event.data, event.came)
+                .event(&event.name, &event.data, event.came)
                 .map_err(|trouble| self.sender.malformed(&place, trouble.0, heard.text.as_bytes()))?;
         }
         heard.ended(over).map_err(|trouble| self.sender.malformed(&place, trouble.0, heard.text.as_bytes()))?;

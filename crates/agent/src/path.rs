@@ -34,6 +34,11 @@ impl Path {
         self.path.query(value).all().into_iter().filter(|found| !found.is_null()).collect()
     }
 
+    /// Whether something stands there, if only null.
+    pub(crate) fn exists(&self, value: &Value) -> bool {
+        !self.path.query(value).is_empty()
+    }
+
     pub(crate) fn written(&self) -> &str {
         &self.written
     }

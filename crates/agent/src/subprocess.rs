@@ -135,7 +135,7 @@ impl Subprocess {
             };
             variables.push((name.clone(), value));
         }
-        let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths"));
+        let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths").into());
         let reading = Reading {
             text: path("$.text"),
             delta: path("$.delta"),
@@ -233,7 +233,7 @@ impl Call<Request> for Conversation {
         let mut heard = Heard::new(&self.reading);
         let ended = loop {
             let (line, came) = answers.next().await.map_err(|why| self.gone(why))?;
-            let over = heard.event(&line, came).map_err(|trouble| self.malformed(trouble.0, &heard.text))?;
+            let over = heard.event("", &line, came).map_err(|trouble| self.malformed(trouble.0, &heard.text))?;
             if over || heard.is_answered() {
                 break came;
             }

@@ -3,9 +3,9 @@
 //! A text that is nothing but one placeholder becomes its value, so that `"{{ history }}"` is a list; within other
 //! words a placeholder becomes text.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt};
+use std::{borrow::Cow, collections::BTreeSet, fmt, sync::LazyLock};
 
-use minijinja::{Environment, Output, State, UndefinedBehavior, value::Serde};
+use minijinja::{Environment, ErrorKind, Output, State, UndefinedBehavior, value::Serde};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -94,7 +94,7 @@ impl Values {
 
 impl Template {
     pub(crate) fn render(&self, values: &Values) -> Result<Value, Error> {
-        filled(&self.0, &environment(), &values.context())
+        filled(&self.0, &TEXTS, &values.context())
     }
 }
 
@@ -105,14 +105,12 @@ impl Text {
     }
 
     pub(crate) fn render(&self, values: &Values) -> Result<String, Error> {
-        environment().render_str(&self.0, values.context()).map_err(Error::of)
+        TEXTS.render_str(&self.0, values.context()).map_err(Error::of)
     }
 
     /// With the values percent-encoded, as parts of an address.
     pub(crate) fn render_address(&self, values: &Values) -> Result<String, Error> {
-        let mut environment = environment();
-        environment.set_formatter(encode);
-        environment.render_str(&self.0, values.context()).map_err(Error::of)
+        ADDRESSES.render_str(&self.0, values.context()).map_err(Error::of)
     }
 
     /// The address as it is written, without the values of its query, which may hold keys.
@@ -136,14 +134,35 @@ impl Error {
     }
 }
 
+/// For bodies and headers.
+static TEXTS: LazyLock<Environment<'static>> = LazyLock::new(environment);
+
+/// For addresses, whose values are percent-encoded.
+static ADDRESSES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = environment();
+    environment.set_formatter(encode);
+    environment
+});
+
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("tojson", to_json);
+    environment.add_filter("urlencode", |value: &minijinja::Value| percent_encoded(value));
     environment
 }
 
+/// A value as JSON, for bodies that are texts: a message as `"it said \"no\""`, quotes and all.
+fn to_json(value: &minijinja::Value) -> Result<String, minijinja::Error> {
+    serde_json::to_string(value).map_err(|error| minijinja::Error::new(ErrorKind::BadSerialization, error.to_string()))
+}
+
+fn percent_encoded(value: &minijinja::Value) -> String {
+    utf8_percent_encode(&value.to_string(), IN_ADDRESS).to_string()
+}
+
 fn encode(out: &mut Output, _: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
-    fmt::Write::write_fmt(out, format_args!("{}", utf8_percent_encode(&value.to_string(), IN_ADDRESS)))?;
+    fmt::Write::write_str(out, &percent_encoded(value))?;
     Ok(())
 }
 
@@ -180,8 +199,7 @@ fn lone(text: &str) -> Option<&str> {
 }
 
 fn check(text: &str) -> Result<(), Error> {
-    let environment = environment();
-    let template = environment.template_from_str(text).map_err(Error::of)?;
+    let template = TEXTS.template_from_str(text).map_err(Error::of)?;
     let unknown: BTreeSet<String> =
         template.undeclared_variables(false).into_iter().filter(|name| !NAMES.contains(&name.as_str())).collect();
     match unknown.first() {
@@ -286,6 +304,15 @@ mod tests {
             (json!("{{ messages | length }}"), json!(2)),
             (json!("{{ message | upper }}"), json!("A \"B\" & {{ C }}\u{c9}")),
             (json!("no placeholder"), json!("no placeholder")),
+            (json!(r#"{"q": {{ message | tojson }}}"#), json!("{\"q\": \"a \\\"b\\\" & {{ c }}\u{e9}\"}")),
+            (
+                json!("{{ messages | tojson }}|"),
+                json!(
+                    "[{\"content\":\"be brief\",\"role\":\"system\"},{\"content\":\"a \\\"b\\\" & {{ c }}\u{e9}\",\"role\":\"user\"}]|"
+                ),
+            ),
+            (json!("m={{ message | urlencode }}"), json!("m=a%20%22b%22%20%26%20%7B%7B%20c%20%7D%7D%C3%A9")),
+            (json!({ "id": "{{ session or none }}", "none": "{{ none }}" }), json!({ "id": "s1", "none": null })),
             (
                 json!("{% for m in history %}{{ m.role }}: {{ m.content }};{% endfor %}"),
                 json!("user: hello;assistant: yes?;"),

@@ -275,7 +275,7 @@ impl Shared {
                 return Ok(came);
             }
             let known = heard.found();
-            let over = heard.event(&bytes, came).map_err(|error| trouble(heard, error.0))?;
+            let over = heard.event("", &bytes, came).map_err(|error| trouble(heard, error.0))?;
             if over || (reading.done.is_none() && heard.is_answered()) {
                 return Ok(came);
             }

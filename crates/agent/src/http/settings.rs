@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use llm::{
-    http::{HeaderMap, HeaderName, Method, written},
+    http::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, Method, written},
     key::{self, KeyRef},
 };
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub struct Settings {
     #[serde(default)]
     pub key: Option<KeyRef>,
     /// Further headers. A value `env:NAME` or `file:PATH` is read from there; headers that carry keys take no other.
-    /// Others may hold placeholders.
+    /// Others may hold placeholders. `content-type` is the body's, which else is JSON or plain text.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// JSON, or a text, with placeholders. Without it: `message`, `conversation` and `turn`.
@@ -99,6 +99,8 @@ pub enum Error {
     Template { name: String, source: template::Error },
     #[error("its header {0} cannot hold placeholders")]
     Plain(String),
+    #[error("its header content-type is no media type such as application/xml")]
+    ContentType,
     #[error("its replies would never end: `reply.delta` needs `reply.done` or `reply.text`")]
     Endless,
     #[error("there is no such status: {0}")]
@@ -123,7 +125,15 @@ impl Settings {
         if let Some(status) = self.statuses.keys().find(|status| !(100..=999).contains(*status)) {
             return Err(Error::Status(*status));
         }
-        resolve(self.key.as_ref(), &self.headers)
+        let (kind, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            self.headers.clone().into_iter().partition(|(name, _)| CONTENT_TYPE.as_str().eq_ignore_ascii_case(name));
+        let mut resolved = resolve(self.key.as_ref(), &others)?;
+        if let Some(kind) = kind.into_values().next() {
+            let kind =
+                HeaderValue::from_str(&kind).ok().filter(|kind| !kind.is_empty() && !kind.as_bytes().contains(&b'{'));
+            resolved.headers.insert(CONTENT_TYPE, kind.ok_or(Error::ContentType)?);
+        }
+        Ok(resolved)
     }
 }
 

@@ -180,6 +180,43 @@ async fn a_session_may_need_a_start() {
 }
 
 #[tokio::test]
+async fn a_body_has_the_content_type_of_the_settings() {
+    let rows = [
+        (json!({ "body": { "a": 1 } }), "application/json", "{\"a\":1}"),
+        (json!({ "body": "hello" }), "text/plain; charset=utf-8", "hello"),
+        (
+            json!({ "body": "<say>{{ message }}</say>", "headers": { "Content-Type": "application/xml" } }),
+            "application/xml",
+            "<say>say \"hi\"</say>",
+        ),
+        (
+            json!({ "body": "{\"text\": {{ message | tojson }}}", "headers": { "content-type": "application/json" } }),
+            "application/json",
+            "{\"text\": \"say \\\"hi\\\"\"}",
+        ),
+        (
+            json!({ "body": { "a": 1 }, "headers": { "content-type": "application/vnd.api+json" } }),
+            "application/vnd.api+json",
+            "{\"a\":1}",
+        ),
+    ];
+    for (http, kind, body) in rows {
+        let server = Server::start(vec![reply("ok")]).await;
+        let agent = connect(agent(&server.url, http));
+        say(&mut *open(&*agent, "t1").await, 1, "say \"hi\"").await.expect("a reply");
+        let calls = server.calls.lock().unwrap();
+        assert_eq!(calls[0].headers["content-type"], kind);
+        let sent = calls[0].body.as_str().map_or_else(|| calls[0].body.to_string(), str::to_owned);
+        assert_eq!(serde_json::from_str::<Value>(&sent).ok(), serde_json::from_str(body).ok(), "{sent}");
+        assert!(sent == body || serde_json::from_str::<Value>(body).is_ok(), "{sent}");
+    }
+    let server = Server::start(vec![reply("ok")]).await;
+    let http = json!({ "method": "GET", "headers": { "content-type": "application/json" } });
+    say(&mut *open(&*connect(agent(&server.url, http)), "t1").await, 1, "hi").await.expect("a reply");
+    assert!(!server.calls.lock().unwrap()[0].headers.contains_key("content-type"), "it has no body");
+}
+
+#[tokio::test]
 async fn streams_show_the_first_words() {
     let events = Answer::events(&[
         "event: meta\ndata: {\"sid\":\"s1\"}\n\n",
@@ -226,6 +263,8 @@ async fn hostile_answers_are_classified() {
         ("nothing", Answer::new(200, "application/json", ""), AgentMalformed, "the body is empty"),
         ("204", Answer::new(204, "", ""), AgentMalformed, "the body is empty"),
         ("another shape", Answer::json(200, &json!({ "answer": 1 })), AgentMalformed, "nothing at $.reply"),
+        ("null", Answer::json(200, &json!({ "reply": null })), AgentEmpty, "answered nothing"),
+        ("no messages", Answer::json(200, &json!([])), AgentEmpty, "answered nothing"),
         ("an object for a text", Answer::json(200, &json!({ "reply": {} })), AgentMalformed, "is an object"),
         ("an empty text", reply(" "), AgentEmpty, "answered nothing"),
         (
@@ -371,6 +410,7 @@ fn settings_that_cannot_be_meant() {
         ),
         (json!({ "http": { "url": "http://h", "key": "env:GABFEST_NO_SUCH" } }), "its key cannot be found"),
         (json!({ "http": { "url": "http://h", "statuses": { "7": "reply" } } }), "no such status: 7"),
+        (json!({ "http": { "url": "http://h", "headers": { "content-type": "{{ run }}" } } }), "is no media type"),
         (json!({ "http": { "url": "http://h" }, "endpoint": "main" }), "endpoint is for chat models"),
         (json!({ "http": { "url": "http://h" }, "timeout_ms": 0 }), "timeout_ms is 0"),
         (json!({ "limits": { "concurrency": 1 } }), "limits belongs to the endpoint"),

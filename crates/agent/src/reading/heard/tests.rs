@@ -29,7 +29,22 @@ fn texts_of_whole_answers() {
         (json!({ "text": "$.a.b" }), r#"{"a":{"b":"hi"}}"#, Ok("hi")),
         (json!({ "text": "$.a" }), r#"{"a":""}"#, Ok("")),
         (json!({ "text": "$.a" }), r#"{"a":7}"#, Ok("7")),
-        (json!({ "text": "$.a" }), r#"{"a":null}"#, Err("nothing at $.a")),
+        // Nothing was said, and said so: the caller has a word for that.
+        (json!({ "text": "$.a" }), r#"{"a":null}"#, Ok("")),
+        (json!({ "text": "$[*].text" }), "[]", Ok("")),
+        (json!({ "text": "$.a", "tool_calls": "$.c" }), r#"{"a":null,"c":["f"]}"#, Ok("")),
+        (json!({ "text": "$.a" }), r#"{"a":["x",null,"y"]}"#, Ok("x\ny")),
+        (
+            json!({ "text": "$.a" }),
+            r#"{"a":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"x"},{"type":"tool_use","id":"1"}]}"#,
+            Ok("x"),
+        ),
+        (json!({ "text": ["$.a", "$.b"] }), r#"{"b":"second"}"#, Ok("second")),
+        (
+            json!({ "text": { "path": "$.a", "when": { "$.ok": true } } }),
+            r#"{"a":"x","ok":false}"#,
+            Err("nothing at $.a"),
+        ),
         (json!({ "text": "$.a" }), r#"{"b":1}"#, Err("nothing at $.a")),
         (json!({ "text": "$.a" }), r#"{"a":{}}"#, Err("what stands at $.a is an object")),
         (json!({ "text": "$.a" }), "<html>", Err("it is no JSON")),
@@ -39,6 +54,7 @@ fn texts_of_whole_answers() {
         (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":"sold out"}"#, Err("an error: sold out")),
         (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":null}"#, Ok("x")),
         (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":false}"#, Ok("x")),
+        (json!({ "text": "$.a", "error": "$.error" }), r#"{"a":"x","error":""}"#, Ok("x")),
     ];
     for (reading, body, expected) in rows {
         match (whole(reading, body), expected) {
@@ -101,10 +117,10 @@ fn streams_are_timed_by_their_pieces() {
     let sent = Instant::now();
     let at = |ms: u64| sent + Duration::from_millis(ms);
     for (event, ms) in [(r#"{"session":"s"}"#, 5), (r#"{"d":"a"}"#, 10), (r#"{"d":""}"#, 15), (r#"{"d":"b"}"#, 30)] {
-        assert_eq!(heard.event(event.as_bytes(), at(ms)), Ok(false));
+        assert_eq!(heard.event("", event.as_bytes(), at(ms)), Ok(false));
     }
     assert!(heard.ended(false).is_err(), "it has not said that it is over");
-    assert_eq!(heard.event(br#"{"over":true,"text":"ab!"}"#, at(40)), Ok(true));
+    assert_eq!(heard.event("", br#"{"over":true,"text":"ab!"}"#, at(40)), Ok(true));
     let reply = heard.finish(sent, at(41), true);
     assert_eq!(reply.text, "ab!");
     assert_eq!(reply.receipt.timing.first_token, Some(Duration::from_millis(10)));
@@ -118,10 +134,115 @@ fn a_stream_of_plain_texts_ends_where_it_ends() {
     let mut heard = Heard::new(&reading);
     let now = Instant::now();
     assert!(heard.ended(false).is_err(), "nothing came");
-    assert_eq!(heard.event(b"Hel", now), Ok(false));
-    assert_eq!(heard.event(b"lo", now), Ok(false));
-    assert_eq!(heard.event(b" [DONE] ", now), Ok(true));
+    assert_eq!(heard.event("", b"Hel", now), Ok(false));
+    assert_eq!(heard.event("", b"lo", now), Ok(false));
+    assert_eq!(heard.event("", b" [DONE] ", now), Ok(true));
     assert_eq!((heard.ended(true), heard.text.as_str()), (Ok(()), "Hello"));
+}
+
+/// The settings, the events with their names, and the reply: its text, its messages with the calls before each, its calls.
+#[test]
+fn several_kinds_of_events_in_one_stream() {
+    let agui = json!({
+        "delta": { "path": "$.delta", "when": { "$.type": "TEXT" } },
+        "tool_calls": { "when": { "$.type": "CALL" } },
+        "tool_results": { "when": { "$.type": "RESULT" } },
+        "done": { "when": { "$.type": "FINISHED" } },
+    });
+    let named = json!({
+        "delta": { "path": "$.delta", "event": "words", "when": { "$.kind": ["final", "part"] } },
+        "tool_calls": { "event": "tool" },
+        "done": { "event": "end" },
+    });
+    let rows = [
+        (
+            &agui,
+            &[
+                ("", r#"{"type":"TEXT","delta":"Let me"}"#),
+                ("", r#"{"type":"TEXT","delta":" look."}"#),
+                ("", r#"{"type":"CALL","toolCallId":"c","toolCallName":"find"}"#),
+                ("", r#"{"type":"ARGS","delta":"{\"id\":7}"}"#),
+                ("", r#"{"type":"RESULT","toolCallId":"c","content":"shipped"}"#),
+                ("", r#"{"type":"TEXT","delta":"It is "}"#),
+                ("", r#"{"type":"TEXT","delta":"shipped."}"#),
+                ("", r#"{"type":"FINISHED"}"#),
+            ][..],
+            "It is shipped.",
+            "0 Let me look.|1 It is shipped.",
+            "find=shipped",
+        ),
+        (
+            &named,
+            &[
+                ("ping", "not JSON"),
+                ("tool", r#"{"name":"find","output":null}"#),
+                ("words", r#"{"kind":"thought","delta":"hm"}"#),
+                ("words", r#"{"kind":"part","delta":"It is "}"#),
+                ("words", r#"{"kind":"part","delta":null}"#),
+                ("words", r#"{"kind":"final","delta":[{"type":"text","text":"shi"},{"type":"text","text":"pped"}]}"#),
+                ("end", "{}"),
+            ],
+            "It is shipped",
+            "",
+            "find=?",
+        ),
+        // Nothing is said after the call: the words before it are the reply.
+        (
+            &agui,
+            &[
+                ("", r#"{"type":"TEXT","delta":"Bye."}"#),
+                ("", r#"{"type":"CALL","toolCallName":"hang_up"}"#),
+                ("", r#"{"type":"FINISHED"}"#),
+            ],
+            "Bye.",
+            "",
+            "hang_up=?",
+        ),
+    ];
+    for (settings, events, text, messages, calls) in rows {
+        let reading = reading(settings.clone());
+        let mut heard = Heard::new(&reading);
+        let sent = Instant::now();
+        let (last, before) = events.split_last().expect("events");
+        for (index, (name, data)) in before.iter().enumerate() {
+            let came = sent + Duration::from_millis(10 * (index as u64 + 1));
+            assert_eq!(heard.event(name, data.as_bytes(), came), Ok(false), "{data}");
+        }
+        assert_eq!(heard.event(last.0, last.1.as_bytes(), sent + Duration::from_secs(1)), Ok(true), "{last:?}");
+        let reply = heard.finish(sent, sent + Duration::from_secs(1), true);
+        assert_eq!(reply.text, text);
+        let said = reply.messages.iter().map(|said| format!("{} {}", said.tool_calls_before, said.text));
+        assert_eq!(said.collect::<Vec<_>>().join("|"), messages);
+        let made =
+            reply.tool_calls.iter().map(|call| format!("{}={}", call.name, call.result.as_deref().unwrap_or("?")));
+        assert_eq!(made.collect::<Vec<_>>().join(" "), calls);
+        let first_words =
+            events.iter().position(|(_, data)| ["TEXT", "\"part\""].iter().any(|kind| data.contains(kind)));
+        let expected = Duration::from_millis(10 * (first_words.expect("words") as u64 + 1));
+        assert_eq!(
+            reply.receipt.timing.first_token,
+            Some(expected),
+            "neither a call nor a thought is a token of the answer"
+        );
+    }
+}
+
+/// A server that closes the stream, and one that is cut off.
+#[test]
+fn a_stream_may_end_without_a_last_event() {
+    let now = Instant::now();
+    for (settings, ends) in [
+        (json!({ "delta": "$.d" }), true),
+        (json!({ "delta": "$.d", "done": "$.over" }), false),
+        (json!({ "delta": "$.d", "done": { "event": "end" } }), false),
+    ] {
+        let reading = reading(settings.clone());
+        let mut heard = Heard::new(&reading);
+        assert_eq!(heard.event("", br#"{"d":"Hello","over":""}"#, now), Ok(false));
+        let ended = heard.ended(false).map_err(|trouble| trouble.0);
+        assert_eq!(ended.is_ok(), ends, "{settings}: {ended:?}");
+        assert!(ended.is_ok() || ended.is_err_and(|message| message.contains("without `reply.done`")));
+    }
 }
 
 #[test]
@@ -158,7 +279,7 @@ fn every_message_of_a_reply_is_kept() {
         let mut heard = Heard::new(&reading);
         let now = Instant::now();
         for event in events {
-            heard.event(event.as_bytes(), now).unwrap();
+            heard.event("", event.as_bytes(), now).unwrap();
         }
         let reply = heard.finish(now, now, false);
         let said: Vec<&str> = reply.messages.iter().map(|said| said.text.as_str()).collect();
@@ -176,7 +297,7 @@ fn what_is_heard_has_bounds() {
     let until_trouble = |mut events: Box<dyn Iterator<Item = Value>>| {
         let mut heard = Heard::new(&reading);
         let now = Instant::now();
-        let trouble = events.find_map(|event| heard.event(event.to_string().as_bytes(), now).err());
+        let trouble = events.find_map(|event| heard.event("", event.to_string().as_bytes(), now).err());
         (trouble.map(|trouble| trouble.0).unwrap_or_default(), heard.actions.len())
     };
     let forever = |event: Value| until_trouble(Box::new(std::iter::repeat_n(event, 100_000))).0;

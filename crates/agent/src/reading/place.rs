@@ -1,0 +1,236 @@
+//! Where a part of a reply stands: a path, and the events of a stream in which it counts.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{
+        self, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, StrDeserializer},
+    },
+};
+use serde_json::Value;
+
+use crate::path::Path;
+
+/// A path, with the events in which it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(crate) struct Place {
+    /// Where the part stands in the answer or in the event; the whole of it without this key.
+    #[serde(default = "everything")]
+    path: Path,
+    /// The names of the server-sent events in which it counts: a name, or a list of names. Without it: in all events.
+    #[serde(default)]
+    event: Option<OneOrMore<String>>,
+    /// What must stand elsewhere in the same event: for each path a value, or a list of values of which one must match.
+    #[serde(default)]
+    when: BTreeMap<String, OneOrMore<Value>>,
+    /// The paths of `when`, read once.
+    #[serde(skip)]
+    conditions: Vec<(Path, Vec<Value>)>,
+}
+
+/// A value that may be written without the brackets of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMore<T> {
+    More(Vec<T>),
+    One(T),
+}
+
+/// The places of one part, in the order in which they are tried: the first one that finds something counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places(Vec<Place>);
+
+impl Place {
+    fn bare(path: Path) -> Self {
+        Self { path, event: None, when: BTreeMap::new(), conditions: Vec::new() }
+    }
+
+    fn prepared(mut self) -> Result<Self, crate::path::Error> {
+        let conditions = self.when.iter().map(|(path, values)| Ok((Path::parse(path)?, values.as_slice().to_vec())));
+        self.conditions = conditions.collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
+    fn is_read_in(&self, event: &str) -> bool {
+        self.event.as_ref().is_none_or(|names| names.as_slice().iter().any(|name| name == event))
+    }
+
+    fn holds(&self, value: &Value) -> bool {
+        let met =
+            |(path, wanted): &(Path, Vec<Value>)| path.find(value).into_iter().any(|found| wanted.contains(found));
+        self.conditions.iter().all(met)
+    }
+
+    fn is_bare(&self) -> bool {
+        self.event.is_none() && self.when.is_empty()
+    }
+}
+
+impl Places {
+    /// What the first place finds that finds anything. `event` is the event's name; it is empty for a whole answer.
+    pub(crate) fn find<'a>(&self, event: &str, value: &'a Value) -> Vec<&'a Value> {
+        let places = self.0.iter().filter(|place| place.is_read_in(event) && place.holds(value));
+        places.map(|place| place.path.find(value)).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// Whether a place exists in the answer, if only with null in it.
+    pub(crate) fn exist(&self, event: &str, value: &Value) -> bool {
+        self.0.iter().any(|place| place.is_read_in(event) && place.holds(value) && place.path.exists(value))
+    }
+
+    /// Whether events with this name are looked at at all.
+    pub(crate) fn are_read_in(&self, event: &str) -> bool {
+        self.0.iter().any(|place| place.is_read_in(event))
+    }
+
+    /// The paths, for messages.
+    pub(crate) fn written(&self) -> String {
+        self.0.iter().map(|place| place.path.written()).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+impl From<Path> for Places {
+    fn from(path: Path) -> Self {
+        Self(vec![Place::bare(path)])
+    }
+}
+
+impl<T> OneOrMore<T> {
+    fn as_slice(&self) -> &[T] {
+        match self {
+            Self::More(list) => list,
+            Self::One(one) => std::slice::from_ref(one),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Places {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+
+        impl<'de> Visitor<'de> for Written {
+            type Value = Places;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSONPath, a mapping with `path`, `event` and `when`, or a list of these")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Places, E> {
+                Path::deserialize(StrDeserializer::new(text)).map(Places::from)
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Places, A::Error> {
+                let place = Place::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Places(vec![place.prepared().map_err(de::Error::custom)?]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Places, A::Error> {
+                let mut all = Vec::new();
+                while let Some(places) = list.next_element::<Places>()? {
+                    all.extend(places.0);
+                }
+                if all.is_empty() { Err(de::Error::custom("an empty list finds nothing")) } else { Ok(Places(all)) }
+            }
+        }
+
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_bare() {
+            return self.path.serialize(serializer);
+        }
+        #[derive(Serialize)]
+        struct Written<'a> {
+            path: &'a Path,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            event: &'a Option<OneOrMore<String>>,
+            #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+            when: &'a BTreeMap<String, OneOrMore<Value>>,
+        }
+        Written { path: &self.path, event: &self.event, when: &self.when }.serialize(serializer)
+    }
+}
+
+impl Serialize for Places {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [one] => one.serialize(serializer),
+            all => all.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Places {
+    fn schema_name() -> Cow<'static, str> {
+        "Places".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let path = generator.subschema_for::<Path>();
+        let place = generator.subschema_for::<Place>();
+        json_schema!({
+            "description": "A JSONPath (RFC 9535), a mapping that also says in which events it counts, or a list of these \
+                            of which the first one that finds something counts.",
+            "anyOf": [path, place, { "type": "array", "items": { "anyOf": [path, place] }, "minItems": 1 }],
+        })
+    }
+}
+
+fn everything() -> Path {
+    Path::parse("$").expect("`$` is a JSONPath")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn places(written: Value) -> Places {
+        serde_json::from_value(written).expect("places")
+    }
+
+    #[test]
+    fn a_place_counts_in_its_events_only() {
+        let delta = json!({ "type": "delta", "delta": "a", "call": { "id": 1 } });
+        let rows = [
+            (json!("$.delta"), "", json!(["a"])),
+            (json!({ "path": "$.delta", "event": "message" }), "message", json!(["a"])),
+            (json!({ "path": "$.delta", "event": "message" }), "tool", json!([])),
+            (json!({ "path": "$.delta", "event": "message" }), "", json!([])),
+            (json!({ "path": "$.delta", "event": ["tool", "message"] }), "message", json!(["a"])),
+            (json!({ "path": "$.delta", "when": { "$.type": "delta" } }), "", json!(["a"])),
+            (json!({ "path": "$.delta", "when": { "$.type": "arguments" } }), "", json!([])),
+            (json!({ "path": "$.delta", "when": { "$.type": ["arguments", "delta"] } }), "", json!(["a"])),
+            (json!({ "path": "$.delta", "when": { "$.type": "delta", "$.call.id": 2 } }), "", json!([])),
+            (json!({ "path": "$.delta", "when": { "$.absent": "delta" } }), "", json!([])),
+            (json!({ "when": { "$.call.id": 1 }, "event": "x" }), "x", json!([delta])),
+            (json!(["$.absent", { "path": "$.delta" }, "$.type"]), "", json!(["a"])),
+        ];
+        for (written, event, expected) in rows {
+            let places = places(written.clone());
+            assert_eq!(json!(places.find(event, &delta)), expected, "{written} in {event:?}");
+            let again: Places = serde_json::from_value(serde_json::to_value(&places).unwrap()).unwrap();
+            assert_eq!(again, places, "{written} is written as it was read");
+        }
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        for (written, says) in [
+            (json!("delta"), "no JSONPath"),
+            (json!({ "path": "$.a", "when": { "type": 1 } }), "no JSONPath"),
+            (json!([]), "an empty list"),
+            (json!(7), "a JSONPath, a mapping"),
+        ] {
+            let error = serde_json::from_value::<Places>(written.clone()).unwrap_err().to_string();
+            assert!(error.contains(says), "{written}: {error}");
+        }
+    }
+}
