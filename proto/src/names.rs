@@ -57,6 +57,7 @@ words!(finding, Finding, "finding", [
     Finding::Fail => "fail",
     Finding::Inconclusive => "inconclusive",
     Finding::Error => "error",
+    Finding::NotApplicable => "not_applicable",
 ]);
 words!(role, Role, "role", [
     Role::Agent => "agent",
@@ -123,6 +124,8 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::OutOfResources => "out_of_resources",
     FailureKind::Misconfigured => "misconfigured",
     FailureKind::HookFailed => "hook_failed",
+    FailureKind::CheckMalformed => "check_malformed",
+    FailureKind::CheckFailedToRun => "check_failed_to_run",
     FailureKind::ProviderExhausted => "provider_exhausted",
     FailureKind::Poisoned => "poisoned",
     FailureKind::Cancelled => "cancelled",

@@ -15,9 +15,12 @@ mod root;
 mod sandbox;
 mod watch;
 
+pub(crate) use sandbox::staying;
+
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use evaluate::subject::{CommandError, CommandOutput};
 use record::Failure;
 
 pub use execution::Execution;
@@ -25,14 +28,20 @@ pub use limits::Limits;
 pub use local::Local;
 pub use process::Ran;
 
-/// A place to play a trial in. Evaluators look at it through [`evaluate::Workspace`].
+/// A place to play a trial in. Checks look at it through the trial's [`evaluate::Workspace`].
 #[async_trait]
-pub trait Environment: evaluate::Workspace {
+pub trait Environment: Send + Sync {
     /// Writes the scenario's files and seeds its databases. `databases`: addresses by name.
     async fn set_up(&self, databases: &BTreeMap<String, String>) -> Result<(), Failure>;
 
     /// Runs a program. A program that fails is evidence; an error means that it did not run, or not to its end.
     async fn run(&self, language: &str, code: &str) -> Result<Ran, Failure>;
+
+    /// The text of a file beneath the trial's root; `Ok(None)`: there is no such file. Paths that leave the root are errors.
+    async fn file(&self, path: &str) -> Result<Option<String>, String>;
+
+    /// Runs a command in the trial's root and returns its exit code and output.
+    async fn command(&self, command: &str) -> Result<CommandOutput, CommandError>;
 
     /// What the last program printed, and all files as they are now.
     async fn capture(&self) -> Result<Captured, Failure>;

@@ -261,6 +261,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         agents: BTreeMap::from([("mock".to_owned(), agent)]),
         models,
         hooks: BTreeMap::new(),
+        checks: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution,
         tool_server: crate::tool_server::ToolServer::default(),

@@ -1,11 +1,12 @@
 //! Leased trials in; records out.
 //!
 //! [`session`] talks to the coordinator, [`executor`] fills the slots, [`trial`] plays one trial, and [`outbox`] holds the
-//! results until they are committed. [`tool_server`] answers agents that call their tools themselves. The worker's
-//! [`Resources`] (agents, models, hooks) come from its operator, never from a plan.
+//! results until they are committed. [`tool_server`] answers agents that call their tools themselves, [`custom_check`] asks
+//! the checks of users. The worker's [`Resources`] (agents, models, hooks, checks) come from its operator, never from a plan.
 //! [`alone`] plays a plan without a coordinator, for tests that play a few trials and keep nothing.
 
 pub mod alone;
+pub mod custom_check;
 pub mod environment;
 pub mod resources;
 pub mod termination;
@@ -17,6 +18,7 @@ mod cue;
 mod executor;
 #[cfg(test)]
 mod fakes;
+mod http;
 mod outbox;
 mod record_redaction;
 mod recorder;

@@ -1,4 +1,4 @@
-//! The worker's resources: agents, models, hooks and the permission to execute, all from its operator's settings.
+//! The worker's resources: agents, models, hooks, checks and the permission to execute, all from its operator's settings.
 //!
 //! A plan names them; it never has an address or a key.
 
@@ -12,7 +12,7 @@ use llm::{Measures, Named, measure::Measurement};
 use record::{Failure, FailureKind};
 use scenario::{Asks, Measure};
 
-use crate::{environment::Execution, termination::hook::Hook, tool_server::ToolServer};
+use crate::{custom_check::CustomCheck, environment::Execution, termination::hook::Hook, tool_server::ToolServer};
 
 pub struct Resources {
     /// Agents under test, by name.
@@ -20,6 +20,8 @@ pub struct Resources {
     pub models: Models,
     /// Termination hooks, by name.
     pub hooks: BTreeMap<String, Hook>,
+    /// Checks of users, by name.
+    pub checks: BTreeMap<String, CustomCheck>,
     /// Addresses of databases that scenarios may seed, by name.
     pub databases: BTreeMap<String, String>,
     pub execution: Execution,
@@ -111,6 +113,7 @@ impl fmt::Debug for Resources {
             .field("agents", &self.agents.keys())
             .field("models", &self.models)
             .field("hooks", &self.hooks.keys())
+            .field("checks", &self.checks.keys())
             .field("databases", &self.databases.keys())
             .field("execution", &self.execution)
             .field("tool_server", &self.tool_server)

@@ -21,11 +21,12 @@ mod steps;
 mod ticket;
 mod toolbox;
 mod transcript;
+mod workspace;
 
 use std::sync::Arc;
 
 use record::{Failure, FailureKind, Verdict};
-use scenario::{Action, Rule};
+use scenario::{Action, Check, Rule, check};
 use telemetry::trace::Played;
 
 use self::{conclusion::conclusion, stage::Stage};
@@ -104,9 +105,32 @@ fn refusal(script: &CompiledScenario, resources: &Resources) -> Option<(Verdict,
         let message = "the scenario runs programs, which the worker's operator has not allowed (--allow-exec)";
         return Some((Verdict::Skipped, Failure::new(FailureKind::ExecutionNotAllowed, message)));
     }
+    if let Some(refused) = script.scenario.checks().find_map(|check| custom_refusal(check, resources)) {
+        return Some(refused);
+    }
     let failure = resources.models.missing(&script.asks)?;
     let verdict = if failure.kind == FailureKind::JudgeMissing { Verdict::Skipped } else { Verdict::Error };
     Some((verdict, failure))
+}
+
+/// Why a check of the user's own, without which there is no verdict, cannot be asked here.
+fn custom_refusal(check: &Check, resources: &Resources) -> Option<(Verdict, Failure)> {
+    let Rule::Custom(check::Custom { check: name, .. }) = &check.rule else { return None };
+    if !check.required {
+        return None;
+    }
+    match resources.checks.get(name) {
+        None => {
+            let message = format!("this worker's settings have no check {name:?}");
+            Some((Verdict::Error, Failure::new(FailureKind::Misconfigured, message)))
+        }
+        Some(found) if !found.is_allowed() => {
+            let message =
+                format!("check {name:?} is a program, which the worker's operator has not allowed (--allow-exec)");
+            Some((Verdict::Skipped, Failure::new(FailureKind::ExecutionNotAllowed, message)))
+        }
+        Some(_) => None,
+    }
 }
 
 async fn set_up(stage: &mut Stage) -> Result<(), Failure> {

@@ -20,6 +20,7 @@ mod knowledge;
 mod model;
 mod outcome;
 pub mod path;
+pub mod process_group;
 pub mod qnamaker;
 pub mod reading;
 pub mod replayed;

@@ -11,6 +11,7 @@ use scenario::Plan;
 use telemetry::Traces;
 use worker::{
     Models, Resources,
+    custom_check::{self, CustomCheck},
     environment::{Execution, Limits, database},
     tool_server::{self, ToolServer},
 };
@@ -110,6 +111,7 @@ pub(crate) async fn resources(
         agents,
         models,
         hooks: hooks(settings)?,
+        checks: checks(read, &execution)?,
         databases: databases(settings)?,
         execution,
         tool_server: tool_server(settings, capacity)?,
@@ -264,6 +266,16 @@ fn hooks(settings: &Settings) -> anyhow::Result<BTreeMap<String, worker::termina
         .iter()
         .map(|(name, hook)| Ok((name.clone(), worker::termination::hook::Hook::new(hook).map_err(usage)?)))
         .collect()
+}
+
+fn checks(read: &Read, execution: &Execution) -> anyhow::Result<BTreeMap<String, CustomCheck>> {
+    let open = |(name, written): (&String, &custom_check::Settings)| {
+        let check = CustomCheck::new(written, &read.folder, execution)
+            .with_context(|| format!("failed to set up check {name:?}"))
+            .map_err(usage)?;
+        Ok((name.clone(), check))
+    };
+    read.settings.checks.iter().map(open).collect()
 }
 
 fn databases(settings: &Settings) -> anyhow::Result<BTreeMap<String, String>> {

@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) scores: scores::Settings,
     /// Databases that scenarios may seed, by name.
     pub(crate) databases: BTreeMap<String, Database>,
+    /// Checks of your own, by name: programs and HTTP services that judge transcripts.
+    pub(crate) checks: BTreeMap<String, worker::custom_check::Settings>,
     /// HTTP hooks that decide whether a conversation is over, by name.
     pub(crate) hooks: BTreeMap<String, worker::termination::hook::Settings>,
     pub(crate) gates: Gates,
@@ -181,6 +183,13 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
             findings.error(written.key_spot(key), format!("endpoints.{name}.{key} {reason}"));
         }
     }
+    for (name, check) in settings.iter().flat_map(|settings| &settings.checks) {
+        if let (Some((key, reason)), Some(written)) =
+            (check.fault(), document.root().get("checks").and_then(|checks| checks.get(name)))
+        {
+            findings.error(written.key_spot(key), format!("checks.{name}.{key} {reason}"));
+        }
+    }
     (settings, findings.into_sorted())
 }
 
@@ -195,7 +204,7 @@ fn is_protection(parents: &[Segment], key: &str) -> bool {
         })
         .collect();
     match names.as_slice() {
-        [] | ["endpoints" | "agents", _] => !key.starts_with("x-"),
+        [] | ["endpoints" | "agents" | "checks", _] => !key.starts_with("x-"),
         ["endpoints" | "agents", _, section, ..] | [section, ..] => {
             matches!(*section, "gates" | "limits" | "price" | "retries" | "roles")
         }
@@ -245,12 +254,13 @@ impl Settings {
         }
     }
 
-    /// Where the keys of all endpoints, agents and hooks are kept.
+    /// Where the keys of all endpoints, agents, hooks and checks are kept.
     pub(crate) fn keys(&self) -> Vec<llm::key::KeyRef> {
         let of_endpoints = self.endpoints.values().flat_map(llm::endpoint::Settings::keys);
         let of_agents = self.agents.values().flat_map(agent::Settings::keys);
         let of_hooks = self.hooks.values().filter_map(|hook| hook.key.clone());
-        of_endpoints.chain(of_agents).chain(of_hooks).collect()
+        let of_checks = self.checks.values().filter_map(|check| check.key.clone());
+        of_endpoints.chain(of_agents).chain(of_hooks).chain(of_checks).collect()
     }
 
     /// The names that plans may use for agents.

@@ -25,7 +25,7 @@ impl AnyOf {
     }
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
-        let (mut undecided, mut reasons) = (None, Vec::new());
+        let (mut undecided, mut reasons, mut not_applicable) = (None, Vec::new(), None);
         for check in &self.0 {
             let outcome = check.outcome(subject, pool).await;
             match outcome.finding {
@@ -34,9 +34,13 @@ impl AnyOf {
                 Finding::Inconclusive | Finding::Error => {
                     undecided.get_or_insert(outcome);
                 }
+                Finding::NotApplicable => not_applicable = Some(outcome),
             }
         }
-        undecided.unwrap_or_else(|| Outcome::fail(format!("none of {} holds: {}", self.0.len(), reasons.join("; "))))
+        let not_applicable = not_applicable.filter(|_| reasons.is_empty());
+        undecided
+            .or(not_applicable)
+            .unwrap_or_else(|| Outcome::fail(format!("none of {} holds: {}", reasons.len(), reasons.join("; "))))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     context_retention::ContextRetention,
     conversation_flow::ConversationFlow,
     conversation_length::ConversationLength,
+    custom::Custom,
     edges::Edges,
     empty::Empty,
     error::Error,
@@ -84,6 +85,7 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::FileExists(rule) => Box::new(FileExists::new(rule)),
         Rule::FileContains(rule) => Box::new(FileContains::new(rule)),
         Rule::CommandExitCodeIs(rule) => Box::new(CommandExitCodeIs::new(rule)),
+        Rule::Custom(rule) => Box::new(Custom::new(rule)),
     };
     Ok(Evaluator::new(check, behaviour))
 }

@@ -22,6 +22,7 @@ mod contains;
 mod context_retention;
 mod conversation_flow;
 mod conversation_length;
+mod custom;
 mod edges;
 mod empty;
 mod error;

@@ -39,7 +39,7 @@ impl Nested {
     /// Judges the values in turn: the first that fails decides, else the first that could not be judged.
     /// `None`: there was nothing to judge.
     pub(crate) async fn all(values: Vec<Named<'_>>, subject: &Subject<'_>, pool: &dyn JudgePool) -> Option<Outcome> {
-        let (mut undecided, mut passed) = (None, Vec::new());
+        let (mut undecided, mut passed, mut not_applicable) = (None, Vec::new(), None);
         for (name, value, checks) in values {
             let subject = Subject { reply: &value, said: &value, turns: &[], ..*subject };
             for check in &checks.0 {
@@ -51,9 +51,11 @@ impl Nested {
                     Finding::Error | Finding::Inconclusive => {
                         undecided.get_or_insert(Outcome { reason, ..outcome });
                     }
+                    Finding::NotApplicable => not_applicable = Some(Outcome { reason, ..outcome }),
                 }
             }
         }
-        undecided.or_else(|| (!passed.is_empty()).then(|| Outcome::pass(excerpt(&passed.join("; "), 8 * SHORT_BYTES))))
+        let all = || (!passed.is_empty()).then(|| Outcome::pass(excerpt(&passed.join("; "), 8 * SHORT_BYTES)));
+        undecided.or_else(all).or(not_applicable)
     }
 }

@@ -41,6 +41,16 @@ impl Outcome {
         Self { finding: Finding::Inconclusive, ..Self::error(FailureKind::Undecided, reason) }
     }
 
+    /// A custom check answered, and its answer decides nothing.
+    pub(crate) fn malformed(reason: impl Into<String>) -> Self {
+        Self { finding: Finding::Inconclusive, ..Self::error(FailureKind::CheckMalformed, reason) }
+    }
+
+    /// The check does not apply to what was said: it does not count.
+    pub(crate) fn not_applicable(reason: impl Into<String>) -> Self {
+        Self { finding: Finding::NotApplicable, failure: None, ..Self::undecided(reason) }
+    }
+
     /// Swaps pass and fail. The score stays as measured.
     pub(crate) fn negated(self) -> Self {
         let finding = match self.finding {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use record::{Scope, Turn};
+use serde_json::Value;
 
 /// What an evaluator sees.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +31,41 @@ pub trait Workspace: Send + Sync + fmt::Debug {
 
     /// Runs a command in the trial's root and returns its exit code and output. Refused unless the operator allows it.
     async fn command(&self, command: &str) -> Result<CommandOutput, CommandError>;
+
+    /// Asks a check of the user's own about the transcript of the trial.
+    async fn custom(&self, asked: &CustomAsked<'_>) -> Result<CustomAnswered, CustomError>;
+}
+
+/// Which check of the user's own is asked, and what it gets besides the transcript.
+#[derive(Debug, Clone, Copy)]
+pub struct CustomAsked<'a> {
+    /// Its name in the settings.
+    pub check: &'a str,
+    pub config: &'a Value,
+    /// Whether it sees how long each turn took.
+    pub times: bool,
+    pub scope: Scope,
+}
+
+/// What a check answered, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomAnswered {
+    pub text: String,
+    /// The answer to the same transcript a second time. A part of the calls of a check that says it is deterministic is made
+    /// twice.
+    pub again: Option<String>,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CustomError {
+    #[error("it is a program, and the operator of the worker has not allowed programs (--allow-exec)")]
+    NotAllowed,
+    #[error("the worker's settings name no such check")]
+    Unknown,
+    #[error("{0}")]
+    Malformed(String),
+    #[error("{0}")]
+    Failed(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -172,6 +172,7 @@ impl Findings {
             Finding::Pass => self.pass += 1,
             Finding::Fail => self.fail += 1,
             Finding::Inconclusive | Finding::Error => self.not_judged += 1,
+            Finding::NotApplicable => {}
         }
     }
 

@@ -60,6 +60,10 @@ pub enum FailureKind {
     Misconfigured,
     /// The termination hook failed.
     HookFailed,
+    /// A custom check answered, but not in the form that is asked for, or not the same when it was asked again.
+    CheckMalformed,
+    /// A custom check could not be reached, crashed, or gave no answer in its time.
+    CheckFailedToRun,
     /// A provider says that its quota or credit is used up.
     ProviderExhausted,
     /// Every worker that played this trial alone was lost.
@@ -96,6 +100,8 @@ impl FailureKind {
             Self::EnvironmentFailed
             | Self::OutOfResources
             | Self::HookFailed
+            | Self::CheckMalformed
+            | Self::CheckFailedToRun
             | Self::Poisoned
             | Self::Cancelled
             | Self::RecordRefused
@@ -128,6 +134,8 @@ impl FailureKind {
             Self::OutOfResources => "out_of_resources",
             Self::Misconfigured => "misconfigured",
             Self::HookFailed => "hook_failed",
+            Self::CheckMalformed => "check_malformed",
+            Self::CheckFailedToRun => "check_failed_to_run",
             Self::ProviderExhausted => "provider_exhausted",
             Self::Poisoned => "poisoned",
             Self::Cancelled => "cancelled",

@@ -73,6 +73,8 @@ pub enum Finding {
     Inconclusive,
     /// The evaluator itself failed.
     Error,
+    /// The check does not apply to what was said. It does not count for the verdict.
+    NotApplicable,
 }
 
 impl Finding {
@@ -83,6 +85,7 @@ impl Finding {
             Self::Fail => "fail",
             Self::Inconclusive => "inconclusive",
             Self::Error => "error",
+            Self::NotApplicable => "not_applicable",
         }
     }
 }

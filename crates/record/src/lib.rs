@@ -15,6 +15,7 @@ pub mod judgment;
 pub mod latency;
 pub mod money;
 pub mod pace;
+pub mod published;
 pub mod role;
 pub mod session;
 pub mod share;

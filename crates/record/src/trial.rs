@@ -91,6 +91,7 @@ impl Trial {
             (
                 FailureKind::Undecided
                 | FailureKind::NothingJudged
+                | FailureKind::CheckMalformed
                 | FailureKind::JudgeMissing
                 | FailureKind::Misconfigured
                 | FailureKind::ExecutionNotAllowed
@@ -215,6 +216,8 @@ mod tests {
             (Verdict::Error, Kind::EnvironmentFailed, Replay::Limited),
             (Verdict::Error, Kind::OutOfResources, Replay::Limited),
             (Verdict::Error, Kind::HookFailed, Replay::Limited),
+            (Verdict::Error, Kind::CheckFailedToRun, Replay::Limited),
+            (Verdict::Inconclusive, Kind::CheckMalformed, Replay::Never),
             (Verdict::Error, Kind::Panicked, Replay::Limited),
             (Verdict::Error, Kind::Unreadable, Replay::Limited),
             (Verdict::Error, Kind::ProviderExhausted, Replay::OnResume),

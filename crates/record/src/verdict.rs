@@ -38,13 +38,14 @@ impl Verdict {
 ///
 /// all_pass: any FAIL gives FAIL; else any ERROR or INCONCLUSIVE gives that; else PASS.
 /// any_pass: any PASS gives PASS; else any ERROR or INCONCLUSIVE gives that; else FAIL.
-/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform are passed over. An ERROR that is but a judge
+/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform or do not apply are passed over. An ERROR that is but a judge
 /// whom nobody can ask gives SKIPPED.
 #[must_use]
 pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
-    let required = || judgments.iter().filter(|judgment| judgment.required);
+    let required =
+        || judgments.iter().filter(|judgment| judgment.required && judgment.finding != Finding::NotApplicable);
     if required().next().is_none() {
-        let message = if judgments.is_empty() {
+        let message = if !judgments.iter().any(|judgment| judgment.finding != Finding::NotApplicable) {
             "no check applied to this trial"
         } else {
             "every check that applied to this trial only informs (required: false)"
@@ -69,7 +70,7 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
                 Finding::Inconclusive => Verdict::Inconclusive,
                 Finding::Error if judgment.failure == Some(FailureKind::JudgeMissing) => Verdict::Skipped,
                 Finding::Error => Verdict::Error,
-                Finding::Pass => unreachable!("a passing judgment is never decisive"),
+                Finding::Pass | Finding::NotApplicable => unreachable!("such a judgment is never decisive"),
             };
             (verdict, Some(blame(judgment)))
         }
@@ -113,7 +114,8 @@ pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
 /// passed. `None` where all weigh the same, so that there is nothing to weigh.
 #[must_use]
 pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
-    let required = || judgments.iter().filter(|judgment| judgment.required);
+    let required =
+        || judgments.iter().filter(|judgment| judgment.required && judgment.finding != Finding::NotApplicable);
     required().find(|judgment| judgment.weight != 1.0)?;
     let total: f64 = required().map(|judgment| judgment.weight).sum();
     let passed: f64 = required().filter(|it| it.finding == Finding::Pass).map(|it| it.weight).sum();
@@ -303,6 +305,25 @@ mod tests {
         assert_eq!(weighted_score(&all), Some(0.6));
         all.iter_mut().for_each(|judgment| judgment.weight = 0.0);
         assert_eq!(weighted_score(&all), None);
+    }
+
+    #[test]
+    fn what_does_not_apply_does_not_count() {
+        use Finding::{Error, Fail, NotApplicable, Pass};
+        for (findings, expected) in [
+            (&[NotApplicable][..], Verdict::Inconclusive),
+            (&[NotApplicable, Pass], Verdict::Pass),
+            (&[NotApplicable, Fail], Verdict::Fail),
+            (&[NotApplicable, Error], Verdict::Error),
+        ] {
+            let judgments = judgments(findings);
+            for strategy in [Strategy::AllPass, Strategy::AnyPass] {
+                assert_eq!(fold(strategy, &judgments).0, expected, "{findings:?}");
+            }
+            assert_eq!(weigh(1.0, &judgments).0, expected, "{findings:?}");
+        }
+        let (_, failure) = fold(Strategy::AllPass, &judgments(&[NotApplicable]));
+        assert_eq!(failure.map(|failure| failure.kind), Some(FailureKind::NothingJudged));
     }
 
     #[test]

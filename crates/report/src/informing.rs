@@ -57,6 +57,7 @@ impl Informing {
                 Finding::Pass => findings.pass += 1,
                 Finding::Fail => findings.fail += 1,
                 Finding::Inconclusive | Finding::Error => findings.open += 1,
+                Finding::NotApplicable => {}
             }
         }
         if let Some(score) = verdict::weighted_score(&trial.judgments) {

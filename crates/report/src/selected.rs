@@ -55,7 +55,8 @@ fn cut_to(most: usize, trial: &Trial, turns: &[Turn]) -> Selected {
     if trial.judgments.len() > JUDGMENTS {
         trial.judgments.retain(|judgment| match judgment.scope {
             Scope::Turn { turn, .. } => {
-                judgment.finding != Finding::Pass && turns.iter().any(|kept| kept.number == turn)
+                !matches!(judgment.finding, Finding::Pass | Finding::NotApplicable)
+                    && turns.iter().any(|kept| kept.number == turn)
             }
             Scope::Conversation { .. } | Scope::Step { .. } => true,
         });

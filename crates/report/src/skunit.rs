@@ -177,6 +177,7 @@ fn verdict(page: &mut String, judgment: &Judgment, check: Option<&Check>) {
         Finding::Inconclusive | Finding::Error => {
             page.push_str(&format!("❌ Exception: {}\n\n", judgment.reason));
         }
+        Finding::NotApplicable => page.push_str(&format!("Not applicable: {}\n\n", judgment.reason)),
     }
 }
 

@@ -11,6 +11,7 @@ mod contains;
 mod context_retention;
 mod conversation_flow;
 mod conversation_length;
+mod custom;
 mod described;
 mod empty;
 mod ends_with;
@@ -58,6 +59,7 @@ pub use self::{
     context_retention::ContextRetention,
     conversation_flow::{ConversationFlow, FlowPattern},
     conversation_length::ConversationLength,
+    custom::{Custom, Sees},
     empty::Empty,
     ends_with::EndsWith,
     equals::Equals,

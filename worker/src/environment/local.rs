@@ -7,10 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use evaluate::{
-    Workspace,
-    subject::{CommandError, CommandOutput},
-};
+use evaluate::subject::{CommandError, CommandOutput};
 use record::{Failure, FailureKind};
 use tokio::{sync::OnceCell, task::spawn_blocking};
 
@@ -100,19 +97,6 @@ impl Environment for Local {
         Ok(Captured { program, files })
     }
 
-    async fn teardown(&mut self) {
-        let Some(root) = self.root.take() else { return };
-        let path = root.path().to_owned();
-        // Dropping the last handle removes the directory.
-        drop(spawn_blocking(move || drop(root)).await);
-        if path.exists() {
-            tracing::warn!(path = %path.display(), "a trial's directory could not be removed");
-        }
-    }
-}
-
-#[async_trait]
-impl Workspace for Local {
     async fn file(&self, path: &str) -> Result<Option<String>, String> {
         match self.root.get().cloned() {
             Some(root) => {
@@ -128,6 +112,16 @@ impl Workspace for Local {
             Ok(Ran { exit_code, stdout, stderr, .. }) => Ok(CommandOutput { exit_code, stdout, stderr }),
             Err(sandbox::Error::NotAllowed) => Err(CommandError::NotAllowed),
             Err(error) => Err(CommandError::Failed(error.to_string())),
+        }
+    }
+
+    async fn teardown(&mut self) {
+        let Some(root) = self.root.take() else { return };
+        let path = root.path().to_owned();
+        // Dropping the last handle removes the directory.
+        drop(spawn_blocking(move || drop(root)).await);
+        if path.exists() {
+            tracing::warn!(path = %path.display(), "a trial's directory could not be removed");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::{path::Path, process::Stdio, time::Duration};
 
+use agent::process_group::Group;
 use futures_util::future::join;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::Command,
@@ -63,7 +63,7 @@ pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -
     // Waiting would close it.
     let _leash = child.stdin.take();
     let leader = child.id();
-    let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+    let group = Group::of(&child);
     let said = if let Hold::Watch { said, .. } = hold { said } else { 0 };
     let (mut stdout, mut stderr) = (Output::new(limits.output_bytes), Output::new(limits.output_bytes + said));
     let status = {
@@ -96,17 +96,6 @@ pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -
     };
     let status = status.map_err(|_| Error::TimedOut(limits.time))??;
     Ok(Ran { exit_code: exit_code(status), stdout: stdout.text(), stderr: stderr.text(), duration: began.elapsed() })
-}
-
-/// A process group that ends with this value.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            let _ended_by_itself = kill_process_group(leader, Signal::KILL);
-        }
-    }
 }
 
 /// The beginning of what a program prints.

@@ -82,6 +82,34 @@ pub(super) async fn run(execution: &Execution, root: &Path, program: &[&str]) ->
     }
 }
 
+/// A program that stays, in `folder`, which it can read. In the sandbox it writes nothing but to `/tmp`, and its time is
+/// limited by its caller alone.
+pub(crate) async fn staying(execution: &Execution, folder: &Path, program: &[String]) -> Result<Command, String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match execution {
+        Execution::Off => Err(Error::NotAllowed.to_string()),
+        Execution::Host(programs) => {
+            let Some((name, arguments)) = program.split_first() else {
+                return Err("the command is empty".to_owned());
+            };
+            let mut command = Command::new(name);
+            command.args(arguments).current_dir(folder).env_clear();
+            command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| PATH.into()));
+            Ok(with_variables(command, programs))
+        }
+        Execution::Sandboxed(programs) => {
+            let walls = walls(programs).await.map_err(|why| Error::NoSandbox(why).to_string())?;
+            let folder = fs::canonicalize(folder)
+                .map_err(|error| format!("the folder {} cannot be opened: {error}", folder.display()))?;
+            let mut command = bubblewrap(walls);
+            command.arg("--ro-bind").arg(folder).args([INSIDE, "--chdir", INSIDE]);
+            command.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
+            command.args(["--", "sh", "-c", &limiting(&programs.limits), "sh"]).args(program);
+            Ok(with_variables(command, programs))
+        }
+    }
+}
+
 /// The shell gives a missing program its usual exit code, 127, here as in the sandbox.
 pub(super) fn leashed(program: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");

@@ -6,11 +6,12 @@
 use std::{fmt, time::Duration};
 
 use record::Turn;
-use reqwest::{Client, StatusCode, header, redirect};
+use reqwest::StatusCode;
 use schemars::JsonSchema;
-use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::http::{self, Service};
 
 /// An answer is a word and a sentence.
 const MOST_BYTES: usize = 64 * 1024;
@@ -34,9 +35,7 @@ fn default_timeout_ms() -> u64 {
 
 /// A hook that can be asked.
 pub struct Hook {
-    client: Client,
-    url: String,
-    key: Option<SecretString>,
+    service: Service,
     timeout: Duration,
 }
 
@@ -49,21 +48,14 @@ pub struct Answer {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Does not show the address, which may hold a token.
-    #[error("read its address: {0}")]
-    Address(String),
-    #[error("resolve its key: {0}")]
-    Key(#[source] llm::key::Error),
-    #[error("prepare: {0}")]
-    Client(#[source] reqwest::Error),
+    #[error(transparent)]
+    Setup(#[from] http::SetupError),
+    #[error(transparent)]
+    Call(#[from] http::Error),
     #[error("answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    #[error("be reached: {0}")]
-    Unreachable(#[source] reqwest::Error),
     #[error("answer: status {0}")]
     Status(StatusCode),
-    #[error("answer in less than {MOST_BYTES} bytes")]
-    TooLarge,
     #[error("answer {{\"stop\": true or false}}: {0}")]
     Malformed(String),
 }
@@ -74,48 +66,21 @@ impl Hook {
     /// # Errors
     /// When the address is not an HTTP one or the key cannot be read.
     pub fn new(settings: &Settings) -> Result<Self, Error> {
-        let url = reqwest::Url::parse(&settings.url).map_err(|error| Error::Address(error.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(Error::Address(format!("it is {}, and only http and https are spoken", url.scheme())));
-        }
-        let key = settings.key.as_ref().map(llm::key::KeyRef::resolve).transpose().map_err(Error::Key)?;
-        if let Some(key) = &key {
-            redact::register(key.expose_secret());
-        }
-        let client = Client::builder()
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .user_agent(concat!("gabfest/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| Error::Client(error.without_url()))?;
-        Ok(Self { client, url: url.into(), key, timeout: Duration::from_millis(settings.timeout_ms) })
+        let service = Service::new(&settings.url, settings.key.as_ref())?;
+        Ok(Self { service, timeout: Duration::from_millis(settings.timeout_ms) })
     }
 
     pub(super) async fn ask(&self, context: &llm::Context, trial: &str, turns: &[Turn]) -> Result<Answer, Error> {
         let turns: Vec<Value> = turns.iter().map(|turn| json!({ "user": turn.user, "agent": turn.said() })).collect();
         let body = json!({ "run": context.run, "scenario": context.scenario, "trial": trial, "turns": turns });
-        let mut request = self.client.post(&self.url).header("Idempotency-Key", &context.idempotency_key).json(&body);
-        if let Some(key) = &self.key {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {}", key.expose_secret()));
+        let request = self.service.post().header("Idempotency-Key", &context.idempotency_key).json(&body);
+        let answered = tokio::time::timeout(self.timeout, http::receive(request, MOST_BYTES)).await;
+        let (status, body) = answered.map_err(|_| Error::TimedOut(self.timeout))??;
+        if !status.is_success() {
+            return Err(Error::Status(status));
         }
-        tokio::time::timeout(self.timeout, receive(request)).await.map_err(|_| Error::TimedOut(self.timeout))?
+        read(&body)
     }
-}
-
-async fn receive(request: reqwest::RequestBuilder) -> Result<Answer, Error> {
-    let unreachable = |error: reqwest::Error| Error::Unreachable(error.without_url());
-    let mut response = request.send().await.map_err(unreachable)?;
-    if !response.status().is_success() {
-        return Err(Error::Status(response.status()));
-    }
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
-        if body.len() + chunk.len() > MOST_BYTES {
-            return Err(Error::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    read(&body)
 }
 
 fn read(body: &[u8]) -> Result<Answer, Error> {
@@ -136,9 +101,10 @@ fn read(body: &[u8]) -> Result<Answer, Error> {
 /// An address may hold a token, so only its host is shown.
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = reqwest::Url::parse(&self.url).ok();
-        let host = url.as_ref().and_then(reqwest::Url::host_str);
-        f.debug_struct("Hook").field("host", &host).field("timeout", &self.timeout).finish_non_exhaustive()
+        f.debug_struct("Hook")
+            .field("host", &self.service.host())
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 use evaluate::{Evaluator, Subject};
 use record::Scope;
 
-use super::{judge_pool::JudgePool, stage::Stage};
+use super::{judge_pool::JudgePool, stage::Stage, workspace::TrialWorkspace};
 
 /// What a list of checks is applied to.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,8 @@ pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<
     if checks.is_empty() {
         return;
     }
+    let mut judgments = std::mem::take(&mut stage.judgments);
+    let workspace = TrialWorkspace::of(stage, judgments.len());
     let subject = Subject {
         scope: what.scope,
         reply: what.reply,
@@ -30,13 +32,14 @@ pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<
         turns: &stage.transcript.turns()[what.first_turn..],
         conversation: what.conversation,
         duration_ms: what.duration_ms,
-        workspace: &stage.environment,
+        workspace: &workspace,
     };
     let judges = JudgePool::new(&stage.resources.models, &stage.calling, &stage.questions, stage.transcript.number());
     for check in checks {
         let judgment = check.judge(&subject, &judges).await;
-        stage.judgments.push(judgment);
+        judgments.push(judgment);
     }
+    stage.judgments = judgments;
     match what.scope {
         Scope::Turn { .. } => stage.settle(),
         Scope::Step { .. } | Scope::Conversation { .. } => stage.settle_trial(),

@@ -19,6 +19,7 @@ use crate::{
 mod bookkeeping;
 mod breakage;
 mod conversations;
+mod custom_checks;
 mod messages;
 mod remote_tools;
 mod steps_besides;

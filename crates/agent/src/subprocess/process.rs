@@ -8,13 +8,14 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, Command},
     sync::{Mutex as AsyncMutex, mpsc},
     time::{Instant, timeout},
 };
+
+use crate::process_group::{Group, Leash};
 
 /// Of one line of the program.
 const MOST_BYTES: usize = 1 << 20;
@@ -60,24 +61,12 @@ pub(super) struct Answers {
     finished: bool,
 }
 
-/// A process in the program's group that ends the group when this process ends, however it ends: its stdin is a pipe of
-/// ours, which the system closes.
-#[derive(Debug)]
-struct Leash {
-    _process: Child,
-    _stdin: Option<ChildStdin>,
-}
-
-/// A process group that ends with this value.
-#[derive(Debug)]
-struct Group(Option<Pid>);
-
 impl Process {
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
         let mut child = command.spawn()?;
-        let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
-        let leash = group.0.and_then(Leash::on);
+        let group = Group::of(&child);
+        let leash = Leash::on(&group);
         let missing = || io::Error::other("a pipe is missing");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
@@ -169,26 +158,6 @@ impl Drop for Answers {
     }
 }
 
-impl Leash {
-    /// `None` where the group has ended already.
-    fn on(group: Pid) -> Option<Self> {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", "read -r _; kill -KILL 0"]).env_clear().process_group(group.as_raw_nonzero().get());
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-        let mut process = command.spawn().ok()?;
-        let stdin = process.stdin.take();
-        Some(Self { _process: process, _stdin: stdin })
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            let _ended_by_itself = kill_process_group(leader, Signal::KILL);
-        }
-    }
-}
-
 fn lock(inside: &Mutex<Inside>) -> MutexGuard<'_, Inside> {
     inside.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -269,7 +238,7 @@ mod tests {
         let mut answers = process.ask("1", b"{\"id\":\"1\"}\n").await.unwrap();
         assert_eq!(answers.next().await.unwrap().0, b"{\"id\":\"1\"}\n", "it runs");
         // The system closes the pipe like this where the worker is killed.
-        drop(process._leash.as_mut().and_then(|leash| leash._stdin.take()));
+        process._leash.iter_mut().for_each(Leash::let_go);
         assert_eq!(answers.next().await.unwrap_err(), "it was ended by signal 9");
         assert!(!process.is_running());
     }

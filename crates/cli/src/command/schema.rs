@@ -24,6 +24,8 @@ pub(crate) enum Of {
     Config,
     /// report.json
     Report,
+    /// What custom checks get: gabfest.transcript/1
+    Transcript,
 }
 
 pub(crate) fn print(args: &Args) -> anyhow::Result<Exit> {
@@ -35,6 +37,7 @@ pub(crate) fn print(args: &Args) -> anyhow::Result<Exit> {
         Of::Battery => formats::battery::FORMAT.schema(),
         Of::Config => yaml::schema::of::<Settings>(),
         Of::Report => report::schema::report(),
+        Of::Transcript => record::published::schema(),
     };
     stdout::line(&serde_json::to_string_pretty(&schema)?)?;
     Ok(Exit::Held)

@@ -6,6 +6,7 @@ mod agents;
 mod bad_input;
 mod cases;
 mod convert;
+mod custom_checks;
 mod descriptors;
 mod doors;
 mod downloads;

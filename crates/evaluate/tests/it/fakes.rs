@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use evaluate::{
     Evaluator, JudgePool, Scorer, Subject, Workspace,
     scorer::ByJudge,
-    subject::{CommandError, CommandOutput},
+    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError},
 };
 use record::{Finding, Judgment, Scope, Turn, turn::Origin};
 use scenario::{
@@ -94,6 +94,8 @@ pub(crate) struct Folder {
     pub(crate) files: BTreeMap<String, String>,
     /// `None`: not allowed.
     pub(crate) command: Option<Result<CommandOutput, String>>,
+    /// What checks of users answer, by name: the first time, and the second. Nothing: the check ends.
+    pub(crate) custom: BTreeMap<&'static str, &'static [&'static str]>,
 }
 
 #[async_trait]
@@ -110,6 +112,13 @@ impl Workspace for Folder {
             None => Err(CommandError::NotAllowed),
             Some(outcome) => outcome.clone().map_err(CommandError::Failed),
         }
+    }
+
+    async fn custom(&self, asked: &CustomAsked<'_>) -> Result<CustomAnswered, CustomError> {
+        let answers = self.custom.get(asked.check).ok_or(CustomError::Unknown)?;
+        let mut answers = answers.iter().map(|text| (*text).to_owned());
+        let text = answers.next().ok_or_else(|| CustomError::Failed("it ended".to_owned()))?;
+        Ok(CustomAnswered { text, again: answers.next() })
     }
 }
 

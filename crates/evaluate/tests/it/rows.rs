@@ -5,6 +5,8 @@ mod limits;
 mod structured;
 mod texts;
 
+use std::collections::BTreeMap;
+
 use evaluate::question::TRIES;
 use record::{
     Call, Finding, Role, Tokens, Turn, Usd,
@@ -113,6 +115,7 @@ impl Seen {
         };
         scene.duration_ms = scene.turns.last().map(|turn| turn.duration_micros / 1_000);
         scene.folder.files.insert("notes.txt".to_owned(), "Refund issued on Monday".to_owned());
+        scene.folder.custom = BTreeMap::from(limits::CUSTOM);
         scene
     }
 }

@@ -55,7 +55,11 @@ pub(super) fn of(report: &Report) -> String {
 
 fn what_was_wrong(report: &Report, played: &Played) -> String {
     let mut text = String::new();
-    let wrong = played.trial.judgments.iter().filter(|judgment| judgment.finding != Finding::Pass);
+    let wrong = played
+        .trial
+        .judgments
+        .iter()
+        .filter(|judgment| !matches!(judgment.finding, Finding::Pass | Finding::NotApplicable));
     for judgment in wrong {
         text.push_str(&one_finding(report, played, judgment));
     }

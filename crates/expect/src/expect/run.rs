@@ -180,6 +180,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
             judge_max_tokens: worker::JUDGE_MAX_TOKENS,
         },
         hooks: BTreeMap::new(),
+        checks: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution: Execution::Off,
         tool_server: worker::tool_server::ToolServer::default(),

@@ -92,6 +92,6 @@ pub fn count(total: &mut Total, finding: Finding) {
             total[1] += 1;
         }
         Finding::Fail => total[1] += 1,
-        Finding::Inconclusive | Finding::Error => {}
+        Finding::Inconclusive | Finding::Error | Finding::NotApplicable => {}
     }
 }

@@ -225,6 +225,7 @@ fn word(finding: Finding) -> Value {
         Finding::Fail => "Fail",
         Finding::Inconclusive => "Inconclusive",
         Finding::Error => "Error",
+        Finding::NotApplicable => "Not applicable",
     })
 }
 

@@ -172,7 +172,8 @@ impl Batch {
 impl Outcome {
     fn of(trial: &Trial, turns: &[Turn]) -> Self {
         let turn = turns.last();
-        let failed = trial.judgments.iter().find(|judgment| judgment.finding != Finding::Pass);
+        let failed =
+            trial.judgments.iter().find(|judgment| !matches!(judgment.finding, Finding::Pass | Finding::NotApplicable));
         let reason = match (&trial.failure, failed) {
             (_, Some(judgment)) if trial.verdict == Verdict::Fail => judgment.reason.as_str(),
             (Some(failure), _) => failure.message.as_str(),

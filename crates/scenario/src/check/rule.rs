@@ -8,7 +8,7 @@ use yaml::{Findings, Part};
 
 use super::{
     AnswerId, AnyOf, CallRule, Check, CommandExitCodeIs, Contains, ContextRetention, ConversationFlow,
-    ConversationLength, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, JsonCheck, JsonPath,
+    ConversationLength, Custom, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, JsonCheck, JsonPath,
     JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, NoRepeatedReply, Number, Refusal, RegexMatch,
     RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains, TelephonyEvents,
     ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described, kind::Kind, place::Place,
@@ -116,6 +116,7 @@ kinds! {
     "file_exists" => FileExists(FileExists),
     "file_contains" => FileContains(FileContains),
     "command_exit_code_is" => CommandExitCodeIs(CommandExitCodeIs),
+    "custom" => Custom(Custom),
 }
 
 /// Reads a list of evaluations. One that is faulty is left out, with a finding.

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
-use evaluate::{
-    Workspace as _,
-    subject::{CommandError, CommandOutput},
-};
+use evaluate::subject::{CommandError, CommandOutput};
 use record::{Blame, FailureKind};
 use scenario::Seeding;
 

@@ -101,6 +101,7 @@ impl House {
             agents: BTreeMap::from([("mock".to_owned(), agent)]),
             models,
             hooks: BTreeMap::new(),
+            checks: BTreeMap::new(),
             databases: BTreeMap::new(),
             execution: Execution::Off,
             tool_server: Default::default(),

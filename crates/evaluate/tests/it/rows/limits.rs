@@ -1,6 +1,7 @@
-//! Rows of the evaluations that limit time, tokens, money and repetition, and of those that look at files and commands.
+//! Rows of the evaluations that limit time, tokens, money and repetition, and of those that look at files and commands or ask a
+//! check of the user.
 
-use record::Finding::{Error, Fail, Pass};
+use record::Finding::{Error, Fail, Inconclusive, NotApplicable, Pass};
 
 use super::{Row, Seen, row, seen};
 
@@ -8,6 +9,15 @@ const POLITE: Seen = Seen::Talk(&[("Thanks", "You're welcome!"), ("Bye", "You're
 
 const LOOP: Seen =
     Seen::Talk(&[("It is offline", "Please restart the router now."), ("I did", "Please restart the router, now!")]);
+
+/// Checks of users, and what they answer each time.
+pub(super) const CUSTOM: [(&str, &[&str]); 5] = [
+    ("totals", &[r#"{"pass": false, "reason": "3 of 4 totals are right"}"#]),
+    ("tone", &[r#"{"score": 0.7, "reason": "curt"}"#]),
+    ("refund", &[r#"{"not_applicable": true, "reason": "no refund was asked for"}"#]),
+    ("wavers", &[r#"{"pass": true}"#, r#"{"pass": false}"#]),
+    ("crashes", &[]),
+];
 
 pub(super) const ROWS: &[Row] = &[
     seen("type: execution_time\nmax_duration_ms: 1000", Seen::Took(None, 700), Pass, "took 700 ms"),
@@ -30,5 +40,13 @@ pub(super) const ROWS: &[Row] = &[
     row("type: file_exists\npath: missing.txt", "Done.", Fail, ""),
     row("type: file_contains\npath: notes.txt\nvalue: Refund", "Done.", Pass, ""),
     row("type: file_contains\npath: notes.txt\nvalue: Cancelled", "Done.", Fail, ""),
+    row("type: custom\ncheck: totals\nconfig: {max: 30}", "Done.", Fail, "totals: 3 of 4 totals are right"),
+    row("type: custom\ncheck: tone\nthreshold: 0.6", "Done.", Pass, "tone: curt"),
+    row("type: custom\ncheck: tone\nthreshold: 0.8", "Done.", Fail, "tone: curt"),
+    row("type: custom\ncheck: tone", "Done.", Inconclusive, "the scenario has no `threshold`"),
+    row("type: custom\ncheck: refund", "Done.", NotApplicable, "no refund was asked for"),
+    row("type: custom\ncheck: wavers", "Done.", Inconclusive, "it answered pass, then fail"),
+    row("type: custom\ncheck: crashes", "Done.", Error, "it ended"),
+    row("type: custom\ncheck: unknown", "Done.", Error, "the worker's settings name no such check"),
     row("type: command_exit_code_is\ncommand: test -f notes.txt", "Done.", Error, "not allowed"),
 ];

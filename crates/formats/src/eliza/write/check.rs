@@ -74,7 +74,7 @@ fn flat(fields: &Value, map: &mut Map<String, Value>) {
     for (name, value) in fields.as_object().into_iter().flatten() {
         let says_nothing = match value {
             Value::Null | Value::Bool(false) => true,
-            Value::Array(list) => list.is_empty() && matches!(name.as_str(), "capabilities" | "panel"),
+            Value::Array(list) => list.is_empty() && matches!(name.as_str(), "capabilities" | "panel" | "sees"),
             _ => false,
         };
         if !says_nothing {

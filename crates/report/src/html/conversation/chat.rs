@@ -192,6 +192,7 @@ fn findings(selected: &Selected, about: impl Fn(Scope) -> bool) -> Vec<Finding> 
                 record::Finding::Fail => ("fail", "✗"),
                 record::Finding::Inconclusive => ("inconclusive", "?"),
                 record::Finding::Error => ("error", "!"),
+                record::Finding::NotApplicable => ("not_applicable", "–"),
             };
             Finding {
                 class,
