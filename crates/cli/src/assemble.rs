@@ -242,12 +242,11 @@ impl Endpoints<'_> {
 }
 
 fn place(settings: &llm::endpoint::Settings) -> telemetry::Endpoint {
-    let url: Option<http::Uri> = settings.url.as_deref().and_then(|url| url.parse().ok());
+    let url: Option<http::Uri> = settings.address().and_then(|url| url.parse().ok());
     let url = url.as_ref();
     let usual_port = |scheme: &str| if scheme == "https" { 443 } else { 80 };
     telemetry::Endpoint {
-        // The semantic convention's name for every server of OpenAI's protocol.
-        provider: if settings.kind == llm::endpoint::Kind::Mock { MOCK } else { "openai" }.to_owned(),
+        provider: settings.kind.provider().to_owned(),
         model: settings.model.clone(),
         address: url.and_then(|url| url.host()).map(ToOwned::to_owned),
         port: url.and_then(|url| url.port_u16().or_else(|| url.scheme_str().map(usual_port))),

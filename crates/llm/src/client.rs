@@ -79,6 +79,7 @@ impl Client {
         let sender = Sender::new(name, settings.keys, settings.connect_within)?;
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        settings.dialect.headers(&mut headers);
         let chats = http::sender::uri(&settings.url)?;
         let beside = |address: Url| settings.measures.then(|| http::sender::uri(&address)).transpose();
         let embeddings = beside(measure::address::<Embed>(&settings.url))?;

@@ -2,8 +2,12 @@
 //!
 //! Connections, limits, times, retries and streams are the same for all of them, in [`crate::client`] and its layers.
 
+pub(crate) mod schema;
+pub(crate) mod turns;
+
 use std::fmt;
 
+use ::http::header::HeaderMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +19,9 @@ use crate::{
 
 /// How one API is spoken.
 pub(crate) trait Dialect: fmt::Debug + Send + Sync {
+    /// Adds the headers that the API wants with every call.
+    fn headers(&self, _headers: &mut HeaderMap) {}
+
     /// What of the request this API cannot carry.
     fn cannot_carry(&self, _request: &Request) -> Option<String> {
         None
@@ -56,12 +63,12 @@ pub(crate) struct Manner<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SchemaMode {
-    /// `response_format: json_schema`.
+    /// `response_format: json_schema`, or what the dialect has in its place.
     #[default]
     JsonSchema,
     /// `response_format: json_object`, for servers that know no schemas.
     JsonObject,
-    /// Not at all, for servers that refuse `response_format`.
+    /// Not at all, for servers that refuse it.
     None,
 }
 
@@ -71,4 +78,75 @@ pub(crate) const RESERVED: [&str; 6] = ["messages", "input", "contents", "model"
 /// Those of an endpoint's `params` that are sent.
 pub(crate) fn written(params: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     params.iter().filter(|(key, value)| !value.is_null() && !RESERVED.contains(&key.as_str()))
+}
+
+/// Adds to a body what the caller and then the endpoint's settings say: objects are joined key by key, `null` takes a
+/// key out, and all else replaces what stands there.
+pub(crate) fn add(body: &mut Map<String, Value>, request: &Request, params: &Map<String, Value>) {
+    for more in [&request.extra, params] {
+        let allowed = more.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str()));
+        allowed.for_each(|(key, value)| join(body, key, value));
+    }
+}
+
+fn join(body: &mut Map<String, Value>, key: &str, value: &Value) {
+    match (body.get_mut(key), value) {
+        (_, Value::Null) => {
+            body.shift_remove(key);
+        }
+        (Some(Value::Object(inner)), Value::Object(more)) => {
+            more.iter().for_each(|(key, value)| join(inner, key, value));
+            if inner.is_empty() {
+                body.shift_remove(key);
+            }
+        }
+        (_, Value::Object(more)) => {
+            let mut inner = Map::new();
+            more.iter().for_each(|(key, value)| join(&mut inner, key, value));
+            if !inner.is_empty() || more.is_empty() {
+                body.insert(key.to_owned(), Value::Object(inner));
+            }
+        }
+        (_, value) => {
+            body.insert(key.to_owned(), value.clone());
+        }
+    }
+}
+
+/// The bytes of a body that is built as a value.
+pub(crate) fn bytes(body: &Map<String, Value>) -> Vec<u8> {
+    serde_json::to_vec(body).expect("a value is always JSON")
+}
+
+/// The line of `params` that takes out a parameter, which may be one of a group: `generationConfig.seed`.
+pub(crate) fn taken_out(parameter: &str) -> String {
+    match parameter.split_once('.') {
+        Some((group, name)) => format!("params: {{{group}: {{{name}: null}}}}"),
+        None => format!("params: {{{parameter}: null}}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn params_are_joined_key_by_key() {
+        let mut body = json!({ "contents": [1], "generationConfig": { "seed": 1, "temperature": 0.5 }, "only": { "a": 1 } });
+        let params = json!({
+            "generationConfig": { "seed": null, "thinkingConfig": { "thinkingBudget": 0, "x": null } }, "only": { "a": null },
+            "contents": [], "safetySettings": [], "gone": null, "labels": { "none": null },
+        });
+        let body = body.as_object_mut().expect("an object");
+        add(body, &Request::default(), params.as_object().expect("an object"));
+        let expected = json!({
+            "contents": [1], "generationConfig": { "temperature": 0.5, "thinkingConfig": { "thinkingBudget": 0 } },
+            "safetySettings": [],
+        });
+        assert_eq!(Value::Object(body.clone()), expected);
+        assert_eq!(taken_out("generationConfig.seed"), "params: {generationConfig: {seed: null}}");
+        assert_eq!(taken_out("temperature"), "params: {temperature: null}");
+    }
 }

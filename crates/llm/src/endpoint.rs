@@ -7,6 +7,7 @@ mod build;
 mod capped;
 mod layers;
 mod settings;
+mod spoken;
 
 pub use build::{Endpoint, Error};
 pub use layers::Layers;

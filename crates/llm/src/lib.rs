@@ -9,6 +9,7 @@
 //! fix an error, and [`json`] bounds what is read.
 
 mod absent;
+mod anthropic;
 pub mod call;
 pub mod chat;
 mod client;
@@ -19,6 +20,7 @@ pub mod endpoint;
 pub mod error;
 mod estimate;
 mod gather;
+mod gemini;
 pub mod hint;
 pub mod http;
 pub mod json;
@@ -30,6 +32,7 @@ pub mod mock;
 mod openai;
 pub mod price;
 mod receipt;
+mod responses;
 pub mod retry;
 mod time_limit;
 mod unsupported;

@@ -1,5 +1,9 @@
 //! One message of a chat: its role, its text, its tool calls.
 
+use serde_json::Value;
+
+use crate::estimate;
+
 /// What a message costs beside its text: its role and the marks round it.
 const OVERHEAD_BYTES: u64 = 16;
 
@@ -13,6 +17,8 @@ pub struct Message {
     pub tool_calls: Vec<FunctionCall>,
     /// Of a tool's message: the call that it answers.
     pub tool_call_id: Option<String>,
+    /// Of an assistant's message: [`crate::chat::Reply::echo`] of the reply that it was.
+    pub echo: Option<Value>,
 }
 
 /// Who wrote a message, as chat protocols name it.
@@ -80,7 +86,8 @@ impl Message {
     pub fn bytes(&self) -> u64 {
         let calls: usize = self.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
         let images: usize = self.images.iter().map(String::len).sum();
-        text_bytes(&self.content) + (calls + images) as u64
+        let echo = self.echo.as_ref().map_or(0, estimate::json_bytes);
+        text_bytes(&self.content) + (calls + images) as u64 + echo
     }
 }
 

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use ::http::header::AUTHORIZATION;
 use secrecy::ExposeSecret;
 
 use crate::{
@@ -20,7 +19,6 @@ use crate::{
     limit::{Limited, Limiter},
     measure::{self, Embed, Measures, Moderate},
     mock::Mock,
-    openai,
     price::{ASSUMED_OUTPUT_TOKENS, Price, Priced},
     retry::{Policy, Retry},
     time_limit::TimeLimit,
@@ -99,7 +97,7 @@ impl Endpoint {
         let limit = Duration::from_millis(settings.timeout_ms);
         let most_output_tokens = settings.max_output_tokens.unwrap_or(ASSUMED_OUTPUT_TOKENS);
         let (server, in_flight): (Arc<dyn Server>, _) = match settings.kind {
-            Kind::Openai => {
+            Kind::Openai | Kind::Responses | Kind::Anthropic | Kind::Gemini => {
                 let client = Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
                 let priced = Priced::new(TimeLimit::new(client, limit), settings.price.clone())
@@ -171,24 +169,25 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
     if settings.timeout_ms == 0 {
         return Err(Error::Timeout { endpoint: endpoint() });
     }
-    let url = settings.url.as_deref().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
+    let url = settings.address().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
     let url = http::address(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
-    let mut url = openai::completions(url);
+    let mut url = settings.chats(url);
     let in_query = query::resolve(&mut url).map_err(|source| Error::Query { endpoint: endpoint(), source })?;
     let (mut headers, mut keys) =
         written::resolve(&settings.headers).map_err(|source| Error::Header { endpoint: endpoint(), source })?;
     keys.extend(in_query);
     if let Some(reference) = &settings.key {
         let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint(), source })?;
-        let bearer = written::secret(&format!("Bearer {}", key.expose_secret()))
-            .ok_or_else(|| Error::KeyText { endpoint: endpoint() })?;
-        headers.insert(AUTHORIZATION, bearer);
+        let key_text = || Error::KeyText { endpoint: endpoint() };
+        let (name, before) = settings.key_line().map_err(|_| key_text())?;
+        let value = written::secret(&format!("{before}{}", key.expose_secret())).ok_or_else(key_text)?;
+        headers.insert(name, value);
         keys.push(key);
     }
     Ok(client::Settings {
-        dialect: Box::new(openai::Chat),
+        dialect: settings.dialect(),
         url,
-        measures: true,
+        measures: settings.kind == Kind::Openai,
         model: settings.model.clone().unwrap_or_default(),
         headers,
         keys,
@@ -206,7 +205,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::{Message, chat::Request};
+    use crate::{Message, chat::Request, openai};
 
     fn settings(value: serde_json::Value) -> Settings {
         serde_json::from_value(value).expect("settings")

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     dialect::{RESERVED, SchemaMode},
-    http::query,
+    http::{query, written},
     key::KeyRef,
     limit, mock,
     price::Price,
@@ -21,13 +21,17 @@ const MAX_TOKENS: &str = "max_tokens";
 #[serde(default)]
 pub struct Settings {
     pub kind: Kind,
-    /// Of an OpenAI-compatible server: `https://api.openai.com/v1`. `/chat/completions` is added where it is missing.
-    /// A key in the query is written as the place where it is kept: `?api_key=env:NAME`.
+    /// Of the server: `https://api.openai.com/v1`. What the kind adds to the path, such as `/chat/completions`, may be
+    /// left out. Kinds `anthropic` and `gemini` need no address: theirs is that of the provider. A key in the query is
+    /// written as the place where it is kept: `?api_key=env:NAME`.
     pub url: Option<String>,
     /// As the server names it; absent for servers that have but one.
     pub model: Option<String>,
-    /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
+    /// Sent in the header of the kind: `Authorization: Bearer`, `x-api-key` to Anthropic, `x-goog-api-key` to Gemini.
+    /// Where the key is kept, `env:NAME` or `file:PATH`; never the key.
     pub key: Option<KeyRef>,
+    /// The header that carries the key instead: `api-key` for Azure.
+    pub key_header: Option<String>,
     /// Further headers of each call. A value `env:NAME` or `file:PATH` is read from there; headers that carry
     /// keys take no other.
     pub headers: BTreeMap<String, String>,
@@ -58,9 +62,15 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Any server that speaks OpenAI's chat completions.
+    /// Any server that speaks OpenAI's chat completions; Azure's too, with `key_header: api-key`.
     #[default]
     Openai,
+    /// OpenAI's Responses API.
+    Responses,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// Google's Gemini API.
+    Gemini,
     /// The built-in model, which needs no key and no server.
     Mock,
 }
@@ -84,6 +94,7 @@ impl Default for Settings {
             url: None,
             model: None,
             key: None,
+            key_header: None,
             headers: BTreeMap::new(),
             stream: false,
             timeout_ms: 120_000,
@@ -114,6 +125,26 @@ impl Settings {
         if key.trim().is_empty() || RESERVED.contains(&key) {
             return Some(("max_tokens_key", "is no name of a parameter, such as max_completion_tokens".to_owned()));
         }
+        if self.kind.needs_model() && self.model.is_none() {
+            return Some(("model", "is missing: calls to this kind of endpoint name it".to_owned()));
+        }
+        if let Some(name) = &self.key_header {
+            if self.key.is_none() {
+                return Some(("key_header", "names a header for a `key`, and there is none".to_owned()));
+            }
+            if let Err(error) = written::name(name) {
+                return Some(("key_header", format!("cannot be used: {error}")));
+            }
+        }
+        if self.kind == Kind::Anthropic && self.schema_mode == SchemaMode::JsonObject {
+            return Some(("schema_mode", "is json_schema or none for Anthropic, which has no other".to_owned()));
+        }
+        if self.kind == Kind::Anthropic && self.own_cap() == Some(None) {
+            return Some(("params", "cannot take out `max_tokens`: Anthropic wants it with every call".to_owned()));
+        }
+        if self.kind != Kind::Openai && self.kind != Kind::Mock && key != MAX_TOKENS {
+            return Some(("max_tokens_key", "is for kind `openai`: this kind has one name for it".to_owned()));
+        }
         let unused = [("params", !self.params.is_empty()), ("max_tokens_key", key != MAX_TOKENS)];
         let unused = unused.into_iter().find(|(_, written)| *written && self.kind == Kind::Mock);
         unused.map(|(key, _)| (key, "is for servers, and the built-in mock is none".to_owned()))
@@ -121,7 +152,7 @@ impl Settings {
 
     /// What `params` say of the most tokens of a reply: nothing, a number, or (`null`) that nothing is said.
     pub(super) fn own_cap(&self) -> Option<Option<u32>> {
-        let written = self.params.get(&self.max_tokens_key)?;
+        let written = self.written_cap()?;
         Some(written.as_u64().map(|most| u32::try_from(most).unwrap_or(u32::MAX)))
     }
 

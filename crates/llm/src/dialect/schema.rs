@@ -1,0 +1,109 @@
+//! A JSON Schema as strict servers take it: closed objects, and no keyword that they refuse.
+//!
+//! What they refuse goes into the description, so that the model may follow it. The whole schema is validated here, when
+//! the reply has come.
+
+use serde_json::{Map, Value};
+
+/// Keywords that describe a value or its parts, and that strict servers know.
+const KNOWN: [&str; 9] = ["type", "enum", "const", "description", "title", "default", "required", "$ref", "minItems"];
+
+/// Formats of a text that strict servers know.
+const FORMATS: [&str; 10] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
+
+pub(crate) fn strict(schema: &Value) -> Value {
+    let Value::Object(written) = schema else { return schema.clone() };
+    let mut strict = Map::new();
+    let mut refused = Vec::new();
+    for (key, value) in written {
+        match (key.as_str(), value) {
+            ("minItems", value) if !matches!(value.as_u64(), Some(0 | 1)) => refused.push((key, value)),
+            ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => keep(&mut strict, key, value),
+            ("properties" | "$defs" | "definitions", Value::Object(parts)) => {
+                let parts = parts.iter().map(|(name, part)| (name.clone(), self::strict(part))).collect();
+                strict.insert(key.clone(), Value::Object(parts));
+            }
+            ("items", part) => {
+                strict.insert(key.clone(), self::strict(part));
+            }
+            ("anyOf" | "allOf", Value::Array(parts)) => {
+                strict.insert(key.clone(), parts.iter().map(self::strict).collect());
+            }
+            ("oneOf", Value::Array(parts)) => {
+                strict.insert("anyOf".to_owned(), parts.iter().map(self::strict).collect());
+            }
+            ("additionalProperties" | "$schema" | "$id", _) => {}
+            (known, value) if KNOWN.contains(&known) => keep(&mut strict, key, value),
+            _ => refused.push((key, value)),
+        }
+    }
+    if is_object(&strict) {
+        strict.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    if !refused.is_empty() {
+        let described = strict.get("description").and_then(Value::as_str).unwrap_or_default();
+        let limits: Vec<String> = refused.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
+        let described = format!("{described}\n\n{{{}}}", limits.join(", "));
+        strict.insert("description".to_owned(), Value::String(described.trim_start().to_owned()));
+    }
+    Value::Object(strict)
+}
+
+fn keep(strict: &mut Map<String, Value>, key: &str, value: &Value) {
+    strict.insert(key.to_owned(), value.clone());
+}
+
+fn is_object(schema: &Map<String, Value>) -> bool {
+    match schema.get("type") {
+        Some(Value::String(one)) => one == "object",
+        Some(Value::Array(several)) => several.iter().any(|one| one == "object"),
+        _ => schema.contains_key("properties"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn limits_go_into_the_description() {
+        let written = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "required": ["score", "tags"],
+            "properties": {
+                "score": { "type": "number", "minimum": 0, "maximum": 1, "description": "How good." },
+                "name": { "type": "string", "pattern": "^a", "maxLength": 9 },
+                "day": { "type": "string", "format": "date" },
+                "odd": { "type": "string", "format": "colour" },
+                "tags": { "type": "array", "minItems": 2, "items": { "type": "object", "properties": {} } },
+                "one": { "oneOf": [{ "type": "integer", "multipleOf": 2 }, { "type": "null" }] },
+                "verdict": { "enum": ["yes", "no"] },
+            },
+            "additionalProperties": true,
+        });
+        let expected = json!({
+            "type": "object",
+            "required": ["score", "tags"],
+            "properties": {
+                "score": { "type": "number", "description": "How good.\n\n{minimum: 0, maximum: 1}" },
+                "name": { "type": "string", "description": "{pattern: \"^a\", maxLength: 9}" },
+                "day": { "type": "string", "format": "date" },
+                "odd": { "type": "string", "description": "{format: \"colour\"}" },
+                "tags": {
+                    "type": "array",
+                    "items": { "type": "object", "properties": {}, "additionalProperties": false },
+                    "description": "{minItems: 2}",
+                },
+                "one": { "anyOf": [{ "type": "integer", "description": "{multipleOf: 2}" }, { "type": "null" }] },
+                "verdict": { "enum": ["yes", "no"] },
+            },
+            "additionalProperties": false,
+        });
+        assert_eq!(strict(&written), expected);
+        assert_eq!(strict(&expected), expected, "what is strict stays as it is");
+    }
+}

@@ -1,0 +1,98 @@
+//! Which dialect an endpoint speaks: its address, the header of its key, and the name of its token cap.
+
+use ::http::header::{AUTHORIZATION, HeaderName, InvalidHeaderName};
+use serde_json::Value;
+use url::Url;
+
+use crate::{anthropic, dialect::Dialect, gemini, openai, responses};
+
+use super::settings::{Kind, Settings};
+
+/// Of a call to Anthropic that sets no limit, where the endpoint sets none either: every model of theirs takes it.
+const ANTHROPIC_MAX_TOKENS: u32 = 4_096;
+
+impl Kind {
+    /// Who offers it, in the words of OpenTelemetry's semantic conventions.
+    #[must_use]
+    pub fn provider(self) -> &'static str {
+        match self {
+            // The convention's name for every server of the protocol.
+            Self::Openai | Self::Responses => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gcp.gemini",
+            Self::Mock => "mock",
+        }
+    }
+
+    /// Whether the model has to be named, since the address or the body cannot do without it.
+    pub(super) fn needs_model(self) -> bool {
+        matches!(self, Self::Anthropic | Self::Gemini)
+    }
+
+    /// Where `params` name the most tokens of a reply; `None` where a setting of its own names it.
+    fn cap(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Openai | Self::Mock => None,
+            Self::Responses => Some(&["max_output_tokens"]),
+            Self::Anthropic => Some(&["max_tokens"]),
+            Self::Gemini => Some(&["generationConfig", "maxOutputTokens"]),
+        }
+    }
+}
+
+impl Settings {
+    /// The address as written, or that of the one provider who offers this kind.
+    #[must_use]
+    pub fn address(&self) -> Option<&str> {
+        let usual = match self.kind {
+            Kind::Anthropic => Some(anthropic::ADDRESS),
+            Kind::Gemini => Some(gemini::ADDRESS),
+            Kind::Openai | Kind::Responses | Kind::Mock => None,
+        };
+        self.url.as_deref().or(usual)
+    }
+
+    pub(super) fn dialect(&self) -> Box<dyn Dialect> {
+        match self.kind {
+            Kind::Openai | Kind::Mock => Box::new(openai::Chat),
+            Kind::Responses => Box::new(responses::Responses),
+            Kind::Anthropic => {
+                let max_tokens = self.max_output_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS);
+                Box::new(anthropic::Messages { max_tokens })
+            }
+            Kind::Gemini => Box::new(gemini::GenerateContent),
+        }
+    }
+
+    /// Where chats are asked for, below the address that is written.
+    pub(super) fn chats(&self, below: Url) -> Url {
+        match self.kind {
+            Kind::Openai | Kind::Mock => openai::completions(below),
+            Kind::Responses => responses::responses(below),
+            Kind::Anthropic => anthropic::messages(below),
+            Kind::Gemini => gemini::answers(below, self.model.as_deref().unwrap_or_default(), self.stream),
+        }
+    }
+
+    /// The header that carries the key, and what stands before the key in it.
+    pub(super) fn key_line(&self) -> Result<(HeaderName, &'static str), InvalidHeaderName> {
+        let usual = match self.kind {
+            Kind::Openai | Kind::Responses | Kind::Mock => AUTHORIZATION,
+            Kind::Anthropic => HeaderName::from_static("x-api-key"),
+            Kind::Gemini => HeaderName::from_static("x-goog-api-key"),
+        };
+        let name = match &self.key_header {
+            Some(written) => HeaderName::from_bytes(written.as_bytes())?,
+            None => usual,
+        };
+        let before = if name == AUTHORIZATION { "Bearer " } else { "" };
+        Ok((name, before))
+    }
+
+    /// What `params` say of the most tokens of a reply.
+    pub(super) fn written_cap(&self) -> Option<&Value> {
+        let Some(path) = self.kind.cap() else { return self.params.get(&self.max_tokens_key) };
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.params.get(*first)?, |value, key| value.get(*key))
+    }
+}

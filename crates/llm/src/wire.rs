@@ -1,0 +1,111 @@
+//! What golden tests of dialects share: a request with everything in it, and answers in one piece and in every split.
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    FunctionCall, Message, MessageRole,
+    chat::{Reply, Request},
+    client::take_events,
+    dialect::{Dialect, Manner, SchemaMode},
+    gather::{Gather, Trouble},
+    http::sse::Reader,
+};
+
+/// A chat that the model began, with an image, a call that was answered, a tool and a schema.
+pub(crate) fn request() -> Request {
+    let call = FunctionCall { id: "c1".into(), name: "find".into(), arguments: r#"{"q":"bread"}"#.into() };
+    Request {
+        messages: vec![
+            Message::system("Be brief."),
+            Message::assistant("Hello!"),
+            Message { images: vec!["data:image/png;base64,AAAA".into()], ..Message::user("What is this?") },
+            Message { tool_calls: vec![call], ..Message::assistant("") },
+            Message { tool_call_id: Some("c1".into()), ..Message::new(MessageRole::Tool, r#"{"found":2}"#) },
+        ],
+        temperature: Some(0.5),
+        max_tokens: Some(99),
+        seed: Some(u64::MAX),
+        tools: vec![json!({ "type": "function", "function": {
+            "name": "find", "description": "Finds things.",
+            "parameters": { "type": "object", "properties": { "q": { "type": "string" } }, "required": ["q"] } } })],
+        schema: Some(json!({ "type": "object", "required": ["score"],
+            "properties": { "score": { "type": "integer", "minimum": 0, "maximum": 5 } } })),
+        ..Request::default()
+    }
+}
+
+/// The body of a request, byte by byte.
+pub(crate) fn body(dialect: &dyn Dialect, request: &Request, schema_mode: SchemaMode, stream: bool) -> String {
+    with_params(dialect, request, schema_mode, stream, &json!({}))
+}
+
+/// The same with `params` of the settings.
+pub(crate) fn with_params(
+    dialect: &dyn Dialect,
+    request: &Request,
+    schema_mode: SchemaMode,
+    stream: bool,
+    params: &Value,
+) -> String {
+    let params = params.as_object().expect("an object");
+    let manner = Manner { model: "m-1", stream, schema_mode, max_tokens_key: "max_tokens", params };
+    String::from_utf8(dialect.body(request, manner)).expect("text")
+}
+
+/// What comes of a whole answer.
+pub(crate) fn whole(dialect: &dyn Dialect, body: &str) -> Result<Reply, Trouble> {
+    let at = Instant::now();
+    let mut gather = Gather::default();
+    gather.take(at, |gather| dialect.whole(body.as_bytes(), gather))?;
+    gather.finish(&Request::default(), "asked", at, at, false)
+}
+
+/// What comes of a stream, the same in whatever two pieces it comes, and byte by byte.
+pub(crate) fn streamed(dialect: &dyn Dialect, stream: &str) -> Result<Reply, Trouble> {
+    let bytes = stream.as_bytes();
+    let expected = in_pieces(dialect, &[bytes]);
+    for at in 1..bytes.len() {
+        let (first, second) = bytes.split_at(at);
+        assert_eq!(in_pieces(dialect, &[first, second]), expected, "split after {at} bytes");
+    }
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(in_pieces(dialect, &single), expected, "byte by byte");
+    expected
+}
+
+fn in_pieces(dialect: &dyn Dialect, pieces: &[&[u8]]) -> Result<Reply, Trouble> {
+    let at = Instant::now();
+    let (mut reader, mut gather) = (Reader::default(), Gather::default());
+    let mut over = false;
+    for piece in pieces {
+        reader.feed(piece);
+        over = over || take_events(dialect, &mut reader, &mut gather, at)?;
+    }
+    reader.end();
+    over = over || take_events(dialect, &mut reader, &mut gather, at)?;
+    if !over && !gather.is_finished() {
+        return Err(Trouble::Malformed("the stream ends before the reply does".to_owned()));
+    }
+    gather.finish(&Request::default(), "asked", at, at, true)
+}
+
+/// A reply in one line: the model, the text, the calls, why it ended, and the tokens: in, cached, written, out, reasoned.
+pub(crate) fn line(reply: &Reply) -> String {
+    let calls: Vec<String> =
+        reply.tool_calls.iter().map(|call| format!("{}={}({})", call.id, call.name, call.arguments)).collect();
+    let usage = reply.receipt.usage;
+    format!(
+        "{} | {} | {} | {} | {} {} {} {} {}{}",
+        reply.receipt.model,
+        reply.text,
+        calls.join(" "),
+        reply.finish.word(),
+        usage.input,
+        usage.cached_input,
+        usage.cache_write,
+        usage.output,
+        usage.reasoning,
+        if usage.estimated { " estimated" } else { "" }
+    )
+}
