@@ -225,6 +225,7 @@ impl ModelSession {
         };
         let mut answer = llm::Message::assistant(response.text.clone());
         answer.tool_calls.extend(response.tool_calls.iter().map(call));
+        answer.echo.clone_from(&response.echo);
         self.request.messages.push(answer);
         for call in &response.tool_calls {
             let mut result = llm::Message::new(MessageRole::Tool, NO_TOOL);

@@ -53,7 +53,7 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
 }
 
 pub(crate) fn reply_of(response: Response) -> Reply {
-    let Response { text, messages, tool_calls, actions, notes, finish, receipt } = response;
+    let Response { text, messages, tool_calls, actions, notes, finish, echo: _, receipt } = response;
     Reply {
         text,
         messages,

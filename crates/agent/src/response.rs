@@ -5,6 +5,7 @@ use llm::{
     chat::{self, Finish},
 };
 use record::turn::{Note, Said, ToolCall};
+use serde_json::Value;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Response {
@@ -17,6 +18,8 @@ pub(crate) struct Response {
     pub(crate) notes: Vec<Note>,
     /// Of a chat model.
     pub(crate) finish: Option<Finish>,
+    /// Of a chat model: see [`chat::Reply::echo`].
+    pub(crate) echo: Option<Value>,
     pub(crate) receipt: Receipt,
 }
 
@@ -61,6 +64,7 @@ impl From<chat::Reply> for Response {
             messages: Vec::new(),
             tool_calls: tool_calls.collect(),
             actions: reply.actions,
+            echo: reply.echo,
             notes: notes.collect(),
             finish: Some(reply.finish),
             receipt: reply.receipt,

@@ -42,6 +42,9 @@ pub struct Reply {
     /// Actions that an agent reports besides tool calls (`message.actions`).
     pub actions: Vec<String>,
     pub finish: Finish,
+    /// Of a reply with calls: what its API wants back with them word for word, such as signed thinking. It belongs to
+    /// the message that remembers the reply.
+    pub echo: Option<Value>,
     /// What came beside the reply and is worth keeping.
     pub notes: Vec<Annotation>,
     pub receipt: Receipt,

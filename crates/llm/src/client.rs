@@ -328,7 +328,7 @@ impl Kind {
 }
 
 /// Takes all events that are there; whether the last of the stream was among them.
-fn take_events(
+pub(crate) fn take_events(
     dialect: &dyn Dialect,
     reader: &mut sse::Reader,
     gather: &mut Gather,

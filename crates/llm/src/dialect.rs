@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn params_are_joined_key_by_key() {
-        let mut body = json!({ "contents": [1], "generationConfig": { "seed": 1, "temperature": 0.5 }, "only": { "a": 1 } });
+        let mut body =
+            json!({ "contents": [1], "generationConfig": { "seed": 1, "temperature": 0.5 }, "only": { "a": 1 } });
         let params = json!({
             "generationConfig": { "seed": null, "thinkingConfig": { "thinkingBudget": 0, "x": null } }, "only": { "a": null },
             "contents": [], "safetySettings": [], "gone": null, "labels": { "none": null },

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
@@ -38,6 +39,9 @@ pub(crate) struct Gather {
     first: Option<Instant>,
     last: Option<Instant>,
     first_text: Option<Instant>,
+    /// What the API wants back with the calls, each part with the place where it stood.
+    echo: Vec<(u64, Value)>,
+    echo_bytes: usize,
 }
 
 /// The tokens that a server counted; `None` for those that it did not.
@@ -65,6 +69,14 @@ impl Counts {
         self.reasoning = reasoning.or(self.reasoning);
         self.cost_nanos = cost_nanos.or(self.cost_nanos);
     }
+}
+
+/// Of one call: what a server counts beyond it is no count, and sums of it would overflow.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// What a server counted, if it can be a count.
+pub(crate) fn tokens(count: Option<u64>) -> Option<u64> {
+    count.filter(|count| *count <= MOST_TOKENS)
 }
 
 /// A tool call, or a piece of one.
@@ -166,6 +178,33 @@ impl Gather {
         Ok(())
     }
 
+    /// A call whose arguments never came has none.
+    pub(crate) fn complete_call(&mut self, index: u64) {
+        let call = self.calls.iter_mut().rev().find(|(of, _)| *of == index);
+        if let Some((_, call)) = call.filter(|(_, call)| call.arguments.is_empty()) {
+            call.arguments.push_str("{}");
+        }
+    }
+
+    pub(crate) fn calls_count(&self) -> u64 {
+        self.calls.len() as u64
+    }
+
+    /// A part of the reply that goes back word for word if there are calls; see [`Reply::echo`].
+    pub(crate) fn keep(&mut self, index: u64, part: Value) {
+        self.echo_bytes += usize::try_from(estimate::json_bytes(&part)).unwrap_or(usize::MAX);
+        self.echo.push((index, part));
+    }
+
+    /// More text for a field of a part that is kept.
+    pub(crate) fn keep_more(&mut self, index: u64, field: &str, text: &str) {
+        self.echo_bytes += text.len();
+        let part = self.echo.iter_mut().find(|(of, _)| *of == index);
+        if let Some(Value::String(kept)) = part.and_then(|(_, part)| part.get_mut(field)) {
+            kept.push_str(text);
+        }
+    }
+
     /// Whether the server has said that the reply is over.
     pub(crate) fn is_finished(&self) -> bool {
         self.finish.is_some()
@@ -190,11 +229,13 @@ impl Gather {
             ..Timing::default()
         };
         let usage = self.usage(request);
+        let echo = Some(self.echo).filter(|echo| !echo.is_empty() && !self.calls.is_empty());
         let model = if self.model.is_empty() { model.to_owned() } else { self.model };
         Ok(Reply {
             tool_calls: self.calls.into_iter().map(|(_, call)| call).collect(),
             text: self.text,
             actions: self.actions,
+            echo: echo.map(|parts| parts.into_iter().map(|(_, part)| part).collect()),
             finish: if self.refused { Finish::Refused } else { self.finish.unwrap_or_default() },
             receipt: Receipt {
                 usage,
@@ -212,7 +253,7 @@ impl Gather {
         let calls: usize =
             self.calls.iter().map(|(_, call)| call.id.len() + call.name.len() + call.arguments.len()).sum();
         let actions: usize = self.actions.iter().map(|action| action.len() + size_of::<String>()).sum();
-        if self.text.len() + calls + actions > MOST_BYTES {
+        if self.text.len() + calls + actions + self.echo_bytes > MOST_BYTES {
             return Err(Trouble::Malformed(format!("a reply of more than {MOST_BYTES} bytes")));
         }
         Ok(())

@@ -36,6 +36,8 @@ mod responses;
 pub mod retry;
 mod time_limit;
 mod unsupported;
+#[cfg(test)]
+mod wire;
 
 pub use absent::Absent;
 pub use call::{Call, Failed, Named};

@@ -37,7 +37,8 @@ fn a_short_request_says_no_more_than_it_must() {
         body(&DIALECT, &short, SchemaMode::None, false),
         r#"{"model":"m-1","max_tokens":4096,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#
     );
-    let params = json!({ "temperature": null, "output_config": { "effort": "low" }, "thinking": { "type": "adaptive" } });
+    let params =
+        json!({ "temperature": null, "output_config": { "effort": "low" }, "thinking": { "type": "adaptive" } });
     let sent = with_params(&DIALECT, &request(), SchemaMode::JsonSchema, false, &params);
     let sent: Value = serde_json::from_str(&sent).expect("JSON");
     assert_eq!(sent.get("temperature"), None);
@@ -75,8 +76,11 @@ fn whole_replies() {
         (answer(json!([]), "refusal"), "m-1-2026 |  |  | content_filter | 115 100 5 7 0"),
         (answer(text, "pause_turn"), "m-1-2026 | Hi there |  | other | 115 100 5 7 0"),
         (
-            answer(json!([{ "type": "tool_use", "id": "t1", "name": "f", "input": {} },
-                { "type": "tool_use", "id": "t2", "name": "g", "input": { "a": [1] } }]), "tool_use"),
+            answer(
+                json!([{ "type": "tool_use", "id": "t1", "name": "f", "input": {} },
+                { "type": "tool_use", "id": "t2", "name": "g", "input": { "a": [1] } }]),
+                "tool_use",
+            ),
             r#"m-1-2026 |  | t1=f({}) t2=g({"a":[1]}) | tool_calls | 115 100 5 7 0"#,
         ),
     ];
@@ -95,20 +99,26 @@ fn event(kind: &str, data: &Value) -> String {
 }
 
 fn start() -> String {
-    event("message_start", &json!({ "message": { "id": "msg_1", "type": "message", "role": "assistant", "content": [],
+    event(
+        "message_start",
+        &json!({ "message": { "id": "msg_1", "type": "message", "role": "assistant", "content": [],
         "model": "m-1-2026", "stop_reason": null, "usage": { "input_tokens": 10, "cache_creation_input_tokens": 5,
-            "cache_read_input_tokens": 100, "output_tokens": 1 } } }))
+            "cache_read_input_tokens": 100, "output_tokens": 1 } } }),
+    )
 }
 
 fn end(reason: &str) -> String {
-    event("message_delta", &json!({ "delta": { "stop_reason": reason, "stop_sequence": null },
-        "usage": { "output_tokens": 40 } }))
-        + &event("message_stop", &json!({}))
+    event(
+        "message_delta",
+        &json!({ "delta": { "stop_reason": reason, "stop_sequence": null },
+        "usage": { "output_tokens": 40 } }),
+    ) + &event("message_stop", &json!({}))
 }
 
 #[test]
 fn a_stream_means_the_same_in_every_split() {
-    let block = |index: u64, block: Value| event("content_block_start", &json!({ "index": index, "content_block": block }));
+    let block =
+        |index: u64, block: Value| event("content_block_start", &json!({ "index": index, "content_block": block }));
     let delta = |index: u64, delta: Value| event("content_block_delta", &json!({ "index": index, "delta": delta }));
     let stop = |index: u64| event("content_block_stop", &json!({ "index": index }));
     let stream = [
@@ -136,8 +146,10 @@ fn a_stream_means_the_same_in_every_split() {
     let reply = streamed(&DIALECT, &stream.concat()).expect("a reply");
     assert_eq!(line(&reply), r#"m-1-2026 | Grüße | t1=find({"q": 1}) t2=stop({}) | tool_calls | 115 100 5 40 0"#);
     assert_eq!(reply.echo, Some(json!([{ "type": "thinking", "thinking": "Hm", "signature": "sig" }])));
-    assert_eq!(line(&streamed(&DIALECT, &(start() + &end("max_tokens"))).expect("a reply")),
-        "m-1-2026 |  |  | length | 115 100 5 40 0");
+    assert_eq!(
+        line(&streamed(&DIALECT, &(start() + &end("max_tokens"))).expect("a reply")),
+        "m-1-2026 |  |  | length | 115 100 5 40 0"
+    );
     let half = [start(), block(0, json!({ "type": "text", "text": "Hi" }))].concat();
     assert!(matches!(streamed(&DIALECT, &half), Err(Trouble::Malformed(_))));
 }

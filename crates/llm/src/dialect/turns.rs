@@ -140,7 +140,10 @@ mod tests {
         let messages = [
             Message::system("be brief"),
             Message::assistant("Hello!"),
-            Message { images: vec!["data:image/png;base64,AAAA".into(), "https://h/a.png".into()], ..Message::user("hi") },
+            Message {
+                images: vec!["data:image/png;base64,AAAA".into(), "https://h/a.png".into()],
+                ..Message::user("hi")
+            },
             Message::user("there"),
             calls,
             result("1", "found"),

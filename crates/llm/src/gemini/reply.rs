@@ -89,7 +89,7 @@ fn hear(part: Value, gather: &mut Gather) -> Result<(), Trouble> {
         let arguments = call.get("args").map_or_else(|| "{}".to_owned(), Value::to_string);
         gather.call(&Piece { index: Some(place), id: &id, name: text("name"), arguments: &arguments })?;
     }
-    gather.keep_next(part);
+    gather.keep(0, part);
     Ok(())
 }
 

@@ -32,7 +32,8 @@ fn a_request_has_these_bytes() {
 #[test]
 fn a_short_request_says_no_more_than_it_must() {
     let image = "https://h/a.webp?x=1".to_owned();
-    let short = Request { messages: vec![Message { images: vec![image], ..Message::user("hi") }], ..Request::default() };
+    let short =
+        Request { messages: vec![Message { images: vec![image], ..Message::user("hi") }], ..Request::default() };
     assert_eq!(
         body(&DIALECT, &short, SchemaMode::None, false),
         concat!(
@@ -109,8 +110,10 @@ fn what_came_with_calls_goes_back_as_it_came() {
 #[test]
 fn a_stream_means_the_same_in_every_split() {
     let piece = |value: Value| format!("data: {value}\r\n\r\n");
-    let part = |part: Value| json!({ "candidates": [{ "content": { "parts": [part], "role": "model" }, "index": 0 }],
-        "modelVersion": "g-3-001", "usageMetadata": { "promptTokenCount": 20, "thoughtsTokenCount": 30 } });
+    let part = |part: Value| {
+        json!({ "candidates": [{ "content": { "parts": [part], "role": "model" }, "index": 0 }],
+        "modelVersion": "g-3-001", "usageMetadata": { "promptTokenCount": 20, "thoughtsTokenCount": 30 } })
+    };
     let stream = [
         piece(part(json!({ "text": "Hm.", "thought": true }))),
         piece(part(json!({ "text": "Grüß" }))),

@@ -143,6 +143,7 @@ impl Call<chat::Request> for Mock {
             notes: answer.notes,
             finish: answer.finish,
             receipt: self.receipt(answer.usage, timing),
+            ..Reply::default()
         })
     }
 }

@@ -1,11 +1,17 @@
-//! The mock behind a socket: `gabfest mock`, an OpenAI-compatible server that also counts what it served.
+//! The mock behind a socket: `gabfest mock`, a server that speaks every provider's API and counts what it served.
 
+mod anthropic;
 mod body;
 mod complete;
+mod gemini;
 mod measure;
+mod openai;
 mod qna;
 mod reply;
+mod responses;
+mod routes;
 mod served;
+mod spoken;
 mod stats;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -42,7 +48,7 @@ pub async fn serve(
     let routes = Router::new()
         // A route of custom question answering begins with a colon.
         .without_v07_checks()
-        .route("/v1/chat/completions", post(complete::complete))
+        .merge(routes::chats())
         .route("/v1/embeddings", post(measure::embeddings))
         .route("/v1/moderations", post(measure::moderations))
         .route("/v1/models", get(models))

@@ -1,6 +1,7 @@
 //! What others rely on: the same answer to the same question, known truths, and plausible conversations.
 
 mod conversations;
+mod dialects;
 mod http;
 mod same_answer;
 mod truth;

@@ -70,7 +70,7 @@ pub(super) fn event(data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
         "response.output_text.delta" | "response.refusal.delta" => {
             gather.say(event.delta.as_str().unwrap_or_default());
             if event.r#type == "response.refusal.delta" {
-                gather.end(Finish::Refused);
+                gather.refuse();
             }
         }
         "response.output_item.added" => {
@@ -118,18 +118,15 @@ fn end(response: Response, with_output: bool, gather: &mut Gather) -> Result<(),
     gather.begin();
     gather.name_model(&response.model);
     count(response.usage, gather);
-    let mut refused = false;
     if with_output {
         for (index, item) in (0..).zip(&response.output) {
-            refused |= hear(index, item, gather)?;
+            hear(index, item, gather)?;
         }
     }
     let reason = response.incomplete_details.map(|details| details.reason).unwrap_or_default();
     let finish = match (response.status.as_str(), reason.as_str()) {
         ("incomplete", "max_output_tokens") => Finish::Length,
         ("incomplete", "content_filter") => Finish::Refused,
-        // Only a refusal ends a stream before its last event.
-        ("completed", _) if refused || gather.is_finished() => Finish::Refused,
         ("completed", _) if gather.calls_count() > 0 => Finish::ToolCalls,
         ("completed", _) => Finish::Stop,
         _ => Finish::Other,
@@ -138,9 +135,7 @@ fn end(response: Response, with_output: bool, gather: &mut Gather) -> Result<(),
     Ok(())
 }
 
-/// Whether the item is a refusal.
-fn hear(index: u64, item: &Value, gather: &mut Gather) -> Result<bool, Trouble> {
-    let mut refused = false;
+fn hear(index: u64, item: &Value, gather: &mut Gather) -> Result<(), Trouble> {
     match text(item, "type") {
         "message" => {
             for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
@@ -148,7 +143,7 @@ fn hear(index: u64, item: &Value, gather: &mut Gather) -> Result<bool, Trouble> 
                     "output_text" => gather.say(text(part, "text")),
                     "refusal" => {
                         gather.say(text(part, "refusal"));
-                        refused = true;
+                        gather.refuse();
                     }
                     _ => {}
                 }
@@ -158,7 +153,7 @@ fn hear(index: u64, item: &Value, gather: &mut Gather) -> Result<bool, Trouble> 
         "reasoning" => gather.keep(index, item.clone()),
         _ => {}
     }
-    Ok(refused)
+    Ok(())
 }
 
 fn call(index: u64, item: &Value, arguments: &str, gather: &mut Gather) -> Result<(), Trouble> {

@@ -53,9 +53,9 @@ fn items(message: &Message) -> Vec<Value> {
     if !message.content.is_empty() || !message.images.is_empty() {
         items.push(json!({ "role": message.role.name(), "content": content(message) }));
     }
-    items.extend(message.tool_calls.iter().map(|call| {
-        json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments })
-    }));
+    items.extend(message.tool_calls.iter().map(
+        |call| json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments }),
+    ));
     items
 }
 

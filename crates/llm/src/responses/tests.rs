@@ -53,7 +53,8 @@ fn whole_replies() {
     let text = json!([{ "type": "reasoning", "id": "rs_1", "summary": [] }, { "type": "message", "role": "assistant",
         "content": [{ "type": "output_text", "text": "Hi " }, { "type": "output_text", "text": "there" }] }]);
     let refusal = json!([{ "type": "message", "content": [{ "type": "refusal", "refusal": "I will not." }] }]);
-    let calls = json!([{ "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "find", "arguments": "{\"q\":1}" }]);
+    let calls =
+        json!([{ "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "find", "arguments": "{\"q\":1}" }]);
     let rows = [
         (response("completed", &text), "m-1-2026 | Hi there |  | stop | 20 8 0 35 30"),
         (incomplete("max_output_tokens", &text), "m-1-2026 | Hi there |  | length | 20 8 0 35 30"),
@@ -88,13 +89,13 @@ fn event(kind: &str, mut data: Value) -> String {
 
 #[test]
 fn a_stream_means_the_same_in_every_split() {
-    let text = |delta: &str| event("response.output_text.delta", json!({ "output_index": 1, "content_index": 0, "delta": delta }));
+    let text = |delta: &str| {
+        event("response.output_text.delta", json!({ "output_index": 1, "content_index": 0, "delta": delta }))
+    };
     let arguments = |delta: &str| {
         event("response.function_call_arguments.delta", json!({ "output_index": 2, "item_id": "fc_1", "delta": delta }))
     };
-    let call = |arguments: &str| {
-        json!({ "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "find", "arguments": arguments })
-    };
+    let call = |arguments: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "find", "arguments": arguments });
     let reasoning = json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "xx" });
     let begun = [
         event("response.created", json!({ "response": { "model": "m-1-2026", "status": "in_progress" } })),
@@ -118,8 +119,10 @@ fn a_stream_means_the_same_in_every_split() {
     assert!(line(&streamed(&DIALECT, &cut).expect("a reply")).contains("| length |"));
     let refused = event("response.refusal.delta", json!({ "delta": "I will not." }))
         + &done("response.completed", response("completed", &json!([])));
-    assert_eq!(line(&streamed(&DIALECT, &refused).expect("a reply")),
-        "m-1-2026 | I will not. |  | content_filter | 20 8 0 35 30");
+    assert_eq!(
+        line(&streamed(&DIALECT, &refused).expect("a reply")),
+        "m-1-2026 | I will not. |  | content_filter | 20 8 0 35 30"
+    );
     assert!(matches!(streamed(&DIALECT, &begun), Err(Trouble::Malformed(_))));
 }
 
@@ -135,7 +138,10 @@ fn an_error_in_a_stream_has_its_status() {
         (failed("rate_limit_exceeded"), Trouble::Status(429, "no".to_owned())),
         (failed("invalid_prompt"), Trouble::Status(400, "no".to_owned())),
         (failed("insufficient_quota"), Trouble::Exhausted("no".to_owned())),
-        (event("error", json!({ "code": "server_error", "message": "no", "param": null })), Trouble::Status(500, "no".to_owned())),
+        (
+            event("error", json!({ "code": "server_error", "message": "no", "param": null })),
+            Trouble::Status(500, "no".to_owned()),
+        ),
     ];
     for (stream, expected) in rows {
         assert_eq!(streamed(&DIALECT, &stream), Err(expected), "{stream}");

@@ -158,6 +158,7 @@ impl Line {
                 .map(|call| FunctionCall { id: call.id, name: call.function.name, arguments: call.function.arguments })
                 .collect(),
             tool_call_id: self.tool_call_id,
+            echo: None,
         }
     }
 }

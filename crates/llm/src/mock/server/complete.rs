@@ -1,10 +1,9 @@
-//! One chat completion: reads the call, plays it, waits, and answers whole or as a stream.
+//! One call for a chat in any API: reads it, plays it, waits, and answers whole or as a stream.
 
-use std::{iter, sync::Arc, time::Duration};
+use std::{iter, time::Duration};
 
 use axum::{
     body::Body as ResponseBody,
-    extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
@@ -13,8 +12,8 @@ use futures_util::stream;
 use tokio::time::Instant;
 
 use crate::{
+    Usage,
     chat::Finish,
-    http::headers,
     mock::{
         answer::Answer,
         model::{Outcome, pieces, until},
@@ -23,9 +22,9 @@ use crate::{
 };
 
 use super::{
-    body::Body,
-    reply::{self, Heading},
+    reply::Heading,
     served::Served,
+    spoken::{Asked, Refusal, Spoken},
     stats::Call,
 };
 
@@ -34,22 +33,16 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const HTML: HeaderValue = HeaderValue::from_static("text/html");
 
-pub(super) async fn complete(State(served): State<Arc<Served>>, sent: HeaderMap, bytes: Bytes) -> Response {
+/// Plays a call of one API.
+pub(super) async fn complete(served: &Served, spoken: &dyn Spoken, sent: &HeaderMap, bytes: &Bytes) -> Response {
     let start = Instant::now();
-    let body = match Body::read(&bytes) {
-        Ok(body) => body,
-        Err(error) => {
+    let Asked { request, model, stream, wants_usage } = match spoken.read(sent, bytes) {
+        Ok(asked) => asked,
+        Err(Refusal { status, message }) => {
             served.stats.refused();
-            return answer_with(
-                StatusCode::BAD_REQUEST,
-                JSON,
-                reply::error(&error.to_string(), "invalid_request_error"),
-            );
+            return answer_with(status, JSON, spoken.error(status, &message));
         }
     };
-    let (stream, wants_usage) = (body.stream == Some(true), body.wants_usage());
-    let model = body.model.clone().unwrap_or_default();
-    let request = body.into_request(headers::read(&sent));
     let Outcome { role, pace, result, id } = served.mock.chat(&request, &model);
     let mut call = served.stats.begin(role, start);
     let heading = Heading { id, model };
@@ -60,32 +53,24 @@ pub(super) async fn complete(State(served): State<Arc<Served>>, sent: HeaderMap,
         }
         Err(trouble) => {
             until(start, pace.first).await;
-            troubled(trouble, &heading, stream, call)
+            troubled(trouble, spoken, &heading, stream, call)
         }
         Ok(answer) => {
             until(start, pace.first).await;
             if stream {
-                return streamed(&heading, &answer, wants_usage, pace, start, call);
+                let events = spoken.events(&heading, &answer, wants_usage);
+                return streamed(events, answer.usage, pace, start, call);
             }
             until(start, pace.last(pieces(&answer.text).count())).await;
-            let body = reply::whole(&heading, &answer);
+            let body = spoken.whole(&heading, &answer);
             call.answered(StatusCode::OK, answer.usage);
             answer_with(StatusCode::OK, JSON, body)
         }
     }
 }
 
-fn streamed(
-    heading: &Heading,
-    answer: &Answer,
-    wants_usage: bool,
-    pace: Pace<'_>,
-    start: Instant,
-    mut call: Call,
-) -> Response {
-    let events = reply::events(heading, answer, wants_usage);
+fn streamed(events: Vec<Vec<u8>>, usage: Usage, pace: Pace<'_>, start: Instant, mut call: Call) -> Response {
     call.streams();
-    let usage = answer.usage;
     if pace.is_burst() {
         // One write for all: the client reads the same events, and neither side pays for the wake-ups.
         call.answered(StatusCode::OK, usage);
@@ -105,11 +90,11 @@ fn streamed(
     answer_with(StatusCode::OK, EVENTS, ResponseBody::from_stream(pieces))
 }
 
-pub(super) fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: Call) -> Response {
+pub(super) fn troubled(trouble: Trouble, spoken: &dyn Spoken, heading: &Heading, stream: bool, call: Call) -> Response {
     match trouble {
         Trouble::Throttled { after } => {
             call.failed(StatusCode::TOO_MANY_REQUESTS);
-            let body = reply::error("the mock was told to throttle", "rate_limit_exceeded");
+            let body = spoken.error(StatusCode::TOO_MANY_REQUESTS, "the mock was told to throttle");
             let mut response = answer_with(StatusCode::TOO_MANY_REQUESTS, JSON, body);
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
             let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
@@ -120,7 +105,7 @@ pub(super) fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: 
             call.malformed();
             let half =
                 Answer { text: "This reply breaks off in the".to_owned(), finish: Finish::Stop, ..Answer::default() };
-            let first = reply::events(heading, &half, false).into_iter().next().unwrap_or_default();
+            let first = spoken.events(heading, &half, false).into_iter().next().unwrap_or_default();
             answer_with(
                 StatusCode::OK,
                 EVENTS,
@@ -135,7 +120,7 @@ pub(super) fn troubled(trouble: Trouble, heading: &Heading, stream: bool, call: 
         }
         Trouble::Failed | Trouble::Hang => {
             call.failed(StatusCode::INTERNAL_SERVER_ERROR);
-            let body = reply::error("the mock was told to fail", "server_error");
+            let body = spoken.error(StatusCode::INTERNAL_SERVER_ERROR, "the mock was told to fail");
             answer_with(StatusCode::INTERNAL_SERVER_ERROR, JSON, body)
         }
     }

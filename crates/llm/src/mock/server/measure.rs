@@ -25,6 +25,7 @@ use crate::{
 
 use super::{
     complete::{JSON, answer_with, troubled},
+    openai::Openai,
     reply::{self, Heading},
     served::Served,
 };
@@ -81,7 +82,7 @@ async fn measure<M: Written>(served: &Served, of: M, sent: &HeaderMap, model: St
         }
         Err(trouble) => {
             until(start, pace.first).await;
-            troubled(trouble, &Heading { id, model }, false, call)
+            troubled(trouble, &Openai, &Heading { id, model }, false, call)
         }
         Ok(Measured { value, usage }) => {
             until(start, pace.first).await;

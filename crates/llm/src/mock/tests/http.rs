@@ -20,14 +20,14 @@ use crate::{
     retry::Policy,
 };
 
-struct Server {
-    address: SocketAddr,
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
     stop: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
 
 impl Server {
-    async fn start(behaviour: Behaviour) -> Self {
+    pub(super) async fn start(behaviour: Behaviour) -> Self {
         // A second installation is refused, and the first one serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// (head, body) of a request written by hand.
-    async fn raw(&self, request: String) -> (String, String) {
+    pub(super) async fn raw(&self, request: String) -> (String, String) {
         let mut socket = TcpStream::connect(self.address).await.expect("connects");
         socket.write_all(request.as_bytes()).await.expect("sends");
         let mut reply = Vec::new();
