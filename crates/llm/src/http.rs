@@ -5,7 +5,7 @@
 //! an address.
 //!
 //! Inside, `connect` keeps connecting out of the latency and `sse` cuts a stream into events. Errors come from
-//! `rejection` (a status that is no success, with `retry_after`), `broken` (a failed connection) and `resources` (this
+//! `rejection` (a status that is no success, with `retry_after` and `google`), `broken` (a failed connection) and `resources` (this
 //! machine's own limits). `request_line` names the call, and [`secrets`] keeps keys out of messages.
 
 mod address;
@@ -14,6 +14,7 @@ pub mod broken;
 pub(crate) mod causes;
 mod connect;
 mod events;
+mod google;
 pub mod headers;
 pub mod query;
 pub(crate) mod rejection;

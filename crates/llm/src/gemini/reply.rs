@@ -55,7 +55,9 @@ pub(super) fn take(data: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
     let answer: Answer = serde_json::from_slice(data).map_err(|error| Trouble::Malformed(error.to_string()))?;
     if let Some(error) = answer.error {
         let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-        return Err(Trouble::Status(status.unwrap_or(500), Fault::of(&error).message));
+        let Fault { message, no_money, .. } = Fault::of(&error);
+        let is_used_up = no_money.then(|| Trouble::Exhausted(message.clone()));
+        return Err(is_used_up.unwrap_or(Trouble::Status(status.unwrap_or(500), message)));
     }
     gather.name_model(&answer.model_version);
     count(answer.usage_metadata, gather);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{Error, hint};
 
-use super::{request_line::RequestLine, retry_after, secrets::Secrets};
+use super::{google, request_line::RequestLine, retry_after, secrets::Secrets};
 
 /// Of a body: enough to know what is wrong.
 const MOST_CHARS: usize = 200;
@@ -30,6 +30,8 @@ const CREDIT: &str = "add credit or raise the quota at the provider";
 pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) no_money: bool,
+    /// The pause that the body asks for.
+    pub(crate) after: Option<Duration>,
 }
 
 impl Fault {
@@ -42,18 +44,18 @@ impl Fault {
             .or_else(|| text("detail"))
             .map_or_else(|| value.to_string(), str::to_owned);
         let no_money = ["code", "type"].into_iter().filter_map(text).any(|code| NO_MONEY.contains(&code));
-        Self { message, no_money }
+        Self { message, no_money: no_money || google::is_daily(value), after: google::retry_delay(value) }
     }
 
     /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or no JSON at all.
     pub(crate) fn of_body(body: &[u8]) -> Self {
         if crate::json::check(body).is_err() {
-            return Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false };
+            return Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false, after: None };
         }
         match serde_json::from_slice::<Value>(body) {
             Ok(Value::Array(list)) if !list.is_empty() => Self::of(list[0].get("error").unwrap_or(&list[0])),
             Ok(value) => Self::of(value.get("error").unwrap_or(&value)),
-            Err(_) => Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false },
+            Err(_) => Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false, after: None },
         }
     }
 }
@@ -68,7 +70,7 @@ pub(crate) fn error(
     secrets: &Secrets,
 ) -> Error {
     let endpoint = endpoint.to_owned();
-    let no_money = Fault::of_body(body).no_money;
+    let Fault { no_money, after, .. } = Fault::of_body(body);
     let text = secrets.hide(String::from_utf8_lossy(body).into_owned());
     let body = excerpt(&text).unwrap_or_else(|| format!("status {status}"));
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).filter(|_| status.is_redirection());
@@ -89,7 +91,7 @@ pub(crate) fn error(
     let message = secrets.hide(message);
     match status.as_u16() {
         400..=499 if no_money => Error::Exhausted { endpoint, message },
-        status => of_status(endpoint, status, retry_after::asked(headers), message),
+        status => of_status(endpoint, status, retry_after::asked(headers).or(after), message),
     }
 }
 

@@ -11,7 +11,7 @@ use super::reply::{CallPiece, Completion, Content, Said};
 /// Adds what a completion holds.
 pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<(), Trouble> {
     if let Some(error) = &completion.error {
-        let Fault { message, no_money } = Fault::of(error);
+        let Fault { message, no_money, .. } = Fault::of(error);
         return Err(if no_money { Trouble::Exhausted(message) } else { Trouble::Malformed(message) });
     }
     if let Some(usage) = completion.usage {

@@ -182,7 +182,7 @@ fn count(usage: Option<Usage>, gather: &mut Gather) {
 /// An error of a response that began with success, with the status that it has elsewhere.
 fn fault(error: &Value) -> Trouble {
     let code = error.get("code").and_then(Value::as_str).unwrap_or_default();
-    let Fault { message, no_money } = Fault::of(error);
+    let Fault { message, no_money, .. } = Fault::of(error);
     if no_money {
         return Trouble::Exhausted(message);
     }

@@ -61,7 +61,7 @@ fn questions() -> Vec<Request> {
 #[tokio::test]
 async fn every_dialect_carries_the_same_conversation() {
     let behaviour: Behaviour =
-        serde_json::from_value(json!({ "tokens": { "distribution": "constant", "mean": 40 } })).unwrap_or_default();
+        serde_json::from_value(json!({ "tokens": { "min": 40, "max": 40 } })).expect("a behaviour");
     let server = Server::start(behaviour.clone()).await;
     for (settings, seed_bits) in dialects(&server) {
         for question in questions() {
