@@ -16,13 +16,13 @@ pub struct Answer {
     pub score: f64,
 }
 
-/// A text that is no id and score.
+/// A text that is not an id and a score.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("read {0:?} as an answer's id and score: it looks like 167(92.01)")]
 pub struct Error(String);
 
 impl Answer {
-    /// Of a turn whose agent named it.
+    /// The answer of a turn whose agent named one.
     #[must_use]
     pub fn of(turn: &Turn) -> Option<Self> {
         turn.notes.iter().find(|note| note.kind == NOTE).and_then(|note| note.text.parse().ok())

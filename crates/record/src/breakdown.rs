@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{Blame, FailureKind, Finding, Trial, Usd, latency::Latency, tally::Counts};
 
-/// How many parts have latencies of their own: a histogram is large.
+/// How many parts keep their own latencies. A histogram is large.
 const MEASURED: usize = 64;
 
 /// The trials of one agent, of scenarios with one tag, or of one value of an axis.
@@ -25,7 +25,7 @@ pub enum Part {
 /// The parts of a plan, and which of them each case belongs to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parts {
-    /// With the number of planned trials, in the order in which cases first name them.
+    /// Each part with its planned trials, in the order in which cases first name them.
     parts: Vec<(Part, u64)>,
     known: BTreeMap<Part, usize>,
     /// Indexes into `parts`; many cases share one list.
@@ -72,18 +72,18 @@ pub struct Breakdown {
     parts: Arc<Parts>,
     /// By the part's index.
     sums: BTreeMap<usize, Sums>,
-    /// By the check's kind, and whether it is a part of the verdict.
+    /// Keyed by the check's kind and by whether it counts for the verdict.
     pub checks: BTreeMap<(String, bool), Findings>,
 }
 
-/// What the trials of one part add up to.
+/// The sums of one part's trials.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sums {
     pub counts: Counts,
     /// Whole replies of the agent; `None` beyond the first parts.
     pub latency: Option<Latency>,
     pub unanswered: u64,
-    /// Of all roles, in the attempts that count.
+    /// Calls of all roles, in the attempts that count.
     pub cost: Usd,
     pub unpriced_calls: u64,
     pub estimated_calls: u64,
@@ -126,7 +126,7 @@ impl Breakdown {
         }
     }
 
-    /// Every part of the plan with its planned trials, also one of which nothing has ended.
+    /// Every part of the plan with its planned trials, even if none of them has ended.
     pub fn parts(&self) -> impl Iterator<Item = (&Part, u64, Option<&Sums>)> {
         self.parts.parts.iter().enumerate().map(|(index, (part, planned))| (part, *planned, self.sums.get(&index)))
     }

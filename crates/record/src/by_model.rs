@@ -12,7 +12,7 @@ pub const MOST_MODELS: usize = 32;
 /// The line of all other models of a role, as in metrics.
 pub const OTHER: &str = "other";
 
-/// The line of a role and model. If there is one name too many, `fold` adds a line to that of [`OTHER`].
+/// The line of a role and model. Beyond the limit of names, `fold` adds a line to that of [`OTHER`].
 pub(crate) fn line<'a, T: Default>(
     lines: &'a mut BTreeMap<(Role, String), T>,
     role: Role,

@@ -64,7 +64,7 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// As records, the wire and traces say it.
+    /// The name in records, on the wire and in traces.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ pub struct Call {
     pub endpoint: String,
     /// The model that answered, as the endpoint names it.
     pub model: String,
-    /// Since the trial began.
+    /// Time since the start of the trial.
     pub started_micros: u64,
     /// Rate-limit wait, beside and never inside the latency.
     pub wait_micros: u64,
@@ -116,16 +116,16 @@ pub struct Call {
     /// Why the reply ended; `None` without a reply, and for agents that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
-    /// 1 unless a try was repeated.
+    /// Number of tries, from 1.
     pub tries: u32,
-    /// Tries that were answered with 429.
+    /// Tries with a 429 as the answer.
     #[serde(default)]
     pub throttled_tries: u32,
     /// Tries before the last one that may have been charged, for an unknown number of tokens.
     pub lost_tries: u32,
     /// What went wrong, if the call failed.
     pub error: Option<String>,
-    /// What kind of thing went wrong, for figures; `None` where nothing did, and in records of before 0.4.
+    /// Why the call failed, for figures; `None` if it did not fail, and in records from before 0.4.
     #[serde(default)]
     pub error_kind: Option<ErrorKind>,
     /// Made for the trial as a whole and not for the turn that it is kept with: by a judge of more than one turn, or by
@@ -156,13 +156,13 @@ pub enum ErrorKind {
     Empty,
     /// The quota or the credit is used up.
     Exhausted,
-    /// The call could not be made of the settings.
+    /// The settings do not allow the call.
     Unwritable,
     Other,
 }
 
 impl ErrorKind {
-    /// As records, the wire and metrics say it.
+    /// The name in records, on the wire and in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -181,7 +181,7 @@ impl ErrorKind {
     }
 }
 
-/// Of a failure that an agent's call ended with.
+/// The kind of call failure for a failure of the agent.
 impl From<FailureKind> for ErrorKind {
     fn from(kind: FailureKind) -> Self {
         match kind {
@@ -204,7 +204,7 @@ impl From<FailureKind> for ErrorKind {
 /// set a limit. The bound of what lost workers left is made with it.
 pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 
-/// What calls used, by role and by model.
+/// Tokens, cost and requests of calls, by role and model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
 pub struct Spend {
@@ -212,7 +212,7 @@ pub struct Spend {
     pub lines: BTreeMap<(Role, String), SpendLine>,
 }
 
-/// A line with its key, as it is stored: JSON keys are only strings.
+/// A stored line with its key. JSON allows only strings as keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpendEntry {
     pub role: Role,
@@ -242,15 +242,15 @@ pub struct SpendLine {
     pub calls: u64,
     pub tokens: Tokens,
     pub cost: Usd,
-    /// Calls without a price and tries that were lost: while there is one, the cost is a lower bound.
+    /// Calls without a price, and lost tries. If there are any, the cost is a lower bound.
     pub unpriced_calls: u64,
     /// Calls whose tokens are estimated, because the endpoint did not report its usage.
     #[serde(default)]
     pub estimated_calls: u64,
-    /// Requests that were made: each call has one, and one more for each time that it was repeated.
+    /// Requests: one for each call, and one more for each retry.
     #[serde(default)]
     pub tries: u64,
-    /// Tries that were answered with 429.
+    /// Tries with a 429 as the answer.
     #[serde(default)]
     pub throttled_tries: u64,
     /// Rate-limit waits.

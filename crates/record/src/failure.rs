@@ -24,7 +24,7 @@ pub enum FailureKind {
     AgentTimeout,
     /// The conversation's total time was over.
     ConversationTimeout,
-    /// Nobody answered at the agent's address, or the connection broke off.
+    /// The agent's address did not answer, or the connection broke.
     AgentUnreachable,
     /// The agent's server answered with a status of 500 or above.
     AgentFailed,
@@ -34,23 +34,23 @@ pub enum FailureKind {
     AgentThrottled,
     /// A reply without text, tool calls or actions.
     AgentEmpty,
-    /// A reply that is not what the protocol says, or that breaks off.
+    /// The reply does not follow the protocol, or is cut off.
     AgentMalformed,
-    /// More words, calls or bytes in one turn or one conversation than are kept: an agent that has lost its way.
+    /// One turn or conversation has more words, calls or bytes than gabfest keeps. The agent is probably in a loop.
     AgentExcessive,
     /// The simulated user's model failed or said nothing.
     SimulatorFailed,
     /// The judge's model failed.
     JudgeFailed,
-    /// No judge can be asked, because the key of its endpoint is not there.
+    /// The endpoint of the judge has no key.
     JudgeMissing,
-    /// The judge answered, but not in the form that was asked for.
+    /// The judge's answer does not have the required form.
     JudgeMalformed,
-    /// What was said is too little to judge by.
+    /// The conversation does not decide the question.
     Undecided,
-    /// No check applied, so nothing can be said.
+    /// No check applied.
     NothingJudged,
-    /// The scenario wants to run a program and the operator has not allowed it.
+    /// The scenario runs a program, and the operator of the worker does not allow that.
     ExecutionNotAllowed,
     /// The trial's files, databases or programs could not be prepared.
     EnvironmentFailed,
@@ -66,20 +66,20 @@ pub enum FailureKind {
     CheckFailedToRun,
     /// A provider says that its quota or credit is used up.
     ProviderExhausted,
-    /// Every worker that played this trial alone was lost.
+    /// Workers crashed while they played this trial and no other.
     Poisoned,
     /// The run was cancelled.
     Cancelled,
-    /// The coordinator can never store what the worker recorded of the trial.
+    /// The coordinator refuses to store the records of the trial.
     RecordRefused,
-    /// A bug of gabfest's own.
+    /// A bug in gabfest.
     Panicked,
-    /// How it ended was stored and cannot be read back.
+    /// The stored result cannot be read.
     Unreadable,
 }
 
 impl FailureKind {
-    /// Whose fault a failure of this kind is, unless whoever reports it knows better.
+    /// The default blame for a failure of this kind. The code that reports a failure can set another.
     #[must_use]
     pub fn blame(self) -> Blame {
         match self {

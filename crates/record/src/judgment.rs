@@ -9,23 +9,23 @@ use crate::FailureKind;
 pub struct Judgment {
     /// The check's kind: `string_contains`, `llm_judge`, …
     pub check: String,
-    /// As the scenario describes it.
+    /// The description in the scenario.
     pub description: Option<String>,
     pub scope: Scope,
     pub finding: Finding,
     /// 0 to 1, where the evaluator measures.
     pub score: Option<f64>,
     pub reason: String,
-    /// What the finding rests on: the matched text, the judge's reply, …
+    /// The evidence: the matched text, the judge's reply, …
     pub evidence: Option<String>,
     /// What went wrong where the finding is inconclusive or an error.
     pub failure: Option<FailureKind>,
     /// The check's line in the scenario file; 0 where there is none.
     pub line: u32,
-    /// Otherwise it informs, and is no part of the verdict.
+    /// Whether the judgment counts for the verdict. If not, it only informs.
     #[serde(default = "yes")]
     pub required: bool,
-    /// How much it counts beside the trial's other judgments, where the trial's score is what is asked for.
+    /// Weight in the trial's score, if the scenario asks for a score.
     #[serde(default = "one")]
     pub weight: f64,
 }

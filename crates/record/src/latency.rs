@@ -4,13 +4,13 @@ use hdrhistogram::Histogram as Hdr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// 1 µs to 1 h at three significant digits: every histogram has these bounds, so any two merge.
+/// 1 µs to 1 h with three significant digits. Every histogram has these bounds, so any two merge.
 const HIGHEST_MICROS: u64 = 3_600_000_000;
 
 #[derive(Debug, Clone)]
 pub struct Latency {
     micros: Hdr<u64>,
-    /// The longest time itself: the histogram knows only its bucket.
+    /// The exact longest time. The histogram knows only its bucket.
     longest_micros: u64,
 }
 

@@ -23,7 +23,7 @@ pub struct Pace {
     pub lines: BTreeMap<(Role, String), PaceLine>,
 }
 
-/// A line with its key, as it is stored: JSON keys are only strings.
+/// A stored line with its key. JSON allows only strings as keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaceEntry {
     pub role: Role,
@@ -38,7 +38,7 @@ pub struct PaceLine {
     pub waits: Vec<u64>,
     /// From the request to the last byte, of the try that was answered; one a call that was answered.
     pub services: Vec<u64>,
-    /// The same and the tries before it with the pauses after them.
+    /// The same, plus earlier tries and the pauses after them.
     pub wholes: Vec<u64>,
 }
 
@@ -81,7 +81,7 @@ impl PaceLine {
     }
 }
 
-/// The same of many trials: what percentiles are read from.
+/// The times of many trials. Percentiles are read from these.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Paces {
     lines: BTreeMap<(Role, String), Times>,
@@ -145,13 +145,13 @@ impl Times {
     }
 }
 
-/// How an endpoint, or the limits that were set for it, held calls up.
+/// How an endpoint and its limits delayed calls.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {
     /// Requests that were made, winning attempts and lost ones: each call has one, and one more for each time that
     /// it was repeated. One that was sent anew, because the server had closed a kept connection, counts once.
     pub tries: u64,
-    /// Tries that were answered with 429.
+    /// Tries with a 429 as the answer.
     pub throttled_tries: u64,
     /// Rate-limit waits (for the limits in the settings, and in pauses that the endpoint asked for), all calls together,
     /// winning attempts and lost ones.
@@ -198,7 +198,7 @@ impl Spread {
     }
 }
 
-/// Equal are those that hold the same times, however they came together.
+/// Two values are equal if they hold the same times, in any order of merging.
 impl PartialEq for Spread {
     fn eq(&self, other: &Self) -> bool {
         self.histogram() == other.histogram()

@@ -8,7 +8,7 @@ pub fn session_id(run: &RunId, trial: &TrialId, epoch: u32) -> String {
     format!("{run}-{trial}-{epoch}")
 }
 
-/// The id of a conversation in an attempt, by its number from 1. The agent is sent this id.
+/// The id of a conversation in an attempt, by its number from 1. The agent receives this id.
 #[must_use]
 pub fn conversation_id(session: &str, number: u32) -> String {
     format!("{session}-{number}")

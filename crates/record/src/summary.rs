@@ -31,7 +31,7 @@ pub struct Summary {
     pub gates: Vec<Gate>,
     pub summary: Totals,
     pub cases: Vec<CaseSummary>,
-    /// How long the run took; `null` while it is going on.
+    /// The duration of the run; `null` until it ends.
     #[serde(default)]
     pub wall: Option<Wall>,
     #[serde(default)]
@@ -43,7 +43,7 @@ pub struct Summary {
     pub by_axis: Vec<AxisSummary>,
     #[serde(default)]
     pub by_check: Vec<CheckSummary>,
-    /// What is stored and cannot be read back; absent where all can.
+    /// Stored records that cannot be read; absent if there are none.
     #[serde(default, skip_serializing_if = "Unreadable::is_none")]
     pub unreadable: Unreadable,
 }

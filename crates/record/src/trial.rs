@@ -28,7 +28,7 @@ pub struct Trial {
     pub verdict: Verdict,
     pub failure: Option<Failure>,
     pub strategy: Strategy,
-    /// Which condition ended the last conversation; `None` where no conversation was held.
+    /// The condition that ended the last conversation; `None` without a conversation.
     pub termination_reason: Option<String>,
     pub turns: u32,
     /// Conversations held: one for each step with a simulated user or a battery, and one for all scripted messages.
@@ -47,22 +47,22 @@ pub struct Trial {
     /// What a quality battery examined; other formats have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examined: Option<Box<Examined>>,
-    /// Keep every word of it, also when it passed.
+    /// Keep the whole transcript, even if the trial passed.
     pub keep_transcript: bool,
-    /// A provider said that its quota or credit is used up, whatever became of the trial.
+    /// A provider reported a used-up quota or credit, independent of the verdict.
     #[serde(default)]
     pub exhausted: bool,
-    /// What became of its earlier attempts; only the coordinator's store knows.
+    /// How earlier attempts ended. Only the coordinator's store fills this in.
     #[serde(default)]
     pub past: Past,
 }
 
-/// How attempts ended of which another took the place.
+/// How the attempts ended that a later attempt replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Past {
-    /// Ends that were held against the agent, and that somebody had played again (`gabfest resume --failed`).
+    /// Attempts that counted against the agent and were played again on request (`gabfest resume --failed`).
     pub failed: u32,
-    /// Ends that our side broke, before the first that was held against the agent.
+    /// Attempts that our side broke, before the first one that counted against the agent.
     pub broken: u32,
 }
 
@@ -155,7 +155,7 @@ impl Trial {
         self.examined.as_deref().map(Cow::Borrowed).or_else(of_notes)
     }
 
-    /// A trial that ended before its first turn, and why. Its transcript is kept: it is empty.
+    /// A trial that ended before its first turn, and why. Its empty transcript is kept.
     #[must_use]
     pub fn unplayed(planned: &scenario::Trial, epoch: u32, verdict: Verdict, failure: Failure) -> Self {
         Self {

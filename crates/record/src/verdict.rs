@@ -155,7 +155,7 @@ pub fn conclude(
     }
 }
 
-/// Exchanges PASS and FAIL, for scenarios that must fail; everything else stays.
+/// Exchanges PASS and FAIL, for scenarios that must fail. Other verdicts stay.
 fn invert(verdict: Verdict, failure: Option<Failure>) -> (Verdict, Option<Failure>) {
     match verdict {
         Verdict::Pass => {

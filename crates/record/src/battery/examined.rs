@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::Finding;
 
-/// A conversation and everything that was found about it.
+/// A conversation and its findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Examined {
     pub head: Head,
@@ -42,7 +42,7 @@ pub struct Cell {
     /// The id of the data set of a test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<u32>,
-    /// Shown in the place of Pass or Fail.
+    /// Shown instead of Pass or Fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
     /// How strongly the question was garbled.
@@ -60,7 +60,7 @@ pub struct Cell {
     /// The models that gave the scores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
-    /// Otherwise it is shown, and no part of the totals.
+    /// Whether the finding counts in the totals. If not, it is only shown.
     pub counted: bool,
 }
 
