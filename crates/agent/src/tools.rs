@@ -22,13 +22,27 @@ pub struct Tools {
     /// How often the same call was made, by the seed of it: calls that are made side by side come in any order, and
     /// what one is answered must not depend on the others.
     asked: Mutex<HashMap<u64, u64>>,
+    /// Null if the mocks keep none.
+    state: Mutex<Value>,
 }
 
 impl Tools {
     /// `context` is what the mocks' `when.context` sees; `seed` draws their failures.
     #[must_use]
     pub fn new(mocks: Vec<Mock>, seed: u64, context: Map<String, Value>, now_millis: fn() -> i64) -> Self {
-        Self { mocks, seed, context, now_millis, asked: Mutex::default() }
+        Self { mocks, seed, context, now_millis, asked: Mutex::default(), state: Mutex::default() }
+    }
+
+    /// The same, with a state that the mocks read and change.
+    #[must_use]
+    pub fn with_state(self, state: Value) -> Self {
+        Self { state: Mutex::new(state), ..self }
+    }
+
+    /// The state as it is now; null if the mocks keep none.
+    #[must_use]
+    pub fn state(&self) -> Value {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What an agent can be offered.
@@ -54,9 +68,22 @@ impl Tools {
 
     /// The same at once, for those who wait for its delay by themselves.
     pub fn answer(&self, tool: &str, arguments: &Value) -> Option<Answer> {
-        let call = Call { tool, arguments, context: &self.context, now_millis: (self.now_millis)() };
+        // Held until the state is changed, so that calls that are made side by side change it one after the other.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = Call { tool, arguments, context: &self.context, state: &state, now_millis: (self.now_millis)() };
         let found = mock::find(&self.mocks, &call)?;
-        Some(found.answer(self.draw(tool, arguments)))
+        let answer = found.answer(self.draw(tool, arguments));
+        if answer.result.is_err() {
+            return Some(answer);
+        }
+        match found.change() {
+            Ok(None) => Some(answer),
+            Ok(Some(changed)) => {
+                *state = changed;
+                Some(answer)
+            }
+            Err(error) => Some(Answer { result: Err(error), ..answer }),
+        }
     }
 
     /// The seed of this call, which is another one each time it is made.
@@ -115,6 +142,42 @@ mod tests {
         second.sort();
         assert_eq!(first, second);
         assert!(first.iter().any(|call| call.2) && first.iter().any(|call| !call.2), "some fail and some do not");
+    }
+
+    #[test]
+    fn a_call_changes_the_state_that_later_calls_see() {
+        let mock = |method: &str, more: Value| {
+            let mut mock = json!({ "service": null, "method": method, "when": null, "response": null, "response_fn": null,
+                "error": null, "delay_ms": 0, "failure_probability": 0.0 });
+            mock.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            serde_json::from_value(mock).unwrap()
+        };
+        let mocks = vec![
+            mock("look", json!({ "response": "{{state.orders[input.id].status}}" })),
+            mock("refund", json!({ "set": [["orders.{{input.id}}.status", "refunded"]], "response": "done" })),
+            mock(
+                "broken",
+                json!({ "set": [["gone", true]], "error": { "code": "E", "message": "m", "status": null } }),
+            ),
+            mock("astray", json!({ "set": [["orders.7.status.deeper", 1]], "response": "done" })),
+            mock(
+                "late",
+                json!({ "when": { "args": null, "input": null, "context": null, "partial_args": null,
+                "matcher": "state.orders['7'].status === 'refunded'" }, "response": "too late" }),
+            ),
+        ];
+        let state = json!({ "orders": { "7": { "status": "open" } } });
+        let tools = Tools::new(mocks, 7, Map::new(), || 0).with_state(state.clone());
+        let says = |tool: &str| tools.answer(tool, &json!({ "id": 7 })).map(|answer| answer.text());
+        assert_eq!(says("look").as_deref(), Some("open"));
+        assert_eq!((says("late"), tools.state()), (None, state.clone()));
+        assert!(says("broken").unwrap().contains("E: m"));
+        assert!(says("astray").unwrap().contains("leads through a value that is no mapping"));
+        assert_eq!(tools.state(), state, "a call that failed changes nothing");
+        assert_eq!(says("refund").as_deref(), Some("done"));
+        assert_eq!(says("look").as_deref(), Some("refunded"));
+        assert_eq!(says("late").as_deref(), Some("too late"));
+        assert_eq!(tools.state(), json!({ "orders": { "7": { "status": "refunded" } } }));
     }
 
     #[test]

@@ -27,6 +27,7 @@ use crate::{
     latency::Latency,
     length::Length,
     llm_judge::LlmJudge,
+    mock_state::MockState,
     no_repeated_reply::NoRepeatedReply,
     number::Number,
     refusal::Refusal,
@@ -86,6 +87,7 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::FileContains(rule) => Box::new(FileContains::new(rule)),
         Rule::CommandExitCodeIs(rule) => Box::new(CommandExitCodeIs::new(rule)),
         Rule::Custom(rule) => Box::new(Custom::new(rule)),
+        Rule::MockState(rule) => Box::new(MockState::new(rule)?),
     };
     Ok(Evaluator::new(check, behaviour))
 }

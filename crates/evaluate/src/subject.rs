@@ -34,6 +34,9 @@ pub trait Workspace: Send + Sync + fmt::Debug {
 
     /// Asks a check of the user's own about the transcript of the trial.
     async fn custom(&self, asked: &CustomAsked<'_>) -> Result<CustomAnswered, CustomError>;
+
+    /// The state of the scenario's mocks as it is now, or why there is none.
+    fn mock_state(&self) -> Result<Value, String>;
 }
 
 /// Which check of the user's own is asked, and what it gets besides the transcript.

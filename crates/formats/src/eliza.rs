@@ -64,7 +64,10 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         findings.help("write `type: local`; `--allow-exec` runs the programs of scenarios in a sandbox");
     }
     let plugins = setup::plugins(&root.items_of("plugins"), findings);
-    let mocks = root.get("setup").map_or_else(Vec::new, |setup| setup::mocks(&setup.items_of("mocks"), findings));
+    let mocks = root.get("setup").map_or_else(Vec::new, |setup| {
+        let has_state = root.get("gabfest").is_some_and(|ours| ours.get("state").is_some());
+        setup::mocks(&setup.items_of("mocks"), has_state, findings)
+    });
     let files = root.get("setup").and_then(|setup| setup.get("virtual_fs")).map(|part| files::read(&part, findings));
     let steps = step::read_all(&root.items_of("run"), findings);
     let ours = ours::read(root.get("gabfest").as_ref(), findings)?;
@@ -78,7 +81,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         weight: ours.weight,
         required_pass_rate: ours.required_pass_rate,
         plugins,
-        environment: Environment { files: files.unwrap_or_default(), databases: ours.databases },
+        environment: Environment { files: files.unwrap_or_default(), databases: ours.databases, state: ours.state },
         mocks,
         opening: ours.opening,
         steps,

@@ -27,6 +27,7 @@ mod language;
 mod latency;
 mod length;
 mod llm_judge;
+mod mock_state;
 mod no_repeated_reply;
 mod number;
 mod place;
@@ -74,6 +75,7 @@ pub use self::{
     latency::Latency,
     length::{Length, LengthUnit},
     llm_judge::{Expected, JudgeRule},
+    mock_state::MockState,
     no_repeated_reply::NoRepeatedReply,
     number::Number,
     place::Place,

@@ -3,6 +3,7 @@
 pub mod expression;
 mod matching;
 mod name;
+pub mod state;
 mod tool;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,15 @@ pub struct Mock {
     pub delay_ms: u64,
     /// 0 to 1: how often the call fails.
     pub failure_probability: f64,
+    /// What models are told about the tool.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// A JSON Schema of the tool's arguments; `None`: what the conditions show.
+    #[serde(default)]
+    pub parameters: Option<serde_json::Map<String, Value>>,
+    /// Paths in the state and their new values, in order. Both can contain `{{…}}`.
+    #[serde(default)]
+    pub set: Vec<(String, Value)>,
 }
 
 /// Conditions on a call; all that are written must hold.

@@ -105,6 +105,9 @@ pub struct Environment {
     /// Files written beneath the trial's root before the first step: path to text.
     pub files: BTreeMap<String, String>,
     pub databases: Vec<Seeding>,
+    /// What the mocks' state is at the start of each trial; null if they keep none.
+    #[serde(default)]
+    pub state: serde_json::Value,
 }
 
 /// SQL to run against a connection that `gabfest.yaml` names.

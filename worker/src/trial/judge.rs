@@ -39,7 +39,9 @@ pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<
         let judgment = check.judge(&subject, &judges).await;
         judgments.push(judgment);
     }
+    let states = workspace.into_notes();
     stage.judgments = judgments;
+    states.into_iter().for_each(|state| stage.transcript.note("end_state", state));
     match what.scope {
         Scope::Turn { .. } => stage.settle(),
         Scope::Step { .. } | Scope::Conversation { .. } => stage.settle_trial(),

@@ -49,11 +49,13 @@ async fn tools(
     if mocks.is_empty() || stage.ticket.scripts.plan().live {
         return Ok(None);
     }
-    let tools = stage.line.toolbox.tools(mocks, &stage.calling, stage.resources.now_millis);
+    let tools =
+        stage.line.toolbox.tools(mocks, &script.scenario.environment.state, &stage.calling, stage.resources.now_millis);
     if agent.calls_tools_itself() {
         let registration = stage.line.toolbox.register(&stage.resources.tool_server).await?;
         (context.tools_url, context.mcp_url) = (registration.tools_url(), registration.mcp_url());
     } else if !agent.uses_tools() {
+        stage.line.toolbox.is_not_used();
         let text = format!(
             "agent {} answers its tool calls itself; {} mocks of the scenario are not applied",
             agent.name(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use agent::Tools;
 use record::{Failure, FailureKind, Turn};
 use scenario::mock::Mock;
+use serde_json::Value;
 
 use super::calling::Calling;
 use crate::tool_server::{Registration, ToolServer};
@@ -19,6 +20,8 @@ use crate::tool_server::{Registration, ToolServer};
 pub(crate) struct Toolbox {
     tools: Option<Arc<Tools>>,
     registration: Option<Registration>,
+    /// The agent answers its tool calls itself.
+    unused: bool,
     /// Calls of the latest turn that reached the tool server: the journal's number, and the index in the turn.
     latest: Vec<(u64, usize)>,
     /// The number of that turn.
@@ -26,8 +29,14 @@ pub(crate) struct Toolbox {
 }
 
 impl Toolbox {
-    /// The mocks of the scenario.
-    pub(crate) fn tools(&mut self, mocks: &[Mock], calling: &Calling, now_millis: fn() -> i64) -> Arc<Tools> {
+    /// The mocks of the scenario. `state`: what they keep at the start of the trial.
+    pub(crate) fn tools(
+        &mut self,
+        mocks: &[Mock],
+        state: &Value,
+        calling: &Calling,
+        now_millis: fn() -> i64,
+    ) -> Arc<Tools> {
         let make = || {
             let known = &calling.context;
             let context = [
@@ -38,9 +47,19 @@ impl Toolbox {
                 ("run", &known.run),
             ];
             let context = context.map(|(key, text)| (key.to_owned(), text.clone().into())).into_iter().collect();
-            Arc::new(Tools::new(mocks.to_vec(), calling.seed, context, now_millis))
+            Arc::new(Tools::new(mocks.to_vec(), calling.seed, context, now_millis).with_state(state.clone()))
         };
         Arc::clone(self.tools.get_or_insert_with(make))
+    }
+
+    /// The agent answers its tool calls itself.
+    pub(crate) fn is_not_used(&mut self) {
+        self.unused = true;
+    }
+
+    /// The state of the mocks as it is now; `None` if no agent was given the mocks.
+    pub(crate) fn state(&self) -> Option<Value> {
+        self.tools.as_ref().filter(|_| !self.unused).map(|tools| tools.state())
     }
 
     /// Registers the tools at the tool server until the trial ends.

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -15,9 +18,10 @@ use record::{
     published::{self, End, Message, PublishedTurn, Transcript},
 };
 use scenario::ids::seed_of;
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{stage::Stage, ticket::Ticket};
+use super::{stage::Stage, ticket::Ticket, toolbox::Toolbox};
 use crate::{
     compiled::CompiledScenario,
     environment::{Environment as _, Local},
@@ -26,6 +30,8 @@ use crate::{
 
 /// One in so many calls of a deterministic check is made twice.
 const ASKED_TWICE: u64 = 100;
+/// Of one state that is kept.
+const MOST_STATE_BYTES: usize = 64 << 10;
 
 pub(super) struct TrialWorkspace<'a> {
     environment: &'a Local,
@@ -35,10 +41,28 @@ pub(super) struct TrialWorkspace<'a> {
     /// All of the trial, not only those that the scope covers.
     turns: &'a [Turn],
     stop: Option<&'a str>,
+    toolbox: &'a Toolbox,
     /// Names this attempt towards services.
     attempt: &'a str,
     /// Numbers the calls of checks in the attempt.
     call: AtomicU32,
+    states: Mutex<Vec<EndState>>,
+}
+
+/// What a check found at the end: kept with the trial, so that it can be judged again without its environment.
+#[derive(Debug, Serialize)]
+struct EndState {
+    /// `mocks`, `http HOST PATH` or `sql DATABASE`.
+    of: String,
+    state: Value,
+}
+
+impl EndState {
+    fn note(&self) -> String {
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        record::bounds::cut(&mut text, MOST_STATE_BYTES);
+        text
+    }
 }
 
 impl<'a> TrialWorkspace<'a> {
@@ -51,9 +75,22 @@ impl<'a> TrialWorkspace<'a> {
             ticket: &stage.ticket,
             turns: stage.transcript.turns(),
             stop: stage.progress.termination_reason.as_deref(),
+            toolbox: &stage.line.toolbox,
             attempt: &stage.calling.context.idempotency_key,
+            states: Mutex::default(),
             call: AtomicU32::new(u32::try_from(judged).unwrap_or(u32::MAX)),
         }
+    }
+
+    /// Keeps a state that a check has read.
+    fn read(&self, state: EndState) {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+    }
+
+    /// The states that checks have read since this was made, as notes.
+    pub(super) fn into_notes(self) -> Vec<String> {
+        let states = self.states.into_inner().unwrap_or_else(PoisonError::into_inner);
+        states.iter().map(EndState::note).collect()
     }
 
     /// The transcript as JSON, without keys.
@@ -78,7 +115,7 @@ impl<'a> TrialWorkspace<'a> {
             turn: published::turn_of(asked.scope),
             opening: scenario.opening.iter().map(message).collect(),
             turns: self.turns.iter().map(|turn| PublishedTurn::of(turn, asked.times)).collect(),
-            end: End { stop: self.stop.map(str::to_owned), state: Value::Null },
+            end: End { stop: self.stop.map(str::to_owned), state: self.toolbox.state().unwrap_or_default() },
         };
         let mut json = serde_json::to_value(&transcript).map_err(|error| CustomError::Failed(error.to_string()))?;
         redact_texts(&mut json);
@@ -112,6 +149,15 @@ impl Workspace for TrialWorkspace<'_> {
             false => None,
         };
         Ok(CustomAnswered { text, again })
+    }
+
+    fn mock_state(&self) -> Result<Value, String> {
+        if self.script.scenario.environment.state.is_null() {
+            return Err("the scenario has no `gabfest.state`".to_owned());
+        }
+        let state = self.toolbox.state().ok_or("the mocks are not applied to the agent's tool calls")?;
+        self.read(EndState { of: "mocks".to_owned(), state: state.clone() });
+        Ok(state)
     }
 }
 

@@ -331,6 +331,9 @@ fn orders(response: serde_json::Value, delay_ms: u64) -> Arc<crate::Tools> {
         error: None,
         delay_ms,
         failure_probability: 0.0,
+        description: None,
+        parameters: None,
+        set: Vec::new(),
     };
     Arc::new(crate::Tools::new(vec![mock], 7, serde_json::Map::new(), || 0))
 }

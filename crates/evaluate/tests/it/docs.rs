@@ -98,6 +98,7 @@ fn happened(seen: &Seen) -> String {
         }
         Seen::Took(Some(first), total) => format!("first token after {first} ms, whole reply after {total} ms"),
         Seen::Took(None, total) => format!("a reply after {total} ms, not streamed"),
+        Seen::State(json) => format!("the state of the mocks `{json}`"),
         Seen::Used(tokens, cost) => {
             let cost = cost.map_or("without a price".to_owned(), |nanos| format!("for ${}", nanos as f64 / 1e9));
             format!("a reply of {tokens} tokens {cost}")

@@ -16,6 +16,7 @@ use scenario::{
     Check,
     check::{self, Expected, JudgeRule, Rule},
 };
+use serde_json::Value;
 
 pub(crate) const SCOPE: Scope = Scope::Turn { step: 1, turn: 1 };
 
@@ -94,6 +95,8 @@ pub(crate) struct Folder {
     pub(crate) files: BTreeMap<String, String>,
     /// `None`: not allowed.
     pub(crate) command: Option<Result<CommandOutput, String>>,
+    /// Of the mocks.
+    pub(crate) state: Value,
     /// What checks of users answer, by name: the first time, and the second. Nothing: the check ends.
     pub(crate) custom: BTreeMap<&'static str, &'static [&'static str]>,
 }
@@ -119,6 +122,14 @@ impl Workspace for Folder {
         let mut answers = answers.iter().map(|text| (*text).to_owned());
         let text = answers.next().ok_or_else(|| CustomError::Failed("it ended".to_owned()))?;
         Ok(CustomAnswered { text, again: answers.next() })
+    }
+
+    fn mock_state(&self) -> Result<Value, String> {
+        if self.state.is_null() {
+            Err("the scenario has no `gabfest.state`".to_owned())
+        } else {
+            Ok(self.state.clone())
+        }
     }
 }
 

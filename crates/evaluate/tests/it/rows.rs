@@ -39,6 +39,8 @@ pub(crate) enum Seen {
     Took(Option<u64>, u64),
     /// A reply that used so many tokens and billionths of a dollar.
     Used(u64, Option<i64>),
+    /// The state of the mocks.
+    State(&'static str),
 }
 
 /// What a judge answers.
@@ -105,6 +107,11 @@ impl Seen {
                 Scene { turns: vec![turn], ..Scene::replied("Done.") }
             }
             Self::Talk(turns) => Scene::talked(turns.iter().map(|(user, agent)| turn(user, agent)).collect()),
+            Self::State(json) => {
+                let mut scene = Scene::replied("Done.");
+                scene.folder.state = serde_json::from_str(json).unwrap();
+                scene
+            }
             Self::Took(first, total) => Scene { turns: vec![timed(*first, *total)], ..Scene::replied("Hello") },
             Self::Used(tokens, nanos) => {
                 let mut turn = timed(None, 500);

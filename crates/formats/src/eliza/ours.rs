@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::said::{self, MessageDocument};
 use scenario::{History, Message, OnFailure, Seeding};
@@ -41,6 +41,8 @@ pub(crate) struct OursDocument {
     /// SQL to run before the first step.
     #[schemars(with = "Vec<SeedingDocument>")]
     database: Vec<Value>,
+    /// The state that mocks read as `{{state.…}}` and change with `set`. Each trial starts with it.
+    state: Option<Map<String, Value>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -93,6 +95,7 @@ pub(super) struct Ours {
     pub(super) history: History,
     pub(super) expect_failure: bool,
     pub(super) databases: Vec<Seeding>,
+    pub(super) state: Value,
 }
 
 pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<Ours> {
@@ -117,6 +120,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         history: written.history,
         expect_failure: written.expect_failure,
         databases,
+        state: written.state.map_or(Value::Null, Value::Object),
     })
 }
 

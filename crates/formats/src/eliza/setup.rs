@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use scenario::{
     Plugin,
-    mock::{Mock, MockError, When, expression::Expression},
+    mock::{Mock, MockError, When, expression::Expression, state},
     question::REQUEST,
 };
 use yaml::bounded::{Millis, Share, Status, Words};
@@ -66,6 +66,15 @@ pub(crate) struct MockDocument {
     /// How the mock answers.
     #[serde(default)]
     metadata: MetadataDocument,
+    /// What the tool does, for models. The first description among the mocks of a tool counts.
+    description: Option<String>,
+    /// A JSON Schema of the tool's arguments, for models. The first one among the mocks of a tool counts. By default, it follows
+    /// from the conditions.
+    parameters: Option<Map<String, Value>>,
+    /// Changes of the state that a successful call makes: paths such as `orders.7.status`, and their new values. Paths and
+    /// values can contain `{{…}}`.
+    #[serde(default)]
+    set: Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -77,7 +86,7 @@ pub(crate) struct WhenDocument {
     input: Option<Map<String, Value>>,
     /// Values that the call's context must have.
     context: Option<Map<String, Value>>,
-    /// An expression over `args`, `input` and `context`.
+    /// An expression over `args`, `input`, `context` and `state`.
     matcher: Option<String>,
     /// The first arguments.
     #[serde(rename = "partialArgs")]
@@ -125,10 +134,16 @@ pub(super) fn plugins(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Plugin
     plugins
 }
 
-pub(super) fn mocks(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Mock> {
+/// `has_state`: whether the scenario's mocks keep a state.
+pub(super) fn mocks(parts: &[Part<'_>], has_state: bool, findings: &mut Findings) -> Vec<Mock> {
     let decoded = parts.iter().filter_map(|part| {
         let mock = part.decode::<MockDocument>(findings)?.into_mock();
         check_expressions(part, &mock, findings);
+        check_state(part, &mock, has_state, findings);
+        if part.get("parameters").and_then(|written| written.get("type")).is_some_and(|kind| kind.value() != "object") {
+            findings.error(part.spot_of("parameters"), "`parameters` is not the schema of an object");
+            findings.help("as in `{type: object, properties: {id: {type: string}}, required: [id]}`");
+        }
         Some(mock)
     });
     decoded.collect()
@@ -143,7 +158,25 @@ fn check_expressions(part: &Part<'_>, mock: &Mock, findings: &mut Findings) {
     for (key, spot, error) in found {
         let Some(error) = error else { continue };
         findings.error(spot, format!("`{key}` is not a supported expression: {error}"));
-        findings.help("supported: comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input and context; see docs/mocks.md");
+        findings.help("supported: comparisons, && || ! ?:, arithmetic, texts and their methods, lists and objects over args, input, context and state; see docs/mocks.md");
+    }
+}
+
+fn check_state(part: &Part<'_>, mock: &Mock, has_state: bool, findings: &mut Findings) {
+    if !has_state {
+        if !mock.set.is_empty() {
+            findings.error(part.key_spot("set"), "`set` changes a state that the scenario does not have");
+            findings.help("write the state at the start of a trial: `gabfest: {state: {…}}`");
+        }
+        return;
+    }
+    let paths = mock.set.iter().map(|(path, _)| Value::from(path.as_str()));
+    let of_set = mock.set.iter().map(|(_, value)| value.clone()).chain(paths).flat_map(|value| state::faults(&value));
+    let of_response = state::faults(&mock.response);
+    let all = of_set.map(|error| ("set", error)).chain(of_response.into_iter().map(|error| ("response", error)));
+    for (key, error) in all {
+        findings.error(part.spot_of(key), format!("`{{{{…}}}}` is not a supported expression: {error}"));
+        findings.help("as in `{{state.orders[input.id].status}}`; see docs/mocks.md");
     }
 }
 
@@ -168,6 +201,12 @@ impl MockDocument {
             }),
             delay_ms: self.metadata.delay.map_or(0, |delay| delay.0),
             failure_probability: self.metadata.probability.map_or(0.0, |share| share.0),
+            description: self.description,
+            parameters: self.parameters.map(|mut schema| {
+                schema.entry("type").or_insert_with(|| "object".into());
+                schema
+            }),
+            set: self.set.into_iter().collect(),
         }
     }
 }

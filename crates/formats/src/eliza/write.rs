@@ -83,6 +83,7 @@ fn ours(script: &Script, scenario: &Scenario) -> Map<String, Value> {
         json!({ "connection": seeding.connection, "files": files })
     });
     put_list(&mut ours, "database", databases.collect());
+    put(&mut ours, "state", (!scenario.environment.state.is_null()).then(|| scenario.environment.state.clone()));
     ours
 }
 
@@ -119,6 +120,9 @@ fn mock(mock: &Mock) -> Value {
     put(&mut metadata, "delay", (mock.delay_ms > 0).then(|| json!(mock.delay_ms)));
     put(&mut metadata, "probability", (mock.failure_probability > 0.0).then(|| json!(mock.failure_probability)));
     put_map(&mut map, "metadata", metadata);
+    put(&mut map, "description", mock.description.as_ref().map(|text| json!(text)));
+    put(&mut map, "parameters", mock.parameters.as_ref().map(|schema| json!(schema)));
+    put_map(&mut map, "set", mock.set.iter().cloned().collect());
     Value::Object(map)
 }
 

@@ -21,7 +21,7 @@ fn mocks(yaml: &str) -> Vec<Mock> {
 
 fn ask(mocks: &[Mock], tool: &str, arguments: Value) -> Option<Value> {
     let context = json!({ "persona": "busy-parent" }).as_object().unwrap().clone();
-    let call = Call { tool, arguments: &arguments, context: &context, now_millis: NOW };
+    let call = Call { tool, arguments: &arguments, context: &context, state: &Value::Null, now_millis: NOW };
     find(mocks, &call).map(|found| found.answer(1).result.unwrap_or_else(|error| json!(error.code)))
 }
 
@@ -81,7 +81,7 @@ fn failures_come_before_errors_and_errors_before_answers() {
     - {method: pay, error: {code: LIMIT, message: Too many, status: 429}, response: never, metadata: {delay: 40, probability: 0.3}}",
     );
     let arguments = json!({});
-    let call = Call { tool: "pay", arguments: &arguments, context: &Map::new(), now_millis: NOW };
+    let call = Call { tool: "pay", arguments: &arguments, context: &Map::new(), state: &Value::Null, now_millis: NOW };
     let found = find(&mocks, &call).unwrap();
     let mut failures = 0;
     for seed in 0..1_000 {
@@ -105,6 +105,7 @@ fn expressions_have_the_values_of_javascript() {
         args: &args,
         input: input.as_object().unwrap(),
         context: context.as_object().unwrap(),
+        state: &Value::Null,
         now_millis: NOW,
     };
     let rows = [
@@ -217,9 +218,49 @@ fn a_faulty_expression_has_its_place_in_the_file() {
 proptest::proptest! {
     #[test]
     fn no_text_upsets_the_parser(text in "[a-z0-9 .(){}\\[\\]'`$!=<>&|?:,+*/-]{0,80}") {
-        let scope = Scope { args: &[], input: &Map::new(), context: &Map::new(), now_millis: NOW };
+        let scope = Scope { args: &[], input: &Map::new(), context: &Map::new(), state: &Value::Null, now_millis: NOW };
         for expression in [Expression::matcher(&text), Expression::response(&text)].into_iter().flatten() {
             let _ = expression.value(&scope);
         }
     }
+}
+
+#[test]
+fn a_tool_is_described_as_it_is_written() {
+    let mocks = mocks(
+        "    - {method: look, when: {input: {id: 1}}, response: a}\n    - {method: look, description: Finds an order., parameters: {properties: {id: {type: integer}}, required: [id]}, response: b}\n    - {method: cancel, when: {input: {id: a}}, response: c}",
+    );
+    let offered = tools(&mocks);
+    let look = json!({ "properties": { "id": { "type": "integer" } }, "required": ["id"], "type": "object" });
+    assert_eq!(offered[0].description, "Finds an order.");
+    assert_eq!(Value::Object(offered[0].parameters.clone()), look);
+    assert_eq!(offered[1].description, "cancel");
+    assert_eq!(
+        Value::Object(offered[1].parameters.clone()),
+        json!({ "type": "object", "properties": { "id": { "type": "string" } } })
+    );
+}
+
+#[test]
+fn faults_of_a_state_have_their_place_in_the_file() {
+    let read = |mock: &str, ours: &str| {
+        let text = format!(
+            "name: a\ndescription: b\nsetup:\n  mocks:\n    - method: m\n{mock}\nrun: [{{input: hi}}]\njudgment: {{strategy: all_pass}}\n{ours}"
+        );
+        crate::accepted::read(&text).1
+    };
+    let state = "gabfest: {state: {n: 1}}\n";
+    for (mock, ours, says) in [
+        ("      set: {n: 2}", "", ":6:7: "),
+        ("      set: {n: '{{n + 1}}'}", state, "there is no `n`"),
+        ("      set: {'a.{{(}}': 1}", state, "expected a value"),
+        ("      response: {a: ['{{state.}}']}", state, "`{{…}}` is not a supported expression"),
+        ("      parameters: {type: string}", "", "`parameters` is not the schema of an object"),
+        ("      set: [n]", state, "`set`"),
+    ] {
+        let findings = read(mock, ours);
+        assert!(findings.len() == 1 && findings[0].contains(says), "{mock}: {findings:?}");
+    }
+    assert_eq!(read("      response: 'a {{b'", ""), Vec::<String>::new(), "without a state it is a text");
+    assert_eq!(read("      set: {'$.n': '{{state.n + 1}}'}", state), Vec::<String>::new());
 }

@@ -9,10 +9,10 @@ use yaml::{Findings, Part};
 use super::{
     AnswerId, AnyOf, CallRule, Check, CommandExitCodeIs, Contains, ContextRetention, ConversationFlow,
     ConversationLength, Custom, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, JsonCheck, JsonPath,
-    JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, NoRepeatedReply, Number, Refusal, RegexMatch,
-    RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains, TelephonyEvents,
-    ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described, kind::Kind, place::Place,
-    question::Question, shared_keys,
+    JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, MockState, NoRepeatedReply, Number, Refusal,
+    RegexMatch, RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains,
+    TelephonyEvents, ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described, kind::Kind,
+    place::Place, question::Question, shared_keys,
 };
 
 macro_rules! kinds {
@@ -117,6 +117,7 @@ kinds! {
     "file_contains" => FileContains(FileContains),
     "command_exit_code_is" => CommandExitCodeIs(CommandExitCodeIs),
     "custom" => Custom(Custom),
+    "mock_state" => MockState(MockState),
 }
 
 /// Reads a list of evaluations. One that is faulty is left out, with a finding.

@@ -17,7 +17,7 @@ use self::node::Node;
 
 pub use error::Error;
 pub use scope::Scope;
-pub use value::is_equal;
+pub use value::{is_equal, text};
 
 /// An expression that was read.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Mock, MockError, When,
     expression::{Expression, Scope, is_equal},
+    state,
 };
 use crate::battery::chance::Chance;
 
@@ -19,6 +20,8 @@ pub struct Call<'a> {
     pub arguments: &'a Value,
     /// What is known of the conversation, for `when.context`; gains `argsCount`, `hasObjectArgs` and `timestamp`.
     pub context: &'a Map<String, Value>,
+    /// The state of the trial's mocks; null if they keep none.
+    pub state: &'a Value,
     /// Unix milliseconds.
     pub now_millis: i64,
 }
@@ -28,6 +31,7 @@ pub struct Call<'a> {
 pub struct Found<'a> {
     mock: &'a Mock,
     taken: Taken,
+    state: &'a Value,
     now_millis: i64,
 }
 
@@ -48,13 +52,13 @@ struct Taken {
 
 /// The most particular of the mocks that answer the tool and whose conditions all hold; of equals the first.
 #[must_use]
-pub fn find<'a>(mocks: &'a [Mock], call: &Call<'_>) -> Option<Found<'a>> {
+pub fn find<'a>(mocks: &'a [Mock], call: &Call<'a>) -> Option<Found<'a>> {
     let mut candidates: Vec<&Mock> = mocks.iter().filter(|mock| mock.answers(call.tool)).collect();
     candidates.sort_by_key(|mock| std::cmp::Reverse(mock.specificity()));
     let readings = Taken::readings(call);
     candidates.into_iter().find_map(|mock| {
-        let taken = readings.iter().find(|taken| mock.applies(taken, call.now_millis))?;
-        Some(Found { mock, taken: taken.clone(), now_millis: call.now_millis })
+        let taken = readings.iter().find(|taken| mock.applies(taken, call))?;
+        Some(Found { mock, taken: taken.clone(), state: call.state, now_millis: call.now_millis })
     })
 }
 
@@ -72,7 +76,7 @@ impl Mock {
         weighed.into_iter().filter(|(written, _)| *written).map(|(_, weight)| weight).sum()
     }
 
-    fn applies(&self, taken: &Taken, now_millis: i64) -> bool {
+    fn applies(&self, taken: &Taken, call: &Call<'_>) -> bool {
         let Some(When { args, input, context, matcher, partial_args }) = &self.when else { return true };
         let is_list = |expected: &Vec<Value>| equal_lists(expected, &taken.args);
         let is_prefix =
@@ -82,12 +86,30 @@ impl Mock {
             && input.as_ref().is_none_or(|expected| is_part(expected, &taken.input))
             && context.as_ref().is_none_or(|expected| is_part(expected, &taken.context))
             && matcher.as_ref().is_none_or(|text| {
-                Expression::matcher(text).is_ok_and(|expression| expression.holds(&taken.scope(now_millis)))
+                Expression::matcher(text)
+                    .is_ok_and(|expression| expression.holds(&taken.scope(call.state, call.now_millis)))
             })
     }
 }
 
 impl Found<'_> {
+    /// What the call makes of the state; `None`: nothing. Ask only if the call does not fail.
+    ///
+    /// # Errors
+    /// A value or a path of `set` cannot be made.
+    pub fn change(&self) -> Result<Option<Value>, MockError> {
+        if self.mock.set.is_empty() {
+            return Ok(None);
+        }
+        let error =
+            |error: state::StateError| MockError { code: "STATE".to_owned(), message: error.to_string(), status: None };
+        state::changed(&self.mock.set, &self.scope()).map(Some).map_err(error)
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        self.taken.scope(self.state, self.now_millis)
+    }
+
     /// `seed` draws whether the call fails.
     #[must_use]
     pub fn answer(&self, seed: u64) -> Answer {
@@ -99,10 +121,12 @@ impl Found<'_> {
             Err(error.clone())
         } else if let Some(text) = &mock.response_fn {
             Expression::response(text)
-                .and_then(|expression| expression.value(&self.taken.scope(self.now_millis)))
+                .and_then(|expression| expression.value(&self.scope()))
                 .map_err(|error| failed("RESPONSE_FN", format!("the mock's responseFn has no value: {error}")))
-        } else {
+        } else if self.state.is_null() {
             Ok(mock.response.clone())
+        } else {
+            state::fill(&mock.response, &self.scope()).map_err(|error| failed("STATE", error.to_string()))
         };
         Answer { delay: Duration::from_millis(mock.delay_ms), result }
     }
@@ -163,8 +187,8 @@ impl Taken {
         Self { args, input, context }
     }
 
-    fn scope(&self, now_millis: i64) -> Scope<'_> {
-        Scope { args: &self.args, input: &self.input, context: &self.context, now_millis }
+    fn scope<'a>(&'a self, state: &'a Value, now_millis: i64) -> Scope<'a> {
+        Scope { args: &self.args, input: &self.input, context: &self.context, state, now_millis }
     }
 }
 

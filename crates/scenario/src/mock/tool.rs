@@ -1,4 +1,4 @@
-//! The tools that a scenario's mocks answer for, with what the mocks tell of their arguments.
+//! The tools that a scenario's mocks answer for, with what the mocks say about them.
 
 use serde_json::{Map, Value, json};
 
@@ -20,12 +20,18 @@ pub fn tools(mocks: &[Mock]) -> Vec<Tool> {
     for mock in mocks {
         let name = mock.tool_name();
         let at = tools.iter().position(|tool| tool.name == name).unwrap_or_else(|| {
-            tools.push(Tool { name, description: description(mock), parameters: Map::new() });
+            let of_tool = || mocks.iter().filter(|other| other.tool_name() == name);
+            let written = of_tool().find_map(|mock| mock.description.clone());
+            let parameters = of_tool().find_map(|mock| mock.parameters.clone()).unwrap_or_default();
+            let description = written.unwrap_or_else(|| description(mock));
+            tools.push(Tool { name: name.clone(), description, parameters });
             tools.len() - 1
         });
-        note_arguments(mock, &mut tools[at].parameters);
+        if !is_schema(&tools[at].parameters) {
+            note_arguments(mock, &mut tools[at].parameters);
+        }
     }
-    for tool in &mut tools {
+    for tool in tools.iter_mut().filter(|tool| !is_schema(&tool.parameters)) {
         let properties = std::mem::take(&mut tool.parameters);
         tool.parameters.insert("type".to_owned(), json!("object"));
         tool.parameters.insert("properties".to_owned(), Value::Object(properties));
@@ -42,6 +48,11 @@ impl Tool {
             "function": { "name": self.name, "description": self.description, "parameters": self.parameters },
         })
     }
+}
+
+/// Written parameters have the type `object`, which the reader of files puts in.
+fn is_schema(parameters: &Map<String, Value>) -> bool {
+    parameters.get("type").is_some_and(|kind| kind == "object")
 }
 
 fn description(mock: &Mock) -> String {

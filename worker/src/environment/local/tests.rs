@@ -11,7 +11,7 @@ use crate::environment::Limits;
 
 fn local(files: &[(&str, &str)], execution: Execution) -> Local {
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-    Local::new(scenario::Environment { files, databases: Vec::new() }, execution)
+    Local::new(scenario::Environment { files, ..scenario::Environment::default() }, execution)
 }
 
 fn limits() -> Limits {

@@ -267,3 +267,34 @@ async fn two_hundred_conversations_do_not_hear_each_other() {
         .collect();
     assert_eq!(answers.len(), 2, "some fail and some do not: {answers:?}");
 }
+
+#[tokio::test]
+async fn mocks_keep_a_state_for_one_trial_and_checks_see_it() {
+    let (resources, _server) = resources().await;
+    let mocks = json!([
+        { "service": "shop", "method": "look", "response": "{{state.orders[input.id].status}}" },
+        { "service": "shop", "method": "refund", "set": { "orders.{{input.id}}.status": "refunded" }, "response": "done" },
+    ]);
+    let state_is = |path: &str, expected: &str| json!({ "type": "mock_state", "path": path, "equals": expected });
+    let steps = json!([
+        say("http look {\"id\":\"7\"}", json!([contains("done open"), state_is("orders.7.status", "open")])),
+        say("mcp shop_refund {\"id\":\"7\"}", json!([state_is("$.orders.7.status", "refunded")])),
+        say("http look {\"id\":\"7\"}", json!([contains("done refunded"), state_is("orders.8.status", "open")])),
+    ]);
+    let state = json!({ "state": { "orders": { "7": { "status": "open" }, "8": { "status": "open" } } } });
+    let more = json!({ "setup": { "mocks": mocks }, "gabfest": state });
+    let plan = plan(&scenario(steps, more), 2);
+    for number in 0..2 {
+        let played = play_one(&plan, number, 1, Arc::clone(&resources)).await;
+        assert_eq!(played.trial.verdict, Verdict::Pass, "trial {number}: {:?}", played.trial.failure);
+        let kept = played.notes("end_state");
+        assert_eq!(kept.len(), 3, "{kept:?}");
+        let last: Value = serde_json::from_str(kept[2]).unwrap();
+        assert_eq!(last["of"], "mocks");
+        assert_eq!(last["state"]["orders"]["7"]["status"], "refunded");
+    }
+    let steps = json!([say("Hi", json!([state_is("orders", "any")]))]);
+    let trial = play_one(&crate::fakes::plan(&shop(steps, json!({})), 1), 0, 1, resources).await.trial;
+    let kind = trial.failure.map(|failure| failure.kind);
+    assert_eq!((trial.verdict, kind), (Verdict::Error, Some(FailureKind::Misconfigured)), "no state, no verdict");
+}

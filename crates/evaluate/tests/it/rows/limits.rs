@@ -10,6 +10,9 @@ const POLITE: Seen = Seen::Talk(&[("Thanks", "You're welcome!"), ("Bye", "You're
 const LOOP: Seen =
     Seen::Talk(&[("It is offline", "Please restart the router now."), ("I did", "Please restart the router, now!")]);
 
+const REFUNDED: Seen =
+    Seen::State(r#"{"orders": {"7": {"status": "refunded", "total": 30}, "9": {"status": "open"}}}"#);
+
 /// Checks of users, and what they answer each time.
 pub(super) const CUSTOM: [(&str, &[&str]); 5] = [
     ("totals", &[r#"{"pass": false, "reason": "3 of 4 totals are right"}"#]),
@@ -48,5 +51,16 @@ pub(super) const ROWS: &[Row] = &[
     row("type: custom\ncheck: wavers", "Done.", Inconclusive, "it answered pass, then fail"),
     row("type: custom\ncheck: crashes", "Done.", Error, "it ended"),
     row("type: custom\ncheck: unknown", "Done.", Error, "the worker's settings name no such check"),
+    seen(
+        "type: mock_state\npath: $.orders.7.status\nequals: refunded",
+        REFUNDED,
+        Pass,
+        "`$.orders.7.status` is \"refunded\"",
+    ),
+    seen("type: mock_state\npath: orders.7.status\nequals: open", REFUNDED, Fail, "expected \"open\""),
+    seen("type: mock_state\npath: orders.8", REFUNDED, Fail, "selects nothing"),
+    seen("type: mock_state\npath: $.orders.*.status\nequals: refunded", REFUNDED, Fail, "selects 2 values"),
+    seen("type: mock_state\npath: orders.7.total\nequals: 30.0", REFUNDED, Pass, "is 30"),
+    row("type: mock_state\npath: orders", "Done.", Error, "the scenario has no `gabfest.state`"),
     row("type: command_exit_code_is\ncommand: test -f notes.txt", "Done.", Error, "not allowed"),
 ];

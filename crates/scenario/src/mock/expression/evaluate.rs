@@ -17,6 +17,7 @@ pub(super) fn node(node: &Node, scope: &Scope<'_>) -> Result<Value, Error> {
         Node::Args => Value::Array(scope.args.to_vec()),
         Node::Input => Value::Object(scope.input.clone()),
         Node::Context => Value::Object(scope.context.clone()),
+        Node::State => scope.state.clone(),
         Node::Now => Value::from(scope.now_millis),
         Node::NowText => Value::String(date(scope.now_millis)),
         Node::Property(of, name) => property(&value(of)?, name),

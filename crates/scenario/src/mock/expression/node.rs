@@ -10,6 +10,7 @@ pub(super) enum Node {
     Args,
     Input,
     Context,
+    State,
     Now,
     NowText,
     Property(Box<Node>, String),

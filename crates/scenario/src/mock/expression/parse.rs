@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
         while !self.eat(")") {
             let is_known = self.parameter();
             if !is_known || !self.eat(",") && !self.peek(")") {
-                return Err(self.error("a function's parameters can only be args, input and context"));
+                return Err(self.error("a function's parameters can only be args, input, context and state"));
             }
         }
         Ok(())
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
 
     /// Its name says what it is, so that they need no order.
     fn parameter(&mut self) -> bool {
-        self.name().is_some_and(|name| ["args", "input", "context"].contains(&name.as_str()))
+        self.name().is_some_and(|name| ["args", "input", "context", "state"].contains(&name.as_str()))
     }
 
     fn block(&mut self) -> Result<Node, Error> {
@@ -239,6 +239,7 @@ impl<'a> Parser<'a> {
             "args" => return Ok(Node::Args),
             "input" => return Ok(Node::Input),
             "context" => return Ok(Node::Context),
+            "state" => return Ok(Node::State),
             "true" => return Ok(Node::Literal(Value::Bool(true))),
             "false" => return Ok(Node::Literal(Value::Bool(false))),
             "null" | "undefined" => return Ok(Node::Literal(Value::Null)),
@@ -252,7 +253,7 @@ impl<'a> Parser<'a> {
             "Number" => Conversion::Number,
             "Boolean" => Conversion::Boolean,
             other => {
-                let message = format!("there is no `{other}`; there are args, input and context");
+                let message = format!("there is no `{other}`; there are args, input, context and state");
                 return Err(self.error(&message));
             }
         };

@@ -37,7 +37,8 @@ pub(super) fn is_truthy(value: &Value) -> bool {
 }
 
 /// A list or an object as its JSON.
-pub(super) fn text(value: &Value) -> String {
+#[must_use]
+pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
