@@ -30,6 +30,8 @@ VERDICTS = ["pass", "fail", "inconclusive", "error", "skipped", "cancelled"]
 QUANTILES = [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]
 # Only this many agents, tags and axis values have latencies.
 MEASURED_PARTS = 64
+# Only this many models and personas of the simulated user have a line of their own.
+NAMED_USERS = 32
 
 # Keys that are not compared, by path, with the reason.
 UNTOLD = {
@@ -256,6 +258,10 @@ def compare_verdicts(comparison, folder):
         special = any(word in words for word in ["expect_failure", "required_score", '"expect": "fail"'])
         if special or not required or trial["verdict"] in ["ERROR", "SKIPPED", "CANCELLED"]:
             continue
+        if trial["failure_kind"] == "simulator_fault":
+            if trial["verdict"] != "INCONCLUSIVE":
+                comparison.wrong.append(f"trial {trial['number']}: {trial['verdict']}, and its user was at fault")
+            continue
         expected = fold(trial["strategy"], [it["finding"] for it in required])
         if trial["verdict"] != expected:
             comparison.wrong.append(f"trial {trial['number']}: {trial['verdict']}, and its judgments say {expected}")
@@ -377,6 +383,8 @@ class Gates:
         self.unjudged = sum(by_case[index].conclusive == 0 for index in range(len(folder.groups)))
         self.allowed_cases = gates.get("max_unjudged_cases") or 0
         self.by_case = by_case
+        self.most_faults, users = gates.get("max_simulator_faults"), [it["user"] for it in folder.trials if it.get("user")]
+        self.users, self.faulty = len(users), sum("verdict_despite_fault" in it for it in users)
 
     def verdict(self, holds, certain, counts, planned):
         missing = planned - counts.conclusive
@@ -417,6 +425,10 @@ class Gates:
         gates["every_case_judged"] = "PASS" if judged else "INCONCLUSIVE", words
         if self.judgeless:
             gates["judge_available"] = "INCONCLUSIVE", f"{self.judgeless} trial"
+        if self.most_faults is not None:
+            few = self.faulty <= fractions.Fraction(repr(self.most_faults)) * self.users
+            words = f"fault in {self.faulty} of {self.users} trial" if self.users else "no trial has a simulated user"
+            gates["max_simulator_faults"] = "PASS" if few else "INCONCLUSIVE", words
         return gates
 
 
@@ -570,6 +582,77 @@ def compare_totals(comparison, folder, total):
         comparison.equal(of("attempts", key), value)
 
 
+def model_of_user(folder, trial):
+    """The model with the most calls, of several the first."""
+    entries = [it for it in folder.bodies[trial["number"]]["spend"] if it["role"] == "user_sim"]
+    entries.sort(key=lambda it: (-it["line"]["calls"], it["model"]))
+    return entries[0]["model"] if entries else None
+
+
+def compare_users(comparison, path, trials):
+    """The simulated users of some trials: their lines, and the lines with each kind of fault."""
+    users = [it["user"] for it in trials]
+    lines = sum(it["lines"] for it in users)
+    faulty = sum("verdict_despite_fault" in it for it in users)
+    for key, value in [("trials", len(users)), ("faulty_trials", faulty), ("lines", lines)]:
+        comparison.equal((*path, key), value)
+    compare_rate(comparison, (*path, "faulty_rate"), faulty, len(users))
+    unknown = sum(it["unknown"] for it in users)
+    comparison.equal((*path, "unknown"), unknown)
+    compare_rate(comparison, (*path, "unknown_rate"), unknown, lines)
+    faults = collections.defaultdict(collections.Counter)
+    for count in (count for it in users for count in it["faults"]):
+        faults[count["kind"]].update(refused=count["refused"], sent=count["sent"])
+    said = comparison.at((*path, "faults"))
+    comparison.holds((*path, "faults"), sorted(it["kind"] for it in said) == sorted(faults), f"{sorted(faults)} occurred")
+    for index, fault in enumerate(said):
+        for key in ["refused", "sent"]:
+            comparison.equal((*path, "faults", index, key), faults[fault["kind"]][key])
+            compare_rate(comparison, (*path, "faults", index, f"{key}_rate"), faults[fault["kind"]][key], lines)
+
+
+def compare_simulated_user(comparison, folder, total):
+    """Faults of the simulated user, and what they do to the success rate."""
+    trials = [it for it in folder.trials if it.get("user")]
+    for trial in trials:
+        has_fault = trial["failure_kind"] == "simulator_fault"
+        if has_fault != ("verdict_despite_fault" in trial["user"]):
+            comparison.wrong.append(f"trial {trial['number']}: it has a critical fault of its user, or has not")
+        turns = folder.transcripts.get(trial["number"])
+        said = sum(turn["speaker"] == "simulated" for turn in turns or [])
+        # The last line of a trial that broke may have no turn.
+        if turns is not None and not said <= trial["user"]["lines"] <= said + 1:
+            comparison.wrong.append(f"trial {trial['number']}: {trial['user']['lines']} lines of its user, its transcript has {said}")
+    if not sum(it["user"]["lines"] for it in trials):
+        if "simulated_user" in folder.report:
+            comparison.wrong.append("simulated_user: no trial has one")
+        return
+    path = ("simulated_user",)
+    compare_users(comparison, path, trials)
+    names = {"by_model": lambda it: model_of_user(folder, it), "by_persona": lambda it: it["user"]["persona"]}
+    for table, name_of_trial in names.items():
+        by_name = collections.defaultdict(list)
+        for trial in trials:
+            by_name[name_of_trial(trial)].append(trial)
+        by_name.pop(None, None)
+        own = sorted(name for name in by_name if name != "other")
+        for name in own[NAMED_USERS:]:
+            by_name["other"] += by_name.pop(name)
+        rows = comparison.at((*path, table))
+        comparison.holds((*path, table), [it["name"] for it in rows] == sorted(by_name), f"they are {sorted(by_name)}")
+        for index, row in enumerate(rows):
+            compare_users(comparison, (*path, table, index), by_name[row["name"]])
+    despite = [it["user"] for it in trials if "verdict_despite_fault" in it["user"]]
+    despite = [(it["verdict_despite_fault"]["verdict"], it["verdict_despite_fault"]["blame"]) for it in despite]
+    passed = sum(verdict == "PASS" for verdict, _ in despite)
+    held = sum(verdict == "FAIL" or (verdict, blame) == ("ERROR", "agent") for verdict, blame in despite)
+    compare_rate(comparison, (*path, "success_rate_with_faults"), total["pass"] + passed, total.conclusive + passed + held)
+    compare_rate(comparison, (*path, "success_rate_without_faults"), total["pass"], total.conclusive)
+    n = total.conclusive + len(despite)
+    comparison.equal((*path, "low"), total["pass"] / n if n else 0.0)
+    comparison.equal((*path, "high"), (total["pass"] + len(despite)) / n if n else 1.0)
+
+
 def parts_of(folder, case):
     """The agent, tags and axis values of a case."""
     group = folder.groups[case["number"]]
@@ -666,6 +749,7 @@ def compare(folder):
     gates = Gates(folder, by_case)
     compare_run(comparison, folder, {"turns": sum(it["turns"] for it in folder.trials), "conversations": sum(it["conversations"] for it in folder.trials)})
     compare_totals(comparison, folder, total)
+    compare_simulated_user(comparison, folder, total)
     compare_verdicts(comparison, folder)
     compare_trials(comparison, folder)
     compare_cases(comparison, folder, by_case, gates.cases)

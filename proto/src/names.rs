@@ -114,6 +114,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::AgentMalformed => "agent_malformed",
     FailureKind::AgentExcessive => "agent_excessive",
     FailureKind::SimulatorFailed => "simulator_failed",
+    FailureKind::SimulatorFault => "simulator_fault",
     FailureKind::JudgeFailed => "judge_failed",
     FailureKind::JudgeMissing => "judge_missing",
     FailureKind::JudgeMalformed => "judge_malformed",

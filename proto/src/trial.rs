@@ -6,6 +6,7 @@ use record::{
     call::{Spend, SpendLine},
     pace::{Pace, PaceLine},
     trial::{Past, TurnLatency},
+    user_fault::{DespiteFault, FaultKind, KindCount, UserConduct},
 };
 use scenario::{CaseId, TrialId};
 
@@ -53,6 +54,7 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         past_failures: trial.past.failed,
         past_breaks: trial.past.broken,
         examined: trial.examined.map(|examined| examined.to_json().into()).unwrap_or_default(),
+        user: trial.user.map(|user| user_to_wire(*user)),
     }
 }
 
@@ -89,10 +91,47 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
         spend: spend_from_wire(trial.spend)?,
         pace: pace_from_wire(trial.pace)?,
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
+        user: trial.user.map(user_from_wire).transpose()?.map(Box::new),
         examined: examined_from_wire(&trial.examined)?,
         keep_transcript: trial.keep_transcript,
         exhausted: trial.exhausted,
         past: Past { failed: trial.past_failures, broken: trial.past_breaks },
+    })
+}
+
+fn user_to_wire(user: UserConduct) -> v1::UserConduct {
+    let counts = user.faults.into_iter();
+    let despite = user.despite_fault;
+    v1::UserConduct {
+        persona: user.persona,
+        lines: user.lines,
+        unknown: user.unknown,
+        faults: counts
+            .map(|count| v1::UserFaultCount {
+                kind: count.kind.name().to_owned(),
+                refused: count.refused,
+                sent: count.sent,
+            })
+            .collect(),
+        verdict_despite_fault: despite.map(|despite| names::verdict::word(despite.verdict).to_owned()),
+        blame_despite_fault: despite.and_then(|it| it.blame).map(|blame| names::blame::word(blame).to_owned()),
+    }
+}
+
+fn user_from_wire(user: v1::UserConduct) -> Result<UserConduct, Error> {
+    let count = |count: v1::UserFaultCount| {
+        let unknown = || Error::UnknownWord { what: "fault", word: count.kind.clone() };
+        let kind = FaultKind::of(&count.kind).ok_or_else(unknown)?;
+        Ok(KindCount { kind, refused: count.refused, sent: count.sent })
+    };
+    let blame = user.blame_despite_fault.as_deref().map(names::blame::read).transpose()?;
+    let verdict = user.verdict_despite_fault.as_deref().map(names::verdict::read).transpose()?;
+    Ok(UserConduct {
+        persona: user.persona,
+        lines: user.lines,
+        unknown: user.unknown,
+        faults: user.faults.into_iter().map(count).collect::<Result<_, _>>()?,
+        despite_fault: verdict.map(|verdict| DespiteFault { verdict, blame }),
     })
 }
 
@@ -238,7 +277,7 @@ fn finite(what: &'static str, number: f64) -> Result<f64, Error> {
 
 #[cfg(test)]
 mod tests {
-    use record::{FailureKind, Finding, Role, Verdict};
+    use record::{Blame, FailureKind, Finding, Role, Verdict};
     use scenario::Strategy;
 
     use super::*;
@@ -301,6 +340,7 @@ mod tests {
                 spend: spend.clone(),
                 pace: pace.clone(),
                 judgments: vec![judgment],
+                user: (verdict == Verdict::Fail).then(user),
                 examined: (verdict == Verdict::Fail).then(examined),
                 keep_transcript: true,
                 exhausted: verdict == Verdict::Fail,
@@ -308,6 +348,16 @@ mod tests {
             };
             assert_eq!(from_wire(to_wire(trial.clone(), vec![])), Ok(trial));
         }
+    }
+
+    fn user() -> Box<UserConduct> {
+        Box::new(UserConduct {
+            persona: Some("shy".into()),
+            lines: 7,
+            unknown: 2,
+            faults: vec![KindCount { kind: FaultKind::ToldEarly, refused: 3, sent: 1 }],
+            despite_fault: Some(DespiteFault { verdict: Verdict::Error, blame: Some(Blame::Agent) }),
+        })
     }
 
     fn examined() -> Box<Examined> {

@@ -10,6 +10,7 @@ use record::{
     call::Spend,
     pace::Pace,
     turn::{Note, Said, ToolCall},
+    user_fault::UserConduct,
 };
 use redact::Redactor;
 
@@ -83,6 +84,7 @@ impl Cleaner {
             spend,
             pace,
             judgments,
+            user,
             examined,
             keep_transcript,
             exhausted,
@@ -97,6 +99,7 @@ impl Cleaner {
         self.pace(pace);
         failure.iter_mut().for_each(|failure| self.failure(failure));
         judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
+        user.iter_mut().for_each(|user| self.user(user));
         examined.iter_mut().for_each(|examined| examined.each_text(&mut |text| self.text(text)));
     }
 
@@ -165,6 +168,13 @@ impl Cleaner {
         self.texts(description);
         self.text(reason);
         self.texts(evidence);
+    }
+
+    fn user(&self, user: &mut UserConduct) {
+        let UserConduct { persona, lines, unknown, faults, despite_fault } = user;
+        holds_no_text((*lines, *unknown, *despite_fault));
+        faults.iter().copied().for_each(holds_no_text);
+        self.texts(persona);
     }
 
     /// Lines whose models have one name from then on become one.
@@ -343,15 +353,16 @@ mod tests {
                 required: true,
                 weight: 1.0,
             }],
+            user: Some(Box::new(UserConduct { persona: Some(said()), lines: 2, ..UserConduct::default() })),
             examined: Some(Box::new(examined())),
             keep_transcript: true,
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 9);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 10);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 9));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 10));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

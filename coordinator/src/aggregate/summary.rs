@@ -16,7 +16,7 @@ use scenario::{
 use statistics::{
     flakiness,
     gate::{self, CaseResult, Decision, Required, Unforgivable},
-    success,
+    success, user_faults,
 };
 use store::{Recovered, RunRow};
 
@@ -43,7 +43,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         played.push((case, called, group));
         results.push(result);
     }
-    let Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases } = plan.gates;
+    let Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults } = plan.gates;
     let required = Required { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases };
     let trials_of = |wanted: FailureKind| -> u64 {
         let ours = tally.failures.iter().filter(|((kind, blame), _)| *kind == wanted && *blame != Blame::Agent);
@@ -51,7 +51,10 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     };
     let without_judge = trials_of(FailureKind::JudgeMissing);
     let never = Unforgivable { without_judge, out_of_quota: trials_of(FailureKind::ProviderExhausted) };
-    let Decision { gates, verdict, cases: verdicts } = gate::decide(required, &results, never);
+    let users = &tally.users.total;
+    let of_users = max_simulator_faults.map(|most| gate::simulator_faults(most, users.faulty_trials, users.trials));
+    let decision = gate::decide(required, &results, never);
+    let Decision { gates, verdict, cases: verdicts } = of_users.into_iter().fold(decision, Decision::and);
     let cases: Vec<CaseSummary> = played
         .into_iter()
         .zip(&results)
@@ -88,6 +91,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         by_tag: tags,
         by_axis: axes,
         by_check: checks,
+        simulated_user: user_faults::of(&tally.users, &tally.total),
         // Found out where the trials are read.
         unreadable: Unreadable::default(),
     }

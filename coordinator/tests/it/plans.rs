@@ -124,6 +124,7 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         judgments: Vec::new(),
         keep_transcript: true,
         exhausted: false,
+        user: None,
         examined: None,
         past: record::trial::Past::default(),
     }

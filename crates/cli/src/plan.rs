@@ -19,7 +19,8 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     let agents =
         if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
     check_agents(&agents, read)?;
-    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases } = read.settings.gates;
+    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults } =
+        read.settings.gates;
     let choices = Choices {
         name: selection.name.clone().unwrap_or_else(|| name_of(&selection.paths)),
         seed: selection.seed,
@@ -30,7 +31,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         live: selection.live,
         plays_on: selection.no_preflight,
         replays: read.settings.replays.unwrap_or_else(scenario::plan::usual_replays),
-        gates: Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases },
+        gates: Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults },
         pass_k: read.settings.pass_k,
         filter: selection.filter.clone(),
         tags: selection.tags.clone(),

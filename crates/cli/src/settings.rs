@@ -118,6 +118,10 @@ pub(crate) struct Gates {
     /// How many cases may be without one trial that says something about the agent (0 unless written). Their trials count for
     /// `max_unjudged` too.
     pub(crate) max_unjudged_cases: u64,
+    /// The largest share of trials in which the simulated user may be at fault, such as 0.05. Beyond it the run is INCONCLUSIVE.
+    /// Without it the share does not matter.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) max_simulator_faults: Option<f64>,
 }
 
 /// The settings, and the folder that paths in them are relative to.
@@ -318,6 +322,7 @@ impl Settings {
             ("gates.pass_rate", self.gates.pass_rate),
             ("gates.case_pass_rate", self.gates.case_pass_rate),
             ("gates.max_unjudged", Some(self.gates.max_unjudged)),
+            ("gates.max_simulator_faults", self.gates.max_simulator_faults),
         ] {
             if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
                 return Err(anyhow!("{name} is {}, and must be from 0 to 1", share.unwrap_or_default()));

@@ -23,6 +23,7 @@ mod tests;
 mod tokens;
 mod topics;
 mod user;
+mod user_fault;
 mod weather;
 mod words;
 
@@ -30,6 +31,7 @@ pub use behaviour::{
     Behaviour, Delay, DelayKind, JudgeSkill, Lengths, PassRule, Pattern, RateLimit, Role, Rule, ScriptedCall,
 };
 pub use model::Mock;
+pub use user_fault::UserFaults;
 
 /// The agent's reply in a turn that fails. The mock judge recognises a bad reply by these words.
 pub const UNHELPFUL: &str = "I'm sorry, I can't help with that.";

@@ -40,6 +40,8 @@ pub enum FailureKind {
     AgentExcessive,
     /// The simulated user's model failed or said nothing.
     SimulatorFailed,
+    /// The agent got a line of the simulated user that no user would say.
+    SimulatorFault,
     /// The judge's model failed.
     JudgeFailed,
     /// The endpoint of the judge has no key.
@@ -93,7 +95,7 @@ impl FailureKind {
             | Self::AgentEmpty
             | Self::AgentMalformed
             | Self::AgentExcessive => Blame::Agent,
-            Self::SimulatorFailed => Blame::UserSim,
+            Self::SimulatorFailed | Self::SimulatorFault => Blame::UserSim,
             Self::JudgeFailed | Self::JudgeMalformed | Self::Undecided => Blame::Judge,
             Self::JudgeMissing | Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
@@ -124,6 +126,7 @@ impl FailureKind {
             Self::AgentMalformed => "agent_malformed",
             Self::AgentExcessive => "agent_excessive",
             Self::SimulatorFailed => "simulator_failed",
+            Self::SimulatorFault => "simulator_fault",
             Self::JudgeFailed => "judge_failed",
             Self::JudgeMissing => "judge_missing",
             Self::JudgeMalformed => "judge_malformed",

@@ -24,6 +24,7 @@ pub mod tally;
 pub mod trial;
 mod ttft;
 pub mod turn;
+pub mod user_fault;
 pub mod verdict;
 pub mod view;
 pub mod visible;

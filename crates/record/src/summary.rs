@@ -7,6 +7,7 @@ mod parts;
 mod run;
 mod totals;
 mod unreadable;
+mod user;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ pub use self::{
     run::{Gate, Run, RunState, RunVerdict, Wall},
     totals::{Attempts, Bounds, Cost, FailureCount, Latencies, ModelSpend, Preflight, Rate, Totals, Trials},
     unreadable::{Unreadable, UnreadableTrial},
+    user::{FaultFigures, NamedUser, SimulatedUser, UserFigures},
 };
 
 /// Bumped when a field changes its meaning or goes away; new fields do not bump it.
@@ -43,6 +45,9 @@ pub struct Summary {
     pub by_axis: Vec<AxisSummary>,
     #[serde(default)]
     pub by_check: Vec<CheckSummary>,
+    /// Faults of the simulated user; absent if none spoke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_user: Option<SimulatedUser>,
     /// Stored records that cannot be read; absent if there are none.
     #[serde(default, skip_serializing_if = "Unreadable::is_none")]
     pub unreadable: Unreadable,

@@ -4,10 +4,14 @@
 //! order and in any number of parts. Its size grows with the number of cases, never with that of trials.
 
 mod counts;
+mod users;
 
 use std::collections::BTreeMap;
 
-pub use self::counts::Counts;
+pub use self::{
+    counts::Counts,
+    users::{FaultyLines, FaultyTrials, UserCounts, Users},
+};
 use crate::{Blame, FailureKind, Trial, breakdown::Breakdown, latency::Latency, pace::Paces};
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,6 +32,8 @@ pub struct Tally {
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
     /// By agent, tag, value and check.
     pub breakdown: Breakdown,
+    /// Faults of the simulated user.
+    pub users: Users,
 }
 
 impl Tally {
@@ -48,6 +54,7 @@ impl Tally {
             *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
         }
         self.breakdown.add(trial);
+        self.users.add(trial);
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -65,5 +72,6 @@ impl Tally {
             *self.failures.entry(*key).or_default() += count;
         }
         self.breakdown.merge(&other.breakdown);
+        self.users.merge(&other.users);
     }
 }

@@ -6,10 +6,11 @@ use scenario::{CaseId, Strategy, TrialId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blame, Failure, FailureKind, Judgment, Turn, Verdict,
+    Blame, Failure, FailureKind, Judgment, Role, Turn, Verdict,
     battery::{Examined, noted},
     call::Spend,
     pace::Pace,
+    user_fault::UserConduct,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,9 @@ pub struct Trial {
     #[serde(default)]
     pub pace: Pace,
     pub judgments: Vec<Judgment>,
+    /// The conduct of the simulated user; `None` where none spoke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<Box<UserConduct>>,
     /// What a quality battery examined; other formats have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examined: Option<Box<Examined>>,
@@ -90,6 +94,7 @@ impl Trial {
             (FailureKind::ProviderExhausted, _) => Replay::OnResume,
             (
                 FailureKind::Undecided
+                | FailureKind::SimulatorFault
                 | FailureKind::NothingJudged
                 | FailureKind::CheckMalformed
                 | FailureKind::JudgeMissing
@@ -145,6 +150,15 @@ impl Trial {
         self.past.broken > 0 && (self.past.failed > 0 || self.is_held_against_agent())
     }
 
+    /// The model that played the user, as its calls name it; of several the one with the most calls.
+    #[must_use]
+    pub fn user_model(&self) -> Option<&str> {
+        let lines = self.spend.lines.iter().filter(|((role, _), _)| *role == Role::UserSim);
+        // The first of those with equally many.
+        let most = lines.rev().max_by_key(|(_, line)| line.calls);
+        most.map(|((_, model), _)| model.as_str())
+    }
+
     /// What a quality battery examined; `None` for other formats, and where nothing was said.
     #[must_use]
     pub fn examined_in(&self, turns: &[Turn]) -> Option<Cow<'_, Examined>> {
@@ -178,6 +192,7 @@ impl Trial {
             spend: Spend::default(),
             pace: Pace::default(),
             judgments: Vec::new(),
+            user: None,
             examined: None,
             keep_transcript: true,
             exhausted: false,

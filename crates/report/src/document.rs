@@ -8,6 +8,7 @@ mod informing;
 mod latency;
 pub(crate) mod model;
 mod room;
+mod simulated_user;
 mod spend;
 
 use record::Summary;
@@ -35,6 +36,7 @@ impl Document {
         sections.push(battery::section(summary, &found.examined, room));
         sections.push(failures(summary, found, room));
         sections.push(informing::section(summary, &found.informing, room));
+        sections.push(simulated_user::section(summary, room));
         sections.push(latency::section(summary, room));
         sections.push(throttling(summary));
         sections.push(spend::section(summary));

@@ -94,7 +94,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
         latency: chart::LatencyChart::of(&summary.summary.latency),
         unanswered: figures::unanswered(&summary.summary.latency),
         spend: document.section(Kind::Spend).map(SectionView::of),
-        trouble: views(&[Kind::Throttling, Kind::AgentFailures, Kind::Faults]),
+        trouble: views(&[Kind::SimulatedUser, Kind::Throttling, Kind::AgentFailures, Kind::Faults]),
         conversations,
     };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, battery::Examined, visible};
+use record::{
+    Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, battery::Examined, user_fault::UserConduct, visible,
+};
 use scenario::{CaseId, Strategy, TrialId};
 use serde::Serialize;
 
@@ -45,6 +47,7 @@ pub fn line(trial: &Trial) -> String {
         past_failures: trial.past.failed,
         past_breaks: trial.past.broken,
         judgments: &trial.judgments,
+        user: trial.user.as_deref(),
         examined: trial.examined.as_deref(),
     };
     let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
@@ -83,6 +86,9 @@ struct Line<'a> {
     /// Earlier attempts that our side broke.
     past_breaks: u32,
     judgments: &'a [Judgment],
+    /// The conduct of the simulated user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a UserConduct>,
     /// Of quality batteries.
     #[serde(skip_serializing_if = "Option::is_none")]
     examined: Option<&'a Examined>,

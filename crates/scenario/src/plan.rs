@@ -108,6 +108,9 @@ pub struct Gates {
     /// How many cases may be without a trial that says something about the agent (0 unless written).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub max_unjudged_cases: u64,
+    /// The largest share of trials in which the agent may get a critical fault of the simulated user; `None`: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_simulator_faults: Option<f64>,
 }
 
 fn is_zero(number: &u64) -> bool {

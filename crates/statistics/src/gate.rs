@@ -151,6 +151,34 @@ pub fn decide(required: Required, cases: &[CaseResult], never: Unforgivable) -> 
     Decision { gates, verdict, cases: verdicts }
 }
 
+impl Decision {
+    /// The decision with one gate more.
+    #[must_use]
+    pub fn and(mut self, gate: Gate) -> Self {
+        self.verdict = fold([self.verdict, gate.verdict].into_iter());
+        self.gates.push(gate);
+        self
+    }
+}
+
+/// The share of trials in which the agent got a critical fault of the simulated user is at most `allowed`. Such faults are ours,
+/// so the gate is never FAIL.
+#[must_use]
+pub fn simulator_faults(allowed: f64, faulty: u64, trials: u64) -> Gate {
+    let holds = share::allows(allowed, faulty, trials);
+    let verdict = if holds { RunVerdict::Pass } else { RunVerdict::Inconclusive };
+    let reason = match trials {
+        0 => "no trial has a simulated user".to_owned(),
+        all => format!(
+            "the simulated user was at fault in {faulty} of {} ({}), allowed {}",
+            self::trials(all),
+            percent(faulty as f64 / all as f64),
+            percent(allowed)
+        ),
+    };
+    Gate { name: "max_simulator_faults".to_owned(), verdict, reason }
+}
+
 /// FAIL before INCONCLUSIVE before PASS.
 fn fold(verdicts: impl Iterator<Item = RunVerdict>) -> RunVerdict {
     verdicts.fold(RunVerdict::Pass, |sum, one| match (sum, one) {

@@ -6,6 +6,7 @@
 //! - [`wilson`], [`clopper_pearson`]: the interval of a rate, and its exact bounds.
 //! - [`flakiness`]: whether a case is flaky, and pass^k.
 //! - [`gate`]: whether a run passes.
+//! - [`user_faults`]: how often the simulated user is at fault.
 //! - [`threshold`]: how well a threshold separates good texts from bad ones.
 //! - [`stored`]: reads summaries that an earlier version wrote.
 
@@ -15,6 +16,7 @@ pub mod gate;
 pub mod stored;
 pub mod success;
 pub mod threshold;
+pub mod user_faults;
 pub mod wilson;
 
 pub use wilson::interval;

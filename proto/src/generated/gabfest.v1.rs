@@ -560,6 +560,38 @@ pub struct Trial {
     /// What a quality battery examined, as JSON: plans have batteries in the same form. Empty for other formats.
     #[prost(bytes = "bytes", tag = "33")]
     pub examined: ::prost::bytes::Bytes,
+    /// The conduct of the simulated user; missing where none spoke.
+    #[prost(message, optional, tag = "35")]
+    pub user: ::core::option::Option<UserConduct>,
+}
+/// How often the simulated user was at fault in a trial.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UserConduct {
+    #[prost(string, optional, tag = "1")]
+    pub persona: ::core::option::Option<::prost::alloc::string::String>,
+    /// Lines that its model was asked for.
+    #[prost(uint32, tag = "2")]
+    pub lines: u32,
+    /// Lines that `self_check: model` could not judge.
+    #[prost(uint32, tag = "3")]
+    pub unknown: u32,
+    #[prost(message, repeated, tag = "4")]
+    pub faults: ::prost::alloc::vec::Vec<UserFaultCount>,
+    /// The verdict and the blame without the critical fault that the agent got.
+    #[prost(string, optional, tag = "5")]
+    pub verdict_despite_fault: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "6")]
+    pub blame_despite_fault: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// Lines with one kind of fault.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserFaultCount {
+    #[prost(string, tag = "1")]
+    pub kind: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub refused: u32,
+    #[prost(uint32, tag = "3")]
+    pub sent: u32,
 }
 /// The turns of one attempt in the segment of one batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -49,6 +49,7 @@ fn trial(number: u64) -> Trial {
         judgments: vec![],
         keep_transcript: true,
         exhausted: false,
+        user: None,
         examined: None,
         past: record::trial::Past::default(),
     }

@@ -39,6 +39,7 @@ fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {
         judgments: Vec::new(),
         keep_transcript: false,
         exhausted: false,
+        user: None,
         examined: None,
         past: record::trial::Past::default(),
     }

@@ -51,7 +51,7 @@ pub(crate) fn answer(behaviour: &Behaviour, request: &Request, role: Role, key: 
     } else {
         match role {
             Role::Agent => played(behaviour, request, key),
-            Role::UserSim => say(user::speak(request, key)),
+            Role::UserSim => say(behaviour.user_faults.spoil(user::speak(request, key), key)),
             Role::Judge | Role::Scorer => say(judge::speak(request, behaviour.judge, key)),
         }
     };

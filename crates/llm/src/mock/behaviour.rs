@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::chance::Key;
+use super::{chance::Key, user_fault::UserFaults};
 
 /// All that can be set about the mock model; the default is instant and always helpful.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,8 @@ pub struct Behaviour {
     pub rules: Vec<Rule>,
     /// How good the judge is.
     pub judge: JudgeSkill,
+    /// How often the user says what no user would say.
+    pub user_faults: UserFaults,
     /// Before the reply begins.
     pub latency: Delay,
     /// After the latency, before the first piece of the reply.
@@ -176,7 +178,8 @@ impl Behaviour {
             ("judge.malformed_rate", self.judge.malformed_rate),
         ];
         let passes = self.pass.iter().map(|rule| ("pass.probability", rule.probability));
-        if let Some((name, share)) = shares.into_iter().chain(passes).find(|(_, share)| !(0.0..=1.0).contains(share)) {
+        let mut shares = shares.into_iter().chain(self.user_faults.shares()).chain(passes);
+        if let Some((name, share)) = shares.find(|(_, share)| !(0.0..=1.0).contains(share)) {
             return Some(format!("{name} is {share}, and must be from 0 to 1"));
         }
         let delays = [("latency", self.latency), ("ttft", self.ttft), ("inter_token", self.inter_token)];

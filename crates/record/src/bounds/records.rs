@@ -75,7 +75,8 @@ pub fn size_of_end(trial: &Trial) -> usize {
     let ids = trial.trial_id.as_str().len() + trial.case_id.as_str().len();
     let latencies = 2 * AROUND * trial.latencies.len();
     let examined = trial.examined.as_ref().map_or(0, |examined| examined.size());
-    let rest = examined + may(&trial.termination_reason) + ids + latencies + 20 * AROUND;
+    let user = trial.user.as_ref().map_or(0, |user| 6 * AROUND + may(&user.persona) + 4 * AROUND * user.faults.len());
+    let rest = user + examined + may(&trial.termination_reason) + ids + latencies + 20 * AROUND;
     judgments.sum::<usize>() + failure + spend + pace.sum::<usize>() + rest
 }
 
@@ -114,5 +115,6 @@ fn texts_of_end(trial: &mut Trial, most: usize) {
     }
     trial.examined.iter_mut().for_each(|examined| examined.each_text(&mut |text| cut(text, most)));
     trial.failure.iter_mut().for_each(|failure| cut(&mut failure.message, most.min(MOST_MESSAGE_BYTES)));
+    trial.user.iter_mut().filter_map(|user| user.persona.as_mut()).for_each(|persona| shorten(persona, most));
     trial.termination_reason.iter_mut().for_each(|text| cut(text, most.min(MOST_MESSAGE_BYTES)));
 }

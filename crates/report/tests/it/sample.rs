@@ -247,6 +247,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         judgments,
         keep_transcript: repeat == 0,
         exhausted: false,
+        user: None,
         examined: None,
         past: record::trial::Past::default(),
     };
@@ -448,6 +449,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
         by_tag: if cells.is_empty() { Vec::new() } else { by_tag.collect() },
         by_axis: by_axis.collect(),
         by_check: by_check.collect(),
+        simulated_user: None,
         unreadable: record::summary::Unreadable::default(),
     }
 }

@@ -407,3 +407,27 @@ proptest! {
         prop_assert_eq!(decide(required, &none, NEVER).verdict, OPEN);
     }
 }
+
+#[test]
+fn too_many_faults_of_the_simulated_user_leave_a_run_undecided() {
+    for (faulty, trials, verdict, reason) in [
+        (0, 0, RunVerdict::Pass, "no trial has a simulated user"),
+        (5, 100, RunVerdict::Pass, "the simulated user was at fault in 5 of 100 trials (5 %), allowed 5 %"),
+        (6, 100, RunVerdict::Inconclusive, "the simulated user was at fault in 6 of 100 trials (6 %), allowed 5 %"),
+    ] {
+        let gate = simulator_faults(0.05, faulty, trials);
+        assert_eq!((gate.name.as_str(), gate.verdict, gate.reason.as_str()), ("max_simulator_faults", verdict, reason));
+        for before in [RunVerdict::Pass, RunVerdict::Inconclusive, RunVerdict::Fail] {
+            let decision = Decision { gates: Vec::new(), verdict: before, cases: Vec::new() };
+            let expected = if before == RunVerdict::Fail {
+                before
+            } else if verdict == RunVerdict::Pass {
+                before
+            } else {
+                verdict
+            };
+            let after = decision.and(gate.clone());
+            assert_eq!((after.verdict, after.gates.len()), (expected, 1));
+        }
+    }
+}

@@ -87,6 +87,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         }],
         keep_transcript: false,
         exhausted: false,
+        user: None,
         examined: None,
         past: record::trial::Past::default(),
     }

@@ -1,0 +1,94 @@
+//! Faults of the simulated user: what its model writes and no user would say.
+//!
+//! A draft is examined before it is sent. Each detector is a pure function in a file of its own; [`examine`] asks them all.
+//! Word lists are in English, German and Spanish, and `tests/faults` holds the labelled lines that they are measured on.
+
+mod date;
+mod fold;
+mod invented_fact;
+mod leak;
+mod mention;
+mod phrases;
+mod premature_end;
+mod repetition;
+mod role_flip;
+mod scene;
+mod told_early;
+mod too_long;
+mod too_polite;
+mod wrong_language;
+
+use record::user_fault::{FaultKind, Severity};
+
+pub use self::scene::{Exchange, Fact, Line, Scene, Tell};
+
+/// A fault of a draft, and the words that show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub kind: FaultKind,
+    pub severity: Severity,
+    pub evidence: String,
+}
+
+/// The faults of a draft, each kind at most once, the worst first.
+#[must_use]
+pub fn examine(line: &Line<'_>, scene: &Scene<'_>) -> Vec<Found> {
+    let folded = fold::sentences(line.say);
+    let (minor, critical) = (Severity::Minor, Severity::Critical);
+    let found = |kind, severity, evidence: Option<String>| evidence.map(|evidence| Found { kind, severity, evidence });
+    let repetition = repetition::find(line, scene);
+    let faults = [
+        found(FaultKind::RoleFlip, critical, role_flip::find(line, scene, &folded)),
+        found(FaultKind::Leak, critical, leak::find(line, scene, &folded)),
+        found(FaultKind::PrematureEnd, critical, premature_end::find(line, scene, &folded)),
+        repetition.map(|(severity, evidence)| Found { kind: FaultKind::Repetition, severity, evidence }),
+        // Minor until a tool of the agent gets it: `reached`.
+        found(FaultKind::InventedFact, minor, invented_fact::find(line, scene)),
+        found(FaultKind::ToldEarly, minor, told_early::find(line, scene)),
+        found(FaultKind::TooLong, minor, too_long::find(line, scene)),
+        found(FaultKind::TooPolite, minor, too_polite::find(scene, &folded)),
+        found(FaultKind::WrongLanguage, minor, wrong_language::find(line, scene, &folded)),
+    ];
+    let mut faults: Vec<Found> = faults.into_iter().flatten().collect();
+    faults.sort_by_key(|fault| fault.severity == minor);
+    faults
+}
+
+/// Whether what the user invented is in the arguments of a tool call: the agent has worked with it.
+#[must_use]
+pub fn reached(invented: &str, arguments: &str) -> bool {
+    invented_fact::is_in(invented, arguments)
+}
+
+impl Found {
+    /// What the model is told about the draft that it must write again.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let evidence = &self.evidence;
+        match self.kind {
+            FaultKind::RoleFlip => {
+                format!("It speaks as the other side (\"{evidence}\"). You are the one who asks; you offer no help.")
+            }
+            FaultKind::InventedFact => {
+                format!("\"{evidence}\" is made up. Use only what you were given; otherwise say that you do not know.")
+            }
+            FaultKind::Leak => {
+                format!("It gives away your instructions or thoughts ({evidence}). Write only what you say.")
+            }
+            FaultKind::Repetition => {
+                "You have said that already. Say something new, or answer what you heard.".to_owned()
+            }
+            FaultKind::ToldEarly => format!("Nobody has asked for \"{evidence}\" yet. Do not tell it before."),
+            FaultKind::PrematureEnd => {
+                "The other side still waits for your answer. Answer it, and do not end the conversation.".to_owned()
+            }
+            FaultKind::TooLong => format!("It is too long ({evidence}). Write less."),
+            FaultKind::TooPolite => "You have thanked enough. Do not thank again.".to_owned(),
+            FaultKind::WrongLanguage => format!("It is in the wrong language ({evidence})."),
+            FaultKind::Violation => format!("It breaks a rule of your role: {evidence}."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

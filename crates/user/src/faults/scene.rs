@@ -1,0 +1,68 @@
+//! What a detector looks at: the draft, and the scenario and conversation around it.
+
+/// What the model wants the user to say.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    pub say: &'a str,
+    /// The draft ends the conversation because the goal is reached.
+    pub done: bool,
+}
+
+/// What the user was given and what was said so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scene<'a> {
+    /// The instructions that the model got: none of their words belong in the conversation.
+    pub instructions: &'a str,
+    /// What the user wants, and may say in these very words: the objective and the parts of the goal.
+    pub wishes: &'a [&'a str],
+    /// What else the user knows: persona, constraints, results of its own tools.
+    pub known: &'a [&'a str],
+    pub facts: &'a [Fact<'a>],
+    /// Oldest first.
+    pub earlier: &'a [Exchange<'a>],
+    /// The most words that a line should have.
+    pub most_words: Option<u32>,
+    /// The language of the user's lines, as an ISO 639 code or a tag such as `de-CH`.
+    pub language: Option<&'a str>,
+}
+
+/// A fact of the user.
+#[derive(Debug, Clone, Copy)]
+pub struct Fact<'a> {
+    pub value: &'a str,
+    pub tell: Tell<'a>,
+}
+
+/// When the user tells a fact.
+#[derive(Debug, Clone, Copy)]
+pub enum Tell<'a> {
+    First,
+    /// Once the agent has said one of these words.
+    Asked(&'a [String]),
+    Never,
+}
+
+/// A turn as the user heard it.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange<'a> {
+    pub user: &'a str,
+    pub agent: &'a str,
+}
+
+impl<'a> Scene<'a> {
+    /// Every text from which the user can know something.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let facts = self.facts.iter().map(|fact| fact.value);
+        self.wishes.iter().chain(self.known).copied().chain(facts).chain(self.said())
+    }
+
+    /// What both sides said.
+    pub(super) fn said(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.earlier.iter().flat_map(|exchange| [exchange.user, exchange.agent])
+    }
+
+    /// What the agent said last; empty before its first words.
+    pub(super) fn heard(&self) -> &'a str {
+        self.earlier.last().map_or("", |exchange| exchange.agent)
+    }
+}

@@ -1,0 +1,30 @@
+//! `told_early`: the user tells a fact before the agent has asked for it.
+
+use super::{
+    fold, mention,
+    scene::{Line, Scene, Tell},
+};
+
+pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>) -> Option<String> {
+    let early = scene.facts.iter().find(|fact| {
+        let Tell::Asked(words) = fact.tell else { return false };
+        !words.is_empty()
+            && mention::names(line.say, fact.value)
+            && !is_known(scene, fact.value)
+            && !is_asked(scene, words)
+    });
+    early.map(|fact| fact.value.to_owned())
+}
+
+/// Part of what the user wants, or said before by either side.
+fn is_known(scene: &Scene<'_>, value: &str) -> bool {
+    scene.wishes.iter().copied().chain(scene.said()).any(|text| mention::names(text, value))
+}
+
+/// Parts of words count: `allerg` asks for allergies, `datum` is in `Kaufdatum`.
+fn is_asked(scene: &Scene<'_>, words: &[String]) -> bool {
+    scene.earlier.iter().any(|exchange| {
+        let heard = fold::words(exchange.agent);
+        words.iter().any(|word| heard.contains(fold::words(word).trim()))
+    })
+}
