@@ -108,7 +108,7 @@ pub struct Price {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Anything that speaks OpenAI's chat completions.
+    /// The model behind `endpoint`, in the API of that endpoint's kind.
     #[default]
     Openai,
     /// The mock model that is built in.

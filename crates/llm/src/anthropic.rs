@@ -39,7 +39,7 @@ impl Dialect for Messages {
         reply::whole(body, gather)
     }
 
-    fn event(&self, data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
+    fn event(&self, _: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
         reply::event(data, gather)
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     call::{self, Call},
     context::Context,
-    estimate,
+    json,
     message::{Annotation, FunctionCall, Message},
     receipt::Receipt,
 };
@@ -114,8 +114,8 @@ impl call::Request for Request {
     /// Messages, tools and the schema.
     fn input_bytes(&self) -> u64 {
         let messages: u64 = self.messages.iter().map(Message::bytes).sum();
-        let tools: u64 = self.tools.iter().map(estimate::json_bytes).sum();
-        messages + tools + self.schema.as_ref().map_or(0, estimate::json_bytes)
+        let tools: u64 = self.tools.iter().map(json::bytes).sum();
+        messages + tools + self.schema.as_ref().map_or(0, json::bytes)
     }
 
     fn max_output_tokens(&self) -> Option<u32> {

@@ -22,9 +22,9 @@ use crate::{
         self, Answer, RequestLine, Sender,
         answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
         causes::chain,
+        frames::{AMAZON, Frames, SSE},
         headers,
         sender::{Outgoing, Unusable, outgoing},
-        sse,
     },
     json,
     measure::{Embed, Moderate},
@@ -124,7 +124,7 @@ impl Client {
         let mut answer = self.post(address, &request.context, body).await?;
         match Kind::of(&answer, false) {
             Kind::Json => {}
-            Kind::Events => return Err(self.of_kind(&mut answer, EVENTS).await),
+            Kind::Events => return Err(self.of_kind(&mut answer, SSE).await),
             Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
         }
         let body = self.whole(&mut answer).await?;
@@ -211,7 +211,7 @@ impl Client {
 
     async fn hear_stream(&self, answer: &mut Answer, request: &Request) -> Result<Reply, Error> {
         let mut gather = Gather::default();
-        let mut reader = sse::Reader::default();
+        let mut frames = Frames::of(answer.media_type().as_deref());
         let mut bytes = 0;
         let outcome = loop {
             let chunk = match answer.chunk().await {
@@ -220,10 +220,10 @@ impl Client {
             };
             let at = Instant::now();
             match &chunk {
-                Some(chunk) => reader.feed(chunk),
-                None => reader.end(),
+                Some(chunk) => frames.feed(chunk),
+                None => frames.end(),
             }
-            match take_events(&*self.dialect, &mut reader, &mut gather, at) {
+            match take_events(&*self.dialect, &mut frames, &mut gather, at) {
                 Err(trouble) => break Err(trouble),
                 Ok(true) => {
                     answer.linger().await;
@@ -302,7 +302,6 @@ impl Call<crate::measure::Request<Moderate>> for Client {
 
 const NO_MEASURES: &str =
     "its kind has chats only; hint: name an endpoint of kind `openai` or `mock` for embeddings and moderations";
-const EVENTS: &str = "text/event-stream";
 
 /// What a server says that its answer is.
 enum Kind {
@@ -319,7 +318,7 @@ impl Kind {
             return if stream { Self::Events } else { Self::Json };
         };
         match kind.as_str() {
-            EVENTS => Self::Events,
+            SSE | AMAZON => Self::Events,
             "application/json" => Self::Json,
             json if json.ends_with("+json") => Self::Json,
             _ => Self::Other(kind),
@@ -330,12 +329,12 @@ impl Kind {
 /// Takes all events that are there; whether the last of the stream was among them.
 pub(crate) fn take_events(
     dialect: &dyn Dialect,
-    reader: &mut sse::Reader,
+    frames: &mut Frames,
     gather: &mut Gather,
     at: Instant,
 ) -> Result<bool, Trouble> {
-    while let Some(data) = reader.next_event().map_err(|long| Trouble::Malformed(long.to_string()))? {
-        if !data.trim_ascii().is_empty() && gather.take(at, |gather| dialect.event(data, gather))? {
+    while let Some((name, data)) = frames.next_event().map_err(Trouble::Malformed)? {
+        if !data.trim_ascii().is_empty() && gather.take(at, |gather| dialect.event(name, data, gather))? {
             return Ok(true);
         }
     }
@@ -351,17 +350,17 @@ mod tests {
 
     /// What comes of a stream in these pieces.
     fn streamed(pieces: &[&[u8]]) -> (Result<bool, Trouble>, String) {
-        let (mut reader, mut gather) = (sse::Reader::default(), Gather::default());
+        let (mut frames, mut gather) = (Frames::of(Some(SSE)), Gather::default());
         let at = Instant::now();
         for piece in pieces {
-            reader.feed(piece);
-            match take_events(&openai::Chat, &mut reader, &mut gather, at) {
+            frames.feed(piece);
+            match take_events(&openai::Chat, &mut frames, &mut gather, at) {
                 Ok(false) => {}
                 over => return (over, gather.text),
             }
         }
-        reader.end();
-        let over = take_events(&openai::Chat, &mut reader, &mut gather, at);
+        frames.end();
+        let over = take_events(&openai::Chat, &mut frames, &mut gather, at);
         (over, gather.text)
     }
 

@@ -33,8 +33,8 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync {
     /// Reads an answer that came whole.
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble>;
 
-    /// Reads one event of a stream; whether it was the last one.
-    fn event(&self, data: &[u8], gather: &mut Gather) -> Result<bool, Trouble>;
+    /// Reads one event of a stream, whose name may be empty; whether it was the last one.
+    fn event(&self, name: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble>;
 
     /// Keys of the body whose values are parameters in turn, which `params` name as `KEY: {NAME: …}`.
     fn groups(&self) -> &'static [&'static str] {

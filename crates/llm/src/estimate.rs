@@ -1,7 +1,5 @@
 //! An estimate of a text's tokens, for use before a server counts them.
 
-use serde_json::Value;
-
 use crate::call::Request;
 
 /// Output tokens set aside for a request that does not bound its reply.
@@ -15,26 +13,6 @@ pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
 /// The tokens to set aside before a call: its input and its longest reply.
 pub(crate) fn reserve(request: &impl Request) -> u64 {
     tokens_of_bytes(request.input_bytes()) + request.max_output_tokens().map_or(UNBOUNDED_REPLY, u64::from)
-}
-
-pub(crate) fn json_bytes(value: &Value) -> u64 {
-    let mut count = Count(0);
-    // A counter never fails to take bytes, and what cannot be written has no bytes.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
-}
-
-struct Count(u64);
-
-impl std::io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

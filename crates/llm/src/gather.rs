@@ -9,7 +9,7 @@ use crate::{
     Receipt, Timing, Usage,
     call::Request as _,
     chat::{Finish, Reply, Request},
-    estimate,
+    estimate, json,
     message::FunctionCall,
 };
 
@@ -192,8 +192,13 @@ impl Gather {
 
     /// A part of the reply that goes back word for word if there are calls; see [`Reply::echo`].
     pub(crate) fn keep(&mut self, index: u64, part: Value) {
-        self.echo_bytes += usize::try_from(estimate::json_bytes(&part)).unwrap_or(usize::MAX);
+        self.echo_bytes += usize::try_from(json::bytes(&part)).unwrap_or(usize::MAX);
         self.echo.push((index, part));
+    }
+
+    /// Whether the part at this place is kept.
+    pub(crate) fn keeps(&self, index: u64) -> bool {
+        self.echo.iter().any(|(of, _)| *of == index)
     }
 
     /// More text for a field of a part that is kept.

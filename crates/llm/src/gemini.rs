@@ -29,7 +29,7 @@ impl Dialect for GenerateContent {
     }
 
     /// No event says that it is the last: the end of the stream does.
-    fn event(&self, data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
+    fn event(&self, _: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
         reply::take(data, gather).map(|()| false)
     }
 

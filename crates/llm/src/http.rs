@@ -4,7 +4,8 @@
 //! [`headers`] writes what a call is for, [`written`] reads the headers of the settings, and [`query`] reads the keys of
 //! an address.
 //!
-//! Inside, `connect` keeps connecting out of the latency and `sse` cuts a stream into events. Errors come from
+//! Inside, `connect` keeps connecting out of the latency and `frames` cuts a stream into events
+//! (`sse`, `eventstream`). Errors come from
 //! `rejection` (a status that is no success, with `retry_after` and `google`), `broken` (a failed connection) and `resources` (this
 //! machine's own limits). `request_line` names the call, and [`secrets`] keeps keys out of messages.
 
@@ -14,6 +15,8 @@ pub mod broken;
 pub(crate) mod causes;
 mod connect;
 mod events;
+pub(crate) mod eventstream;
+pub(crate) mod frames;
 mod google;
 pub mod headers;
 pub mod query;

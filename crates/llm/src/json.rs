@@ -2,6 +2,8 @@
 //!
 //! A megabyte of small values takes a hundred times its size once it is read, so bytes alone are no bound.
 
+use serde_json::Value;
+
 /// Values of one text; a reply of a megabyte has a few thousand.
 pub const MOST_VALUES: usize = 50_000;
 
@@ -38,6 +40,27 @@ fn values(text: &[u8]) -> usize {
         }
     }
     count
+}
+
+/// The bytes of a value as it is sent.
+pub(crate) fn bytes(value: &Value) -> u64 {
+    let mut count = Count(0);
+    // A counter never fails to take bytes, and what cannot be written has no bytes.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+struct Count(u64);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

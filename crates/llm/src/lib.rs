@@ -10,6 +10,7 @@
 
 mod absent;
 mod anthropic;
+mod bedrock;
 pub mod call;
 pub mod chat;
 mod client;

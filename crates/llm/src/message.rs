@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::estimate;
+use crate::json;
 
 /// What a message costs beside its text: its role and the marks round it.
 const OVERHEAD_BYTES: u64 = 16;
@@ -86,7 +86,7 @@ impl Message {
     pub fn bytes(&self) -> u64 {
         let calls: usize = self.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
         let images: usize = self.images.iter().map(String::len).sum();
-        let echo = self.echo.as_ref().map_or(0, estimate::json_bytes);
+        let echo = self.echo.as_ref().map_or(0, json::bytes);
         text_bytes(&self.content) + (calls + images) as u64 + echo
     }
 }

@@ -35,7 +35,7 @@ impl Dialect for Chat {
         gather::take(gather, completion)
     }
 
-    fn event(&self, data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
+    fn event(&self, _: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
         if data.trim_ascii() == b"[DONE]" {
             return Ok(true);
         }

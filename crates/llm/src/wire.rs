@@ -9,7 +9,7 @@ use crate::{
     client::take_events,
     dialect::{Dialect, Manner, SchemaMode},
     gather::{Gather, Trouble},
-    http::sse::Reader,
+    http::frames::{AMAZON, Frames, SSE},
 };
 
 /// A chat that the model began, with an image, a call that was answered, a tool and a schema.
@@ -63,27 +63,36 @@ pub(crate) fn whole(dialect: &dyn Dialect, body: &str) -> Result<Reply, Trouble>
 
 /// What comes of a stream, the same in whatever two pieces it comes, and byte by byte.
 pub(crate) fn streamed(dialect: &dyn Dialect, stream: &str) -> Result<Reply, Trouble> {
-    let bytes = stream.as_bytes();
-    let expected = in_pieces(dialect, &[bytes]);
+    split(dialect, SSE, stream.as_bytes())
+}
+
+/// The same in Amazon's binary form.
+pub(crate) fn streamed_by_amazon(dialect: &dyn Dialect, stream: &[u8]) -> Result<Reply, Trouble> {
+    split(dialect, AMAZON, stream)
+}
+
+fn split(dialect: &dyn Dialect, form: &str, bytes: &[u8]) -> Result<Reply, Trouble> {
+    let in_pieces = |pieces: &[&[u8]]| in_pieces(dialect, form, pieces);
+    let expected = in_pieces(&[bytes]);
     for at in 1..bytes.len() {
         let (first, second) = bytes.split_at(at);
-        assert_eq!(in_pieces(dialect, &[first, second]), expected, "split after {at} bytes");
+        assert_eq!(in_pieces(&[first, second]), expected, "split after {at} bytes");
     }
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
-    assert_eq!(in_pieces(dialect, &single), expected, "byte by byte");
+    assert_eq!(in_pieces(&single), expected, "byte by byte");
     expected
 }
 
-fn in_pieces(dialect: &dyn Dialect, pieces: &[&[u8]]) -> Result<Reply, Trouble> {
+fn in_pieces(dialect: &dyn Dialect, form: &str, pieces: &[&[u8]]) -> Result<Reply, Trouble> {
     let at = Instant::now();
-    let (mut reader, mut gather) = (Reader::default(), Gather::default());
+    let (mut frames, mut gather) = (Frames::of(Some(form)), Gather::default());
     let mut over = false;
     for piece in pieces {
-        reader.feed(piece);
-        over = over || take_events(dialect, &mut reader, &mut gather, at)?;
+        frames.feed(piece);
+        over = over || take_events(dialect, &mut frames, &mut gather, at)?;
     }
-    reader.end();
-    over = over || take_events(dialect, &mut reader, &mut gather, at)?;
+    frames.end();
+    over = over || take_events(dialect, &mut frames, &mut gather, at)?;
     if !over && !gather.is_finished() {
         return Err(Trouble::Malformed("the stream ends before the reply does".to_owned()));
     }

@@ -8,6 +8,7 @@ mod cases;
 mod convert;
 mod custom_checks;
 mod descriptors;
+mod dialects;
 mod doors;
 mod downloads;
 mod first_run;

@@ -97,7 +97,7 @@ impl Endpoint {
         let limit = Duration::from_millis(settings.timeout_ms);
         let most_output_tokens = settings.max_output_tokens.unwrap_or(ASSUMED_OUTPUT_TOKENS);
         let (server, in_flight): (Arc<dyn Server>, _) = match settings.kind {
-            Kind::Openai | Kind::Responses | Kind::Anthropic | Kind::Gemini => {
+            Kind::Openai | Kind::Responses | Kind::Anthropic | Kind::Gemini | Kind::Bedrock => {
                 let client = Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
                 let priced = Priced::new(TimeLimit::new(client, limit), settings.price.clone())

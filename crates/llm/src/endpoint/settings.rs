@@ -71,6 +71,9 @@ pub enum Kind {
     Anthropic,
     /// Google's Gemini API.
     Gemini,
+    /// Amazon Bedrock's Converse API, with a Bedrock API key. The url names the region:
+    /// `https://bedrock-runtime.eu-central-1.amazonaws.com`.
+    Bedrock,
     /// The built-in model, which needs no key and no server.
     Mock,
 }
@@ -136,8 +139,8 @@ impl Settings {
                 return Some(("key_header", format!("cannot be used: {error}")));
             }
         }
-        if self.kind == Kind::Anthropic && self.schema_mode == SchemaMode::JsonObject {
-            return Some(("schema_mode", "is json_schema or none for Anthropic, which has no other".to_owned()));
+        if matches!(self.kind, Kind::Anthropic | Kind::Bedrock) && self.schema_mode == SchemaMode::JsonObject {
+            return Some(("schema_mode", "is json_schema or none for this kind, which has no other".to_owned()));
         }
         if self.kind == Kind::Anthropic && self.own_cap() == Some(None) {
             return Some(("params", "cannot take out `max_tokens`: Anthropic wants it with every call".to_owned()));

@@ -4,7 +4,7 @@ use ::http::header::{AUTHORIZATION, HeaderName, InvalidHeaderName};
 use serde_json::Value;
 use url::Url;
 
-use crate::{anthropic, dialect::Dialect, gemini, openai, responses};
+use crate::{anthropic, bedrock, dialect::Dialect, gemini, openai, responses};
 
 use super::settings::{Kind, Settings};
 
@@ -20,13 +20,14 @@ impl Kind {
             Self::Openai | Self::Responses => "openai",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gcp.gemini",
+            Self::Bedrock => "aws.bedrock",
             Self::Mock => "mock",
         }
     }
 
     /// Whether the model has to be named, since the address or the body cannot do without it.
     pub(super) fn needs_model(self) -> bool {
-        matches!(self, Self::Anthropic | Self::Gemini)
+        matches!(self, Self::Anthropic | Self::Gemini | Self::Bedrock)
     }
 
     /// Where `params` name the most tokens of a reply; `None` where a setting of its own names it.
@@ -36,6 +37,7 @@ impl Kind {
             Self::Responses => Some(&["max_output_tokens"]),
             Self::Anthropic => Some(&["max_tokens"]),
             Self::Gemini => Some(&["generationConfig", "maxOutputTokens"]),
+            Self::Bedrock => Some(&["inferenceConfig", "maxTokens"]),
         }
     }
 }
@@ -47,7 +49,7 @@ impl Settings {
         let usual = match self.kind {
             Kind::Anthropic => Some(anthropic::ADDRESS),
             Kind::Gemini => Some(gemini::ADDRESS),
-            Kind::Openai | Kind::Responses | Kind::Mock => None,
+            Kind::Openai | Kind::Responses | Kind::Bedrock | Kind::Mock => None,
         };
         self.url.as_deref().or(usual)
     }
@@ -61,23 +63,26 @@ impl Settings {
                 Box::new(anthropic::Messages { max_tokens })
             }
             Kind::Gemini => Box::new(gemini::GenerateContent),
+            Kind::Bedrock => Box::new(bedrock::Converse),
         }
     }
 
     /// Where chats are asked for, below the address that is written.
     pub(super) fn chats(&self, below: Url) -> Url {
+        let model = self.model.as_deref().unwrap_or_default();
         match self.kind {
             Kind::Openai | Kind::Mock => openai::completions(below),
             Kind::Responses => responses::responses(below),
             Kind::Anthropic => anthropic::messages(below),
-            Kind::Gemini => gemini::answers(below, self.model.as_deref().unwrap_or_default(), self.stream),
+            Kind::Gemini => gemini::answers(below, model, self.stream),
+            Kind::Bedrock => bedrock::answers(below, model, self.stream),
         }
     }
 
     /// The header that carries the key, and what stands before the key in it.
     pub(super) fn key_line(&self) -> Result<(HeaderName, &'static str), InvalidHeaderName> {
         let usual = match self.kind {
-            Kind::Openai | Kind::Responses | Kind::Mock => AUTHORIZATION,
+            Kind::Openai | Kind::Responses | Kind::Bedrock | Kind::Mock => AUTHORIZATION,
             Kind::Anthropic => HeaderName::from_static("x-api-key"),
             Kind::Gemini => HeaderName::from_static("x-goog-api-key"),
         };

@@ -46,11 +46,6 @@ impl Reader {
         self.feed(b"\n\n");
     }
 
-    /// The data of the next whole event, if there is one yet.
-    pub(crate) fn next_event(&mut self) -> Result<Option<&[u8]>, TooLong> {
-        Ok(self.next_named()?.map(|event| event.data))
-    }
-
     /// The next whole event with its name, if there is one yet.
     pub(crate) fn next_named(&mut self) -> Result<Option<Named<'_>>, TooLong> {
         if std::mem::take(&mut self.given) {
@@ -141,12 +136,12 @@ mod tests {
         let mut events = Vec::new();
         for piece in pieces {
             reader.feed(piece);
-            while let Some(data) = reader.next_event()? {
+            while let Some(Named { data, .. }) = reader.next_named()? {
                 events.push(String::from_utf8_lossy(data).into_owned());
             }
         }
         reader.end();
-        while let Some(data) = reader.next_event()? {
+        while let Some(Named { data, .. }) = reader.next_named()? {
             events.push(String::from_utf8_lossy(data).into_owned());
         }
         Ok(events)
@@ -195,7 +190,7 @@ mod tests {
         let mut refused = false;
         for _ in 0..300 {
             reader.feed(&[b'x'; 1_024]);
-            refused = refused || reader.next_event() == Err(TooLong);
+            refused = refused || reader.next_named() == Err(TooLong);
         }
         assert!(refused);
         let many = format!("data: {}\n", "x".repeat(60_000)).repeat(6);

@@ -1,6 +1,7 @@
 //! The mock behind a socket: `gabfest mock`, a server that speaks every provider's API and counts what it served.
 
 mod anthropic;
+mod bedrock;
 mod body;
 mod complete;
 mod gemini;

@@ -2,4 +2,5 @@
 
 mod bad_server;
 mod client;
+mod dialects;
 mod keys;

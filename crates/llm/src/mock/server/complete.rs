@@ -30,7 +30,6 @@ use super::{
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const HTML: HeaderValue = HeaderValue::from_static("text/html");
 
 /// Plays a call of one API.
@@ -59,7 +58,7 @@ pub(super) async fn complete(served: &Served, spoken: &dyn Spoken, sent: &Header
             until(start, pace.first).await;
             if stream {
                 let events = spoken.events(&heading, &answer, wants_usage);
-                return streamed(events, answer.usage, pace, start, call);
+                return streamed(events, spoken.stream_type(), answer.usage, pace, start, call);
             }
             until(start, pace.last(pieces(&answer.text).count())).await;
             let body = spoken.whole(&heading, &answer);
@@ -69,12 +68,19 @@ pub(super) async fn complete(served: &Served, spoken: &dyn Spoken, sent: &Header
     }
 }
 
-fn streamed(events: Vec<Vec<u8>>, usage: Usage, pace: Pace<'_>, start: Instant, mut call: Call) -> Response {
+fn streamed(
+    events: Vec<Vec<u8>>,
+    kind: HeaderValue,
+    usage: Usage,
+    pace: Pace<'_>,
+    start: Instant,
+    mut call: Call,
+) -> Response {
     call.streams();
     if pace.is_burst() {
         // One write for all: the client reads the same events, and neither side pays for the wake-ups.
         call.answered(StatusCode::OK, usage);
-        return answer_with(StatusCode::OK, EVENTS, events.concat());
+        return answer_with(StatusCode::OK, kind, events.concat());
     }
     let timed = pace.due().zip(events);
     let pieces = stream::unfold((timed, Some(call)), move |(mut timed, call)| async move {
@@ -87,7 +93,7 @@ fn streamed(events: Vec<Vec<u8>>, usage: Usage, pace: Pace<'_>, start: Instant, 
         call.said_something();
         Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), (timed, Some(call))))
     });
-    answer_with(StatusCode::OK, EVENTS, ResponseBody::from_stream(pieces))
+    answer_with(StatusCode::OK, kind, ResponseBody::from_stream(pieces))
 }
 
 pub(super) fn troubled(trouble: Trouble, spoken: &dyn Spoken, heading: &Heading, stream: bool, call: Call) -> Response {
@@ -108,7 +114,7 @@ pub(super) fn troubled(trouble: Trouble, spoken: &dyn Spoken, heading: &Heading,
             let first = spoken.events(heading, &half, false).into_iter().next().unwrap_or_default();
             answer_with(
                 StatusCode::OK,
-                EVENTS,
+                spoken.stream_type(),
                 ResponseBody::from_stream(stream::iter(iter::once(Ok::<_, std::convert::Infallible>(Bytes::from(
                     first,
                 ))))),

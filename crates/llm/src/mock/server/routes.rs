@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::{
     anthropic::Anthropic,
+    bedrock::Bedrock,
     complete::complete,
     gemini::Gemini,
     openai::{Azure, Openai},
@@ -31,6 +32,8 @@ pub(super) fn chats() -> Router<Arc<Served>> {
         .route("/v1/responses", post(responses))
         .route("/v1/messages", post(messages))
         .route("/v1beta/models/{call}", post(gemini))
+        .route("/model/{model}/converse", post(converse))
+        .route("/model/{model}/converse-stream", post(converse_stream))
 }
 
 async fn chat_completions(State(served): Shared, sent: HeaderMap, body: Bytes) -> Response {
@@ -52,6 +55,14 @@ async fn responses(State(served): Shared, sent: HeaderMap, body: Bytes) -> Respo
 
 async fn messages(State(served): Shared, sent: HeaderMap, body: Bytes) -> Response {
     complete(&served, &Anthropic, &sent, &body).await
+}
+
+async fn converse(State(served): Shared, Path(model): Path<String>, sent: HeaderMap, body: Bytes) -> Response {
+    complete(&served, &Bedrock { model, stream: false }, &sent, &body).await
+}
+
+async fn converse_stream(State(served): Shared, Path(model): Path<String>, sent: HeaderMap, body: Bytes) -> Response {
+    complete(&served, &Bedrock { model, stream: true }, &sent, &body).await
 }
 
 /// `MODEL:METHOD` is one part of the path.

@@ -1,10 +1,11 @@
 //! One provider's API on the server's side: what it refuses, and how it writes answers and errors.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value};
 
 use crate::{
     chat::Request,
+    http::frames::SSE,
     mock::{answer::Answer, model::pieces},
 };
 
@@ -21,6 +22,11 @@ pub(super) trait Spoken: Send + Sync + 'static {
     fn events(&self, heading: &Heading, answer: &Answer, wants_usage: bool) -> Vec<Vec<u8>>;
 
     fn error(&self, status: StatusCode, message: &str) -> Vec<u8>;
+
+    /// The content type of a stream.
+    fn stream_type(&self) -> HeaderValue {
+        HeaderValue::from_static(SSE)
+    }
 }
 
 /// What a call asks for.

@@ -17,6 +17,7 @@ fn dialects(server: &Server) -> Vec<(Value, Option<u64>)> {
     vec![
         (json!({ "kind": "responses", "url": at("/v1") }), None),
         (json!({ "kind": "anthropic", "url": at("/v1") }), None),
+        (json!({ "kind": "bedrock", "url": at("") }), None),
         (json!({ "kind": "gemini", "url": at("/v1beta") }), Some(u64::from(u32::MAX >> 1))),
         (json!({ "kind": "openai", "url": at("/openai/v1"), "key_header": "api-key" }), Some(u64::MAX >> 1)),
         (
@@ -80,6 +81,7 @@ async fn every_dialect_carries_the_same_conversation() {
                 let meant = (&*expected.text, calls(&expected), expected.finish, expected.receipt.usage);
                 assert_eq!(told, meant, "{settings}, streamed: {stream}");
                 assert_eq!(reply.receipt.timing.first_token.is_some(), stream, "{settings}");
+                // Bedrock does not say which model it was: then it is the one that was asked for.
                 assert_eq!(reply.receipt.model, "mock", "{settings}");
             }
         }
@@ -215,6 +217,29 @@ async fn what_the_real_ones_refuse_is_refused() {
             json!({ "input": [{ "type": "function_call_output", "call_id": "c", "output": "" }] }),
             400,
             "No tool call found",
+        ),
+        ("/model/m/converse", "x: y", json!({ "messages": [] }), 403, "Missing Authentication Token"),
+        ("/model/m/converse", OPENAI, json!({ "messages": [], "seed": 1 }), 400, "Unrecognized field"),
+        (
+            "/model/m/converse",
+            OPENAI,
+            json!({ "messages": [{ "role": "assistant", "content": [{ "text": "hi" }] }] }),
+            400,
+            "must start with a user message",
+        ),
+        (
+            "/model/m/converse",
+            OPENAI,
+            json!({ "messages": [{ "role": "user", "content": [{ "text": " " }] }] }),
+            400,
+            "is blank",
+        ),
+        (
+            "/model/m/converse",
+            OPENAI,
+            json!({ "messages": [{ "role": "user", "content": [{ "toolResult": { "toolUseId": "t", "content": [] } }] }] }),
+            400,
+            "toolConfig field must be defined",
         ),
         ("/openai/v1/chat/completions", OPENAI, json!({ "messages": user }), 401, "missing subscription key"),
         ("/openai/deployments/d/chat/completions", "api-key: k", json!({ "messages": user }), 404, "not found"),
