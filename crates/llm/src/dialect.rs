@@ -66,10 +66,19 @@ pub enum SchemaMode {
     /// `response_format: json_schema`, or what the dialect has in its place.
     #[default]
     JsonSchema,
+    /// As `json_schema`, and the server enforces it (`strict: true` of OpenAI): every property of an object is required.
+    Strict,
     /// `response_format: json_object`, for servers that know no schemas.
     JsonObject,
     /// Not at all, for servers that refuse it.
     None,
+}
+
+impl SchemaMode {
+    /// Whether the schema itself is sent.
+    pub(crate) fn sends_schema(self) -> bool {
+        matches!(self, Self::JsonSchema | Self::Strict)
+    }
 }
 
 /// What no `params` may say: other settings do, and reading the answer depends on some.

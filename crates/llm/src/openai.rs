@@ -48,6 +48,7 @@ impl Dialect for Chat {
             ("tools", _) => None,
             ("max_tokens", _) => Some("max_tokens_key: max_completion_tokens".to_owned()),
             ("max_completion_tokens", _) => Some("max_tokens_key: max_tokens".to_owned()),
+            ("response_format", SchemaMode::Strict) => Some("schema_mode: json_schema".to_owned()),
             ("response_format", SchemaMode::JsonSchema) => Some("schema_mode: json_object".to_owned()),
             ("response_format", _) => Some("schema_mode: none".to_owned()),
             ("stream", _) => Some("stream: false".to_owned()),

@@ -36,6 +36,7 @@ impl Dialect for Responses {
     fn mend(&self, parameter: &str, schema_mode: SchemaMode) -> Option<String> {
         match (parameter, schema_mode) {
             ("tools", _) => None,
+            ("text" | "text.format", SchemaMode::Strict) => Some("schema_mode: json_schema".to_owned()),
             ("text" | "text.format", SchemaMode::JsonSchema) => Some("schema_mode: json_object".to_owned()),
             ("text" | "text.format", _) => Some("schema_mode: none".to_owned()),
             ("stream", _) => Some("stream: false".to_owned()),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     chat::Request,
     dialect::{
-        self, Manner, SchemaMode,
+        self, Manner,
         schema::strict,
         turns::{Image, Part, Side, Turn, Turns, arguments, tool},
     },
@@ -26,7 +26,7 @@ pub(super) fn body(request: &Request, manner: Manner<'_>, max_tokens: u32) -> Ma
     if let Some(temperature) = request.temperature {
         body.insert("temperature".to_owned(), temperature.into());
     }
-    if let (Some(schema), SchemaMode::JsonSchema) = (&request.schema, manner.schema_mode) {
+    if let Some(schema) = request.schema.as_ref().filter(|_| manner.schema_mode.sends_schema()) {
         let format = json!({ "type": "json_schema", "schema": strict(schema) });
         body.insert("output_config".to_owned(), json!({ "format": format }));
     }

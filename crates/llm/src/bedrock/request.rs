@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     chat::Request,
     dialect::{
-        self, Manner, SchemaMode,
+        self, Manner,
         schema::strict,
         turns::{Image, Part, Side, Turn, Turns, arguments, tool},
     },
@@ -32,7 +32,7 @@ pub(super) fn body(request: &Request, manner: Manner<'_>) -> Map<String, Value> 
         let tools: Vec<Value> = request.tools.iter().map(offered).collect();
         body.insert("toolConfig".to_owned(), json!({ "tools": tools }));
     }
-    if let (Some(schema), SchemaMode::JsonSchema) = (&request.schema, manner.schema_mode) {
+    if let Some(schema) = request.schema.as_ref().filter(|_| manner.schema_mode.sends_schema()) {
         // The API wants the schema as a text.
         let schema = json!({ "name": "reply", "schema": strict(schema).to_string() });
         let format = json!({ "type": "json_schema", "structure": { "jsonSchema": schema } });

@@ -12,42 +12,57 @@ const KNOWN: [&str; 9] = ["type", "enum", "const", "description", "title", "defa
 const FORMATS: [&str; 10] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
+/// For servers that let an object leave out properties.
 pub(crate) fn strict(schema: &Value) -> Value {
+    write(schema, false)
+}
+
+/// For servers that want every property of an object required.
+pub(crate) fn complete(schema: &Value) -> Value {
+    write(schema, true)
+}
+
+fn write(schema: &Value, all_required: bool) -> Value {
+    let strict = |schema: &Value| write(schema, all_required);
     let Value::Object(written) = schema else { return schema.clone() };
-    let mut strict = Map::new();
+    let mut kept = Map::new();
     let mut refused = Vec::new();
     for (key, value) in written {
         match (key.as_str(), value) {
             ("minItems", value) if !matches!(value.as_u64(), Some(0 | 1)) => refused.push((key, value)),
-            ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => keep(&mut strict, key, value),
+            ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => keep(&mut kept, key, value),
             ("properties" | "$defs" | "definitions", Value::Object(parts)) => {
-                let parts = parts.iter().map(|(name, part)| (name.clone(), self::strict(part))).collect();
-                strict.insert(key.clone(), Value::Object(parts));
+                let parts = parts.iter().map(|(name, part)| (name.clone(), strict(part))).collect();
+                kept.insert(key.clone(), Value::Object(parts));
             }
             ("items", part) => {
-                strict.insert(key.clone(), self::strict(part));
+                kept.insert(key.clone(), strict(part));
             }
             ("anyOf" | "allOf", Value::Array(parts)) => {
-                strict.insert(key.clone(), parts.iter().map(self::strict).collect());
+                kept.insert(key.clone(), parts.iter().map(strict).collect());
             }
             ("oneOf", Value::Array(parts)) => {
-                strict.insert("anyOf".to_owned(), parts.iter().map(self::strict).collect());
+                kept.insert("anyOf".to_owned(), parts.iter().map(strict).collect());
             }
             ("additionalProperties" | "$schema" | "$id", _) => {}
-            (known, value) if KNOWN.contains(&known) => keep(&mut strict, key, value),
+            (known, value) if KNOWN.contains(&known) => keep(&mut kept, key, value),
             _ => refused.push((key, value)),
         }
     }
-    if is_object(&strict) {
-        strict.insert("additionalProperties".to_owned(), Value::Bool(false));
+    if is_object(&kept) {
+        kept.insert("additionalProperties".to_owned(), Value::Bool(false));
+        if let (true, Some(Value::Object(properties))) = (all_required, kept.get("properties")) {
+            let names = properties.keys().map(|name| Value::from(name.as_str())).collect();
+            kept.insert("required".to_owned(), names);
+        }
     }
     if !refused.is_empty() {
-        let described = strict.get("description").and_then(Value::as_str).unwrap_or_default();
+        let described = kept.get("description").and_then(Value::as_str).unwrap_or_default();
         let limits: Vec<String> = refused.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
         let described = format!("{described}\n\n{{{}}}", limits.join(", "));
-        strict.insert("description".to_owned(), Value::String(described.trim_start().to_owned()));
+        kept.insert("description".to_owned(), Value::String(described.trim_start().to_owned()));
     }
-    Value::Object(strict)
+    Value::Object(kept)
 }
 
 fn keep(strict: &mut Map<String, Value>, key: &str, value: &Value) {
@@ -105,5 +120,7 @@ mod tests {
         });
         assert_eq!(strict(&written), expected);
         assert_eq!(strict(&expected), expected, "what is strict stays as it is");
+        let required = json!(["score", "name", "day", "odd", "tags", "one", "verdict"]);
+        assert_eq!(complete(&written)["required"], required);
     }
 }

@@ -45,7 +45,7 @@ fn config(request: &Request, schema_mode: SchemaMode) -> Map<String, Value> {
         if schema_mode != SchemaMode::None {
             config.insert("responseMimeType".to_owned(), "application/json".into());
         }
-        if schema_mode == SchemaMode::JsonSchema {
+        if schema_mode.sends_schema() {
             config.insert("responseJsonSchema".to_owned(), schema.clone());
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     chat::Request,
-    dialect::{Manner, SchemaMode, written},
+    dialect::{Manner, SchemaMode, schema::complete, written},
     message::{FunctionCall, Message, MessageRole},
 };
 
@@ -52,7 +52,8 @@ impl Serialize for Body<'_> {
         }
         if let Some(schema) = &request.schema {
             match manner.schema_mode {
-                SchemaMode::JsonSchema => map.entry("response_format", &schema_format(schema))?,
+                SchemaMode::JsonSchema => map.entry("response_format", &schema_format(schema, false))?,
+                SchemaMode::Strict => map.entry("response_format", &schema_format(&complete(schema), true))?,
                 SchemaMode::JsonObject => map.entry("response_format", &OBJECT_FORMAT)?,
                 SchemaMode::None => {}
             }
@@ -112,17 +113,19 @@ struct ResponseFormat<'a> {
     json_schema: Option<Schema<'a>>,
 }
 
-/// Not `strict`: OpenAI takes only a part of JSON Schema then, and refuses the call for the rest.
+/// OpenAI takes only a part of JSON Schema as `strict`, and refuses the call for the rest.
 #[derive(Serialize)]
 struct Schema<'a> {
     name: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
     schema: &'a Value,
 }
 
 const OBJECT_FORMAT: ResponseFormat<'static> = ResponseFormat { r#type: "json_object", json_schema: None };
 
-fn schema_format(schema: &Value) -> ResponseFormat<'_> {
-    ResponseFormat { r#type: "json_schema", json_schema: Some(Schema { name: "reply", schema }) }
+fn schema_format(schema: &Value, strict: bool) -> ResponseFormat<'_> {
+    ResponseFormat { r#type: "json_schema", json_schema: Some(Schema { name: "reply", strict, schema }) }
 }
 
 struct Messages<'a>(&'a [Message]);
@@ -281,6 +284,11 @@ mod tests {
         assert_eq!(body["stream"], true);
         assert_eq!(body["stream_options"], json!({ "include_usage": true }));
 
+        let strict = sent(&request, Manner { schema_mode: SchemaMode::Strict, ..manner() });
+        assert_eq!(
+            strict["response_format"]["json_schema"],
+            json!({ "name": "reply", "strict": true, "schema": { "type": "object", "additionalProperties": false } })
+        );
         let object = sent(&request, Manner { schema_mode: SchemaMode::JsonObject, ..manner() });
         assert_eq!(object["response_format"], json!({ "type": "json_object" }));
         let none = sent(&request, Manner { schema_mode: SchemaMode::None, ..manner() });

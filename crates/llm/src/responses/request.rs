@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     chat::Request,
-    dialect::{self, Manner, SchemaMode, turns::tool},
+    dialect::{self, Manner, SchemaMode, schema::complete, turns::tool},
     message::{Message, MessageRole},
 };
 
@@ -81,10 +81,13 @@ fn offered(written: &Value) -> Value {
     offered
 }
 
-/// Not `strict`: OpenAI takes only a part of JSON Schema then, and refuses the call for the rest.
+/// OpenAI takes only a part of JSON Schema as `strict`, and refuses the call for the rest.
 fn format(schema: &Value, mode: SchemaMode) -> Option<Value> {
     match mode {
         SchemaMode::JsonSchema => Some(json!({ "type": "json_schema", "name": "reply", "schema": schema })),
+        SchemaMode::Strict => {
+            Some(json!({ "type": "json_schema", "name": "reply", "strict": true, "schema": complete(schema) }))
+        }
         SchemaMode::JsonObject => Some(json!({ "type": "json_object" })),
         SchemaMode::None => None,
     }
