@@ -7,6 +7,8 @@
 //! `response` and shares the layers of chat models: rate limits, retries, time limits and prices. A [`template`] writes
 //! what is sent, a [`reading`] of JSON [`path`]s reads what comes back.
 
+pub mod a2a;
+pub mod ag_ui;
 pub mod agent;
 pub mod build;
 mod connection;

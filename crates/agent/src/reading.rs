@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use heard::Heard;
-pub use place::Places;
+pub use place::ReplyPlaces;
 
 /// Why an answer is no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,23 +22,23 @@ pub(crate) struct Trouble(pub(crate) String);
 #[serde(default)]
 pub struct Reading {
     /// The whole text. Without it, and without `delta`, an answer that is plain text is the reply.
-    pub text: Option<Places>,
+    pub text: Option<ReplyPlaces>,
     /// A piece of the text, in each event of a streamed answer.
-    pub delta: Option<Places>,
+    pub delta: Option<ReplyPlaces>,
     /// An event in which this finds something other than false ends a streamed answer.
-    pub done: Option<Places>,
+    pub done: Option<ReplyPlaces>,
     /// Tool calls, or lists of them. A call's name, arguments, id and result are understood under their usual keys.
-    pub tool_calls: Option<Places>,
+    pub tool_calls: Option<ReplyPlaces>,
     /// Results of tool calls that come apart from the calls, or lists of them. The id of the call tells them apart.
-    pub tool_results: Option<Places>,
+    pub tool_results: Option<ReplyPlaces>,
     /// Names of actions, or lists of them.
-    pub actions: Option<Places>,
+    pub actions: Option<ReplyPlaces>,
     /// The agent's id of the conversation, for the calls that follow: `{{ session }}`.
-    pub session: Option<Places>,
+    pub session: Option<ReplyPlaces>,
     /// Where this finds something other than false, the answer is an error, and that is its message.
-    pub error: Option<Places>,
-    pub input_tokens: Option<Places>,
-    pub output_tokens: Option<Places>,
+    pub error: Option<ReplyPlaces>,
+    pub input_tokens: Option<ReplyPlaces>,
+    pub output_tokens: Option<ReplyPlaces>,
 }
 
 impl Reading {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    custom_question_answering, eliza, emely, history::History, http, interactive, qnamaker, replayed, section::Section,
-    subprocess, websocket,
+    a2a, ag_ui, custom_question_answering, eliza, emely, history::History, http, interactive, qnamaker, replayed,
+    section::Section, subprocess, websocket,
 };
 
 /// Declares [`Settings`] with a section for each kind of agent that is no chat model. An agent has at most one.
@@ -51,7 +51,7 @@ macro_rules! settings {
             #[serde(default)]
             pub price: Option<Price>,
             /// Whether it is told with every call where it may call its tools, which the scenario's mocks answer. Without it:
-            /// agents behind `http`, `eliza`, `subprocess` and `websocket` are, and chat models are not.
+            /// agents behind `http`, `a2a`, `ag_ui`, `eliza`, `subprocess` and `websocket` are, and chat models are not.
             #[serde(default)]
             pub tool_addresses: Option<bool>,
             $($(#[$attribute])* #[serde(default)] pub $section: Option<$kind>,)+
@@ -71,6 +71,10 @@ macro_rules! settings {
 settings! {
     /// Any HTTP API that speaks JSON.
     http: http::Settings,
+    /// An agent that speaks A2A.
+    a2a: a2a::Settings,
+    /// An agent that speaks AG-UI.
+    ag_ui: ag_ui::Settings,
     /// An agent of an ElizaOS server.
     eliza: eliza::Settings,
     /// A program of this machine, which its operator must allow.

@@ -3,7 +3,7 @@
 use llm::hint;
 use serde_json::Value;
 
-use super::{Places, Trouble};
+use super::{ReplyPlaces, Trouble};
 
 /// The path of the longest text in it.
 pub(super) fn longest_text(value: &Value) -> Option<String> {
@@ -48,7 +48,7 @@ pub(super) fn plain(body: &[u8]) -> Result<String, Trouble> {
     }
 }
 
-pub(super) fn pieces(places: Option<&Places>, event: &str, value: &Value) -> Result<Vec<String>, Trouble> {
+pub(super) fn pieces(places: Option<&ReplyPlaces>, event: &str, value: &Value) -> Result<Vec<String>, Trouble> {
     let Some(places) = places else { return Ok(Vec::new()) };
     let mut pieces = Vec::new();
     for found in places.find(event, value) {
@@ -61,7 +61,7 @@ pub(super) fn pieces(places: Option<&Places>, event: &str, value: &Value) -> Res
     Ok(pieces)
 }
 
-pub(super) fn text_of(places: &Places, value: &Value) -> Result<String, Trouble> {
+pub(super) fn text_of(places: &ReplyPlaces, value: &Value) -> Result<String, Trouble> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
@@ -72,7 +72,7 @@ pub(super) fn text_of(places: &Places, value: &Value) -> Result<String, Trouble>
 }
 
 /// The texts of a list: of texts, or of content parts with a `type` such as `text`, `thinking` and `tool_use`.
-fn texts_of(places: &Places, list: &[Value]) -> Result<Vec<String>, Trouble> {
+fn texts_of(places: &ReplyPlaces, list: &[Value]) -> Result<Vec<String>, Trouble> {
     let mut texts = Vec::new();
     for item in list.iter().filter(|item| !item.is_null()) {
         match item.get("type").and_then(Value::as_str) {
@@ -87,7 +87,7 @@ fn texts_of(places: &Places, list: &[Value]) -> Result<Vec<String>, Trouble> {
 }
 
 /// What a path finds, lists taken apart.
-pub(super) fn found<'a>(places: Option<&Places>, event: &str, value: &'a Value) -> Vec<&'a Value> {
+pub(super) fn found<'a>(places: Option<&ReplyPlaces>, event: &str, value: &'a Value) -> Vec<&'a Value> {
     let Some(places) = places else { return Vec::new() };
     let mut all = Vec::new();
     for found in places.find(event, value) {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::response::Response;
 
 use super::{
-    Places, Reading, Trouble,
+    Reading, ReplyPlaces, Trouble,
     found::{found, json, longest_text, pieces, plain, text_of},
     tool_calls::{self, words},
 };
@@ -210,7 +210,8 @@ impl<'a> Heard<'a> {
             }
             self.session = Some(id);
         }
-        let count = |path: &Option<Places>| found(path.as_ref(), event, value).first().and_then(|count| count.as_u64());
+        let count =
+            |path: &Option<ReplyPlaces>| found(path.as_ref(), event, value).first().and_then(|count| count.as_u64());
         self.usage.input = count(&self.reading.input_tokens).unwrap_or(self.usage.input);
         self.usage.output = count(&self.reading.output_tokens).unwrap_or(self.usage.output);
         Ok(())
@@ -290,7 +291,7 @@ impl<'a> Heard<'a> {
     /// Nothing stands where the settings say; the hint names where the longest text stands.
     fn nothing(&self, body: Option<&Value>) -> Trouble {
         let paths: Vec<String> =
-            [&self.reading.text, &self.reading.delta].into_iter().flatten().map(Places::written).collect();
+            [&self.reading.text, &self.reading.delta].into_iter().flatten().map(ReplyPlaces::written).collect();
         let message = format!("nothing at {}", paths.join(" or "));
         let mend = match body.and_then(longest_text) {
             Some(place) => format!("write `reply: {{ text: {place} }}` if the reply stands there"),

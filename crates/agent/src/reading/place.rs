@@ -16,7 +16,7 @@ use crate::path::Path;
 
 /// A path, with the events in which it counts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) struct Place {
+pub(crate) struct ReplyPlace {
     /// Where the part stands in the answer or in the event; the whole of it without this key.
     #[serde(default = "everything")]
     path: Path,
@@ -41,9 +41,9 @@ enum OneOrMore<T> {
 
 /// The places of one part, in the order in which they are tried: the first one that finds something counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places(Vec<Place>);
+pub struct ReplyPlaces(Vec<ReplyPlace>);
 
-impl Place {
+impl ReplyPlace {
     fn bare(path: Path) -> Self {
         Self { path, event: None, when: BTreeMap::new(), conditions: Vec::new() }
     }
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-impl Places {
+impl ReplyPlaces {
     /// What the first place finds that finds anything. `event` is the event's name; it is empty for a whole answer.
     pub(crate) fn find<'a>(&self, event: &str, value: &'a Value) -> Vec<&'a Value> {
         let places = self.0.iter().filter(|place| place.is_read_in(event) && place.holds(value));
@@ -92,9 +92,9 @@ impl Places {
     }
 }
 
-impl From<Path> for Places {
+impl From<Path> for ReplyPlaces {
     fn from(path: Path) -> Self {
-        Self(vec![Place::bare(path)])
+        Self(vec![ReplyPlace::bare(path)])
     }
 }
 
@@ -107,32 +107,36 @@ impl<T> OneOrMore<T> {
     }
 }
 
-impl<'de> Deserialize<'de> for Places {
+impl<'de> Deserialize<'de> for ReplyPlaces {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Written;
 
         impl<'de> Visitor<'de> for Written {
-            type Value = Places;
+            type Value = ReplyPlaces;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSONPath, a mapping with `path`, `event` and `when`, or a list of these")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Places, E> {
-                Path::deserialize(StrDeserializer::new(text)).map(Places::from)
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ReplyPlaces, E> {
+                Path::deserialize(StrDeserializer::new(text)).map(ReplyPlaces::from)
             }
 
-            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Places, A::Error> {
-                let place = Place::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Places(vec![place.prepared().map_err(de::Error::custom)?]))
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<ReplyPlaces, A::Error> {
+                let place = ReplyPlace::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(ReplyPlaces(vec![place.prepared().map_err(de::Error::custom)?]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Places, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ReplyPlaces, A::Error> {
                 let mut all = Vec::new();
-                while let Some(places) = list.next_element::<Places>()? {
+                while let Some(places) = list.next_element::<ReplyPlaces>()? {
                     all.extend(places.0);
                 }
-                if all.is_empty() { Err(de::Error::custom("an empty list finds nothing")) } else { Ok(Places(all)) }
+                if all.is_empty() {
+                    Err(de::Error::custom("an empty list finds nothing"))
+                } else {
+                    Ok(ReplyPlaces(all))
+                }
             }
         }
 
@@ -140,7 +144,7 @@ impl<'de> Deserialize<'de> for Places {
     }
 }
 
-impl Serialize for Place {
+impl Serialize for ReplyPlace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.is_bare() {
             return self.path.serialize(serializer);
@@ -157,7 +161,7 @@ impl Serialize for Place {
     }
 }
 
-impl Serialize for Places {
+impl Serialize for ReplyPlaces {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0[..] {
             [one] => one.serialize(serializer),
@@ -166,14 +170,14 @@ impl Serialize for Places {
     }
 }
 
-impl JsonSchema for Places {
+impl JsonSchema for ReplyPlaces {
     fn schema_name() -> Cow<'static, str> {
-        "Places".into()
+        "ReplyPlaces".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let path = generator.subschema_for::<Path>();
-        let place = generator.subschema_for::<Place>();
+        let place = generator.subschema_for::<ReplyPlace>();
         json_schema!({
             "description": "A JSONPath (RFC 9535), a mapping that also says in which events it counts, or a list of these \
                             of which the first one that finds something counts.",
@@ -192,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    fn places(written: Value) -> Places {
+    fn places(written: Value) -> ReplyPlaces {
         serde_json::from_value(written).expect("places")
     }
 
@@ -216,7 +220,7 @@ mod tests {
         for (written, event, expected) in rows {
             let places = places(written.clone());
             assert_eq!(json!(places.find(event, &delta)), expected, "{written} in {event:?}");
-            let again: Places = serde_json::from_value(serde_json::to_value(&places).unwrap()).unwrap();
+            let again: ReplyPlaces = serde_json::from_value(serde_json::to_value(&places).unwrap()).unwrap();
             assert_eq!(again, places, "{written} is written as it was read");
         }
     }
@@ -229,7 +233,7 @@ mod tests {
             (json!([]), "an empty list"),
             (json!(7), "a JSONPath, a mapping"),
         ] {
-            let error = serde_json::from_value::<Places>(written.clone()).unwrap_err().to_string();
+            let error = serde_json::from_value::<ReplyPlaces>(written.clone()).unwrap_err().to_string();
             assert!(error.contains(says), "{written}: {error}");
         }
     }

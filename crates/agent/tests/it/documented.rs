@@ -11,8 +11,10 @@ struct File {
     agents: BTreeMap<String, Settings>,
 }
 
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 11] = [
     "http",
+    "a2a",
+    "ag_ui",
     "eliza",
     "subprocess",
     "websocket",
