@@ -239,10 +239,13 @@ pub(crate) fn finish_of(finish: Finish) -> record::call::Finish {
 
 fn kind_of(error: &llm::Error) -> ErrorKind {
     match error {
+        llm::Error::Refused { status: 429, .. } => ErrorKind::Throttled,
+        llm::Error::Refused { status: 500.., .. } => ErrorKind::Failed,
         llm::Error::Refused { .. } | llm::Error::Unsupported { .. } => ErrorKind::Refused,
         llm::Error::Throttled { .. } => ErrorKind::Throttled,
         llm::Error::TimedOut { .. } => ErrorKind::TimedOut,
         llm::Error::Malformed { .. } => ErrorKind::Malformed,
+        llm::Error::Unreachable { status: Some(..500), .. } => ErrorKind::Refused,
         llm::Error::Unreachable { status: Some(_), .. } => ErrorKind::Failed,
         llm::Error::Unreachable { status: None, .. } => ErrorKind::Unreachable,
         llm::Error::OutOfResources { .. } => ErrorKind::OutOfResources,

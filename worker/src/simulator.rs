@@ -60,7 +60,7 @@ pub(crate) async fn draft(
 fn failure(error: &llm::Error) -> Failure {
     let kind = match error {
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
-        llm::Error::Unsupported { .. } => FailureKind::Misconfigured,
+        error if error.is_of_settings() => FailureKind::Misconfigured,
         _ => FailureKind::SimulatorFailed,
     };
     Failure::new(kind, format!("the simulated user's model failed: {error}"))

@@ -36,7 +36,12 @@ pub(crate) fn nothing_said(endpoint: &str, response: Response) -> Error {
 pub(crate) fn error_of(failed: llm::Failed) -> Error {
     let llm::Failed { error, effort } = failed;
     let kind = match &error {
+        error if error.is_of_settings() => FailureKind::Misconfigured,
+        // A server can ask that a call is not repeated, whatever its status.
+        llm::Error::Refused { status: 429, .. } => FailureKind::AgentThrottled,
+        llm::Error::Refused { status: 500.., .. } => FailureKind::AgentFailed,
         llm::Error::Refused { .. } => FailureKind::AgentRefused,
+        llm::Error::Unreachable { status: Some(..500), .. } => FailureKind::AgentRefused,
         llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
         llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,
         llm::Error::Malformed { .. } => FailureKind::AgentMalformed,

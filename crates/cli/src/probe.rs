@@ -200,6 +200,7 @@ fn leave_out(request: &mut Request, parameter: &str) -> bool {
 
 fn of_model(error: &llm::Error) -> Fault {
     let kind = match error {
+        error if error.is_of_settings() => FailureKind::Misconfigured,
         llm::Error::Refused { .. } => FailureKind::AgentRefused,
         llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
         llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,

@@ -87,7 +87,7 @@ impl Error {
             Self::Judge(error) => error.kind(),
             Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
             Self::Failed(llm::Error::NoKey { .. }) => FailureKind::JudgeMissing,
-            Self::Failed(llm::Error::Unsupported { .. }) => FailureKind::Misconfigured,
+            Self::Failed(error) if error.is_of_settings() => FailureKind::Misconfigured,
             Self::Failed(_) => FailureKind::JudgeFailed,
             Self::Malformed { .. } => FailureKind::JudgeMalformed,
         }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::{
-    Context, Error, Timing,
+    Context, Error, Message, Timing,
     call::{Call, Named},
     chat::{self, Reply, Request},
     dialect::{Dialect, Manner, SchemaMode},
@@ -54,6 +54,12 @@ pub(crate) struct Settings {
     pub(crate) max_tokens_key: String,
     /// Added to each body or put in the place of what stands there; `null` takes it out.
     pub(crate) params: Map<String, Value>,
+    /// Whether also others than agents get the headers that describe a call.
+    pub(crate) trace: bool,
+    /// What the role of the system's message is called.
+    pub(crate) system_role: &'static str,
+    /// Whether the model sees images.
+    pub(crate) images: bool,
 }
 
 /// A server that is asked for chats.
@@ -71,6 +77,9 @@ pub(crate) struct Client {
     schema_mode: SchemaMode,
     max_tokens_key: String,
     params: Map<String, Value>,
+    trace: bool,
+    system_role: &'static str,
+    images: bool,
 }
 
 impl Client {
@@ -96,10 +105,16 @@ impl Client {
             schema_mode: settings.schema_mode,
             max_tokens_key: settings.max_tokens_key,
             params: settings.params,
+            trace: settings.trace,
+            system_role: settings.system_role,
+            images: settings.images,
         })
     }
 
     async fn chat(&self, request: &Request) -> Result<Reply, Error> {
+        if !self.images && request.context.role != headers::AGENT && request.messages.iter().any(Message::has_images) {
+            return Err(self.unwritable(NO_IMAGES.to_owned()));
+        }
         if let Some(message) = self.dialect.cannot_carry(request) {
             return Err(self.unwritable(message));
         }
@@ -152,7 +167,9 @@ impl Client {
 
     fn outgoing(&self, address: &Uri, context: &Context, body: Vec<u8>) -> Outgoing {
         let mut headers = self.headers.clone();
-        headers::write(context, &mut headers);
+        if self.trace || context.role == headers::AGENT {
+            headers::write(context, &mut headers);
+        }
         outgoing(Method::POST, address.clone(), headers, body.into())
     }
 
@@ -163,6 +180,7 @@ impl Client {
             schema_mode: self.schema_mode,
             max_tokens_key: &self.max_tokens_key,
             params: &self.params,
+            system_role: self.system_role,
         }
     }
 
@@ -302,6 +320,7 @@ impl Call<crate::measure::Request<Moderate>> for Client {
 
 const NO_MEASURES: &str =
     "its kind has chats only; hint: name an endpoint of kind `openai` or `mock` for embeddings and moderations";
+const NO_IMAGES: &str = "the conversation has images, which the endpoint is not said to see; hint: write `images: true` if its model sees images";
 
 /// What a server says that its answer is.
 enum Kind {

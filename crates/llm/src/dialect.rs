@@ -57,6 +57,8 @@ pub(crate) struct Manner<'a> {
     pub(crate) max_tokens_key: &'a str,
     /// Added to the body or put in the place of what stands there; `null` takes it out.
     pub(crate) params: &'a Map<String, Value>,
+    /// What the role of the system's message is called, where servers of one dialect differ.
+    pub(crate) system_role: &'static str,
 }
 
 /// How a server is told that the reply must satisfy a schema.

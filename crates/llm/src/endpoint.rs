@@ -11,4 +11,4 @@ mod spoken;
 
 pub use build::{Endpoint, Error};
 pub use layers::Layers;
-pub use settings::{Kind, Retries, Settings};
+pub use settings::{Kind, Retries, Settings, SystemRole};

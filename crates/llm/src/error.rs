@@ -26,7 +26,7 @@ pub enum Error {
     /// An answer that is not what the protocol says, or that breaks off. `partial` is what had come.
     #[error("{endpoint} answered something that is no reply: {message}")]
     Malformed { endpoint: String, message: String, partial: String },
-    /// The connection was refused, reset, or the server answered 5xx. `sent`: the request may have been received.
+    /// The connection was refused, reset, or the server answered 408, 409, 424 or 5xx. `sent`: the request may have been received.
     #[error("{}: {message}", unreachable(endpoint, *status))]
     Unreachable { endpoint: String, status: Option<u16>, message: String, sent: bool },
     /// This machine has no descriptor, port or memory left for the call. `sent`: as above.
@@ -44,6 +44,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the settings must be mended: a key that the server does not take, or a call that they cannot make.
+    #[must_use]
+    pub fn is_of_settings(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { status: 401 | 403, .. }
+                | Self::Unsupported { .. }
+                | Self::Unwritable { .. }
+                | Self::NoKey { .. }
+        )
+    }
+
     /// Whether the endpoint may have run the model and charged for it, although no reply came.
     #[must_use]
     pub fn may_have_been_charged(&self) -> bool {

@@ -11,6 +11,7 @@ use crate::{
     chat::{Finish, Reply, Request},
     estimate, json,
     message::FunctionCall,
+    thinking::Thinking,
 };
 
 /// Of what is kept of a reply, in bytes. The pieces of a stream are mostly wrapping, so this and not the
@@ -26,6 +27,7 @@ pub(crate) struct Gather {
     pub(crate) text: String,
     calls: Vec<(u64, FunctionCall)>,
     actions: Vec<String>,
+    thinking: Thinking,
     finish: Option<Finish>,
     refused: bool,
     model: String,
@@ -142,9 +144,16 @@ impl Gather {
         self.refused = true;
     }
 
+    /// More of what the model says. A `<think>` block at the beginning is reasoning.
     pub(crate) fn say(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.stirred |= !text.is_empty();
+        let before = self.text.len();
+        self.thinking.hear(text, &mut self.text);
+        self.stirred |= self.text.len() > before;
+    }
+
+    /// Reasoning that the server keeps apart itself.
+    pub(crate) fn think(&mut self, text: &str) {
+        self.thinking.add(text);
     }
 
     pub(crate) fn act(&mut self, action: String) {
@@ -217,7 +226,7 @@ impl Gather {
 
     /// The reply, to `request` that was sent at `sent` and answered in full at `ended`.
     pub(crate) fn finish(
-        self,
+        mut self,
         request: &Request,
         model: &str,
         sent: Instant,
@@ -226,6 +235,11 @@ impl Gather {
     ) -> Result<Reply, Trouble> {
         if !self.begun {
             return Err(Trouble::Malformed("no choice in it".to_owned()));
+        }
+        let streamed_text = self.text.len();
+        self.thinking.end(&mut self.text);
+        if self.text.len() > streamed_text {
+            self.first_text.get_or_insert(ended);
         }
         let timing = Timing {
             first_token: self.first_text.or(self.first).filter(|_| streamed).map(|first| first - sent),
@@ -238,6 +252,7 @@ impl Gather {
         let model = if self.model.is_empty() { model.to_owned() } else { self.model };
         Ok(Reply {
             tool_calls: self.calls.into_iter().map(|(_, call)| call).collect(),
+            notes: self.thinking.into_note().into_iter().collect(),
             text: self.text,
             actions: self.actions,
             echo: echo.map(|parts| parts.into_iter().map(|(_, part)| part).collect()),
@@ -271,8 +286,9 @@ impl Gather {
 
     /// What the server counted, and an estimate of what it did not.
     fn usage(&self, request: &Request) -> Usage {
-        let said =
-            self.text.len() + self.calls.iter().map(|(_, call)| call.name.len() + call.arguments.len()).sum::<usize>();
+        let said = self.text.len()
+            + self.thinking.bytes()
+            + self.calls.iter().map(|(_, call)| call.name.len() + call.arguments.len()).sum::<usize>();
         let counts = self.counts;
         let input = counts.input.unwrap_or_else(|| estimate::tokens_of_bytes(request.input_bytes()));
         let output = counts.output.unwrap_or_else(|| estimate::tokens_of_bytes(said as u64));

@@ -35,6 +35,7 @@ pub mod price;
 mod receipt;
 mod responses;
 pub mod retry;
+mod thinking;
 mod time_limit;
 mod unsupported;
 #[cfg(test)]

@@ -81,6 +81,10 @@ impl Message {
         Self::new(MessageRole::Assistant, content)
     }
 
+    pub(crate) fn has_images(&self) -> bool {
+        !self.images.is_empty()
+    }
+
     /// The bytes that a model reads, as limits and prices count them.
     #[must_use]
     pub fn bytes(&self) -> u64 {

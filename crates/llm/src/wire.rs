@@ -49,7 +49,8 @@ pub(crate) fn with_params(
     params: &Value,
 ) -> String {
     let params = params.as_object().expect("an object");
-    let manner = Manner { model: "m-1", stream, schema_mode, max_tokens_key: "max_tokens", params };
+    let manner =
+        Manner { model: "m-1", stream, schema_mode, max_tokens_key: "max_tokens", params, system_role: "system" };
     String::from_utf8(dialect.body(request, manner)).expect("text")
 }
 

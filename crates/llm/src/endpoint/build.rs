@@ -25,7 +25,7 @@ use crate::{
 };
 
 use super::{
-    capped::Capped,
+    capped::{Cap, Capped},
     settings::{Kind, Retries, Settings},
 };
 
@@ -39,7 +39,7 @@ pub struct Endpoint {
     limit: Arc<Limiter>,
     in_flight: Arc<AtomicI64>,
     retries: Retries,
-    own_cap: Option<Option<u32>>,
+    cap: Option<Cap>,
 }
 
 /// Everything that an endpoint can be asked for.
@@ -120,15 +120,15 @@ impl Endpoint {
             limit: Limiter::new(&settings.limits),
             in_flight,
             retries: settings.retries,
-            own_cap: settings.own_cap(),
+            cap: Cap::of(settings.own_cap(), settings.reasoning_reserve),
         })
     }
 
     /// Its chat model, with retries by `Policy::model()` or `Policy::agent()` as often as the settings allow.
     #[must_use]
     pub fn chat(&self, policy: Policy) -> Arc<dyn Chat> {
-        match self.own_cap {
-            Some(max_tokens) => Arc::new(Capped::new(self.layered(policy), max_tokens)),
+        match self.cap {
+            Some(cap) => Arc::new(Capped::new(self.layered(policy), cap)),
             None => Arc::new(self.layered(policy)),
         }
     }
@@ -196,6 +196,9 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
         schema_mode: settings.schema_mode,
         max_tokens_key: settings.max_tokens_key.clone(),
         params: settings.params.clone(),
+        trace: settings.trace,
+        system_role: settings.system_role.name(),
+        images: settings.images,
     })
 }
 

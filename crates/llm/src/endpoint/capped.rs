@@ -1,4 +1,4 @@
-//! The token cap that `params` set for every chat: limits and prices count with what is sent.
+//! The token cap of a chat as it is sent, so that limits and prices count with it.
 
 use async_trait::async_trait;
 
@@ -8,17 +8,39 @@ use crate::{
     chat::{Reply, Request},
 };
 
+/// What the settings make of a chat's cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cap {
+    /// That of `params`; `None`: the server gets no limit.
+    Own(Option<u32>),
+    /// That of the chat, and this much more for reasoning.
+    More(u32),
+}
+
+impl Cap {
+    /// `None`: the chat's own cap is sent.
+    pub(super) fn of(own: Option<Option<u32>>, reserve: u32) -> Option<Self> {
+        own.map(Self::Own).or((reserve > 0).then_some(Self::More(reserve)))
+    }
+
+    fn sent(self, max_tokens: Option<u32>) -> Option<u32> {
+        match self {
+            Self::Own(own) => own,
+            Self::More(reserve) => max_tokens.map(|most| most.saturating_add(reserve)),
+        }
+    }
+}
+
 /// The outermost layer.
 #[derive(Debug)]
 pub(super) struct Capped<C> {
     inner: C,
-    /// `None`: the server gets no limit.
-    max_tokens: Option<u32>,
+    cap: Cap,
 }
 
 impl<C> Capped<C> {
-    pub(super) fn new(inner: C, max_tokens: Option<u32>) -> Self {
-        Self { inner, max_tokens }
+    pub(super) fn new(inner: C, cap: Cap) -> Self {
+        Self { inner, cap }
     }
 }
 
@@ -39,6 +61,27 @@ impl<C: Call<Request>> Call<Request> for Capped<C> {
     }
 
     async fn call(&self, request: &Request) -> Result<Reply, Failed> {
-        self.inner.call(&Request { max_tokens: self.max_tokens, ..request.clone() }).await
+        self.inner.call(&Request { max_tokens: self.cap.sent(request.max_tokens), ..request.clone() }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_comes_on_top_of_a_cap_and_makes_none() {
+        let rows = [
+            (None, 0, Some(500), Some(500)),
+            (None, 4_096, Some(500), Some(4_596)),
+            (None, 4_096, None, None),
+            (None, u32::MAX, Some(500), Some(u32::MAX)),
+            (Some(Some(9_000)), 4_096, Some(500), Some(9_000)),
+            (Some(None), 4_096, Some(500), None),
+        ];
+        for (own, reserve, asked, sent) in rows {
+            let cap = Cap::of(own, reserve).map_or(asked, |cap| cap.sent(asked));
+            assert_eq!(cap, sent, "{own:?} {reserve} {asked:?}");
+        }
     }
 }

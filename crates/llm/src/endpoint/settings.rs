@@ -47,6 +47,16 @@ pub struct Settings {
     /// Added to the body of each call, or put in the place of what stands there; `null` takes a parameter out. Not
     /// `messages`, `input`, `contents`, `model`, `stream` or `tools`.
     pub params: Map<String, Value>,
+    /// Tokens that the model may spend on reasoning beyond the limit of a reply. They are added to the limit that is sent,
+    /// and counted by `limits` and budgets.
+    pub reasoning_reserve: u32,
+    /// The role of the system's message; models of OpenAI that reason call it `developer`.
+    pub system_role: SystemRole,
+    /// Whether the model sees images. Judges and simulated users with images in their conversation need it.
+    pub images: bool,
+    /// Whether judges and simulated users send the headers that agents get: `x-gabfest-…`, `traceparent` and
+    /// `Idempotency-Key`.
+    pub trace: bool,
     pub limits: limit::Settings,
     /// Absent: the cost of a run is incomplete.
     pub price: Option<Price>,
@@ -78,6 +88,24 @@ pub enum Kind {
     Mock,
 }
 
+/// The role of the system's message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemRole {
+    #[default]
+    System,
+    Developer,
+}
+
+impl SystemRole {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+        }
+    }
+}
+
 /// How often a call that failed is tried, where trying again can help. An agent under test keeps state: it is asked
 /// again only when nothing can have reached it, or when it throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +132,10 @@ impl Default for Settings {
             schema_mode: SchemaMode::default(),
             max_tokens_key: MAX_TOKENS.to_owned(),
             params: Map::new(),
+            reasoning_reserve: 0,
+            system_role: SystemRole::default(),
+            images: false,
+            trace: false,
             limits: limit::Settings::default(),
             price: None,
             max_output_tokens: None,
@@ -148,7 +180,17 @@ impl Settings {
         if self.kind != Kind::Openai && self.kind != Kind::Mock && key != MAX_TOKENS {
             return Some(("max_tokens_key", "is for kind `openai`: this kind has one name for it".to_owned()));
         }
-        let unused = [("params", !self.params.is_empty()), ("max_tokens_key", key != MAX_TOKENS)];
+        if self.kind != Kind::Openai && self.kind != Kind::Mock && self.system_role != SystemRole::default() {
+            return Some(("system_role", "is for kind `openai`: this kind has a place of its own for it".to_owned()));
+        }
+        let unused = [
+            ("params", !self.params.is_empty()),
+            ("max_tokens_key", key != MAX_TOKENS),
+            ("reasoning_reserve", self.reasoning_reserve > 0),
+            ("system_role", self.system_role != SystemRole::default()),
+            ("images", self.images),
+            ("trace", self.trace),
+        ];
         let unused = unused.into_iter().find(|(_, written)| *written && self.kind == Kind::Mock);
         unused.map(|(key, _)| (key, "is for servers, and the built-in mock is none".to_owned()))
     }

@@ -6,6 +6,9 @@ use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::context::{Context, Trace};
 
+/// The role of the agent under test.
+pub(crate) const AGENT: &str = "agent";
+
 /// The same for every try of a call, so that a server can recognise a repeated one.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub const ROLE: HeaderName = HeaderName::from_static("x-gabfest-role");

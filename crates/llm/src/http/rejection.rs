@@ -8,7 +8,7 @@ use ::http::{
 };
 use serde_json::Value;
 
-use crate::{Error, hint};
+use crate::{Error, gather::Trouble, hint};
 
 use super::{google, request_line::RequestLine, retry_after, secrets::Secrets};
 
@@ -25,6 +25,29 @@ const NO_REDIRECTS: &str = "gabfest follows no redirects";
 
 const CREDIT: &str = "add credit or raise the quota at the provider";
 
+/// Whether a server wants the call again, in spite of what its status says.
+const SHOULD_RETRY: &str = "x-should-retry";
+
+/// The statuses that the words of errors stand for, where an error comes inside an answer that began with success.
+const WORDS: [(&str, u16); 16] = [
+    ("rate_limit", 429),
+    ("too_many_requests", 429),
+    ("resource_exhausted", 429),
+    ("overloaded", 529),
+    ("unavailable", 503),
+    ("server_error", 500),
+    ("internal_error", 500),
+    ("api_error", 500),
+    ("timeout", 408),
+    ("authentication", 401),
+    ("invalid_api_key", 401),
+    ("permission", 403),
+    ("not_found", 404),
+    ("context_length_exceeded", 400),
+    ("content_filter", 400),
+    ("invalid_request", 400),
+];
+
 /// What a server says of an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -32,6 +55,8 @@ pub(crate) struct Fault {
     pub(crate) no_money: bool,
     /// The pause that the body asks for.
     pub(crate) after: Option<Duration>,
+    /// The status that it has elsewhere, as far as its code or its type tells.
+    pub(crate) status: Option<u16>,
 }
 
 impl Fault {
@@ -43,21 +68,50 @@ impl Fault {
             .or_else(|| text("message"))
             .or_else(|| text("detail"))
             .map_or_else(|| value.to_string(), str::to_owned);
-        let no_money = ["code", "type"].into_iter().filter_map(text).any(|code| NO_MONEY.contains(&code));
-        Self { message, no_money: no_money || google::is_daily(value), after: google::retry_delay(value) }
+        let mut codes = ["code", "type", "status"].into_iter().filter_map(text);
+        let no_money =
+            codes.clone().any(|code| NO_MONEY.contains(&code)) || google::is_daily(value) || is_of_a_day(&message);
+        let number = value.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+        let number = number.and_then(|number| u16::try_from(number).ok()).filter(|number| (400..600).contains(number));
+        let status = number.or_else(|| codes.find_map(status_of));
+        Self { message, no_money, after: google::retry_delay(value), status }
+    }
+
+    /// Of an error inside an answer that began with success.
+    pub(crate) fn trouble(self) -> Trouble {
+        match self {
+            Self { message, no_money: true, .. } => Trouble::Exhausted(message),
+            Self { message, status: Some(status), .. } => Trouble::Status(status, message),
+            Self { message, status: None, .. } => Trouble::Malformed(message),
+        }
+    }
+
+    fn of_text(message: String) -> Self {
+        Self { message, no_money: false, after: None, status: None }
     }
 
     /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or no JSON at all.
     pub(crate) fn of_body(body: &[u8]) -> Self {
         if crate::json::check(body).is_err() {
-            return Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false, after: None };
+            return Self::of_text(String::from_utf8_lossy(body).into_owned());
         }
         match serde_json::from_slice::<Value>(body) {
             Ok(Value::Array(list)) if !list.is_empty() => Self::of(list[0].get("error").unwrap_or(&list[0])),
             Ok(value) => Self::of(value.get("error").unwrap_or(&value)),
-            Err(_) => Self { message: String::from_utf8_lossy(body).into_owned(), no_money: false, after: None },
+            Err(_) => Self::of_text(String::from_utf8_lossy(body).into_owned()),
         }
     }
+}
+
+/// The status that a word such as `rate_limit_error` stands for.
+fn status_of(word: &str) -> Option<u16> {
+    let word = word.to_ascii_lowercase();
+    WORDS.iter().find(|(part, _)| word.contains(part)).map(|(_, status)| *status)
+}
+
+/// Whether a quota of a day is used up, in OpenAI's words: no run waits until tomorrow.
+fn is_of_a_day(message: &str) -> bool {
+    message.contains(" per day (")
 }
 
 /// The error for an answer whose status is not success: where the call went, the status, and how the body begins.
@@ -91,7 +145,23 @@ pub(crate) fn error(
     let message = secrets.hide(message);
     match status.as_u16() {
         400..=499 if no_money => Error::Exhausted { endpoint, message },
-        status => of_status(endpoint, status, retry_after::asked(headers).or(after), message),
+        status => {
+            let wants_it_again = headers.get(SHOULD_RETRY).and_then(|value| match value.as_bytes() {
+                b"true" => Some(true),
+                b"false" => Some(false),
+                _ => None,
+            });
+            match (of_status(endpoint, status, retry_after::asked(headers).or(after), message), wants_it_again) {
+                (Error::Refused { endpoint, status, message }, Some(true)) => {
+                    Error::Unreachable { endpoint, status: Some(status), message, sent: true }
+                }
+                (
+                    Error::Throttled { endpoint, message, .. } | Error::Unreachable { endpoint, message, .. },
+                    Some(false),
+                ) => Error::Refused { endpoint, status, message },
+                (error, _) => error,
+            }
+        }
     }
 }
 
@@ -100,7 +170,7 @@ pub(crate) fn of_status(endpoint: String, status: u16, after: Option<Duration>, 
     match status {
         402 => Error::Exhausted { endpoint, message },
         429 => Error::Throttled { endpoint, after, message },
-        500.. => Error::Unreachable { endpoint, status: Some(status), message, sent: true },
+        408 | 409 | 424 | 500.. => Error::Unreachable { endpoint, status: Some(status), message, sent: true },
         _ => Error::Refused { endpoint, status, message },
     }
 }
@@ -220,10 +290,75 @@ mod tests {
                     "unreachable Some(503) true: {at}: status 503 Service Unavailable; hint: the gateway answers, and the server behind it does not: check that server"
                 ),
             ),
+            (
+                429,
+                r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"x/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProject"}]}]}}"#,
+                format!(
+                    r#"exhausted: {at}: {{"error":{{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{{"@type":"x/google.rpc.QuotaFailure","violations":[{{"quotaId":"GenerateRequestsPerDayPerProject"}}]}}]}}}}; hint: add credit or raise the quota at the provider"#
+                ),
+            ),
+            (
+                429,
+                r#"{"error":{"message":"Rate limit reached on requests per day (RPD)"}}"#,
+                format!(
+                    r#"exhausted: {at}: {{"error":{{"message":"Rate limit reached on requests per day (RPD)"}}}}; hint: add credit or raise the quota at the provider"#
+                ),
+            ),
+            (408, "late", format!("unreachable Some(408) true: {at}: late")),
+            (409, "locked", format!("unreachable Some(409) true: {at}: locked")),
+            (424, "dependency", format!("unreachable Some(424) true: {at}: dependency")),
             (529, "busy", format!("unreachable Some(529) true: {at}: busy; hint: look into the log of the server")),
         ];
         for (status, body, expected) in rows {
             assert_eq!(named(status, body), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_wants_wins_over_the_status() {
+        let class = |status: u16, wanted: &'static str| {
+            let headers = HeaderMap::from_iter([(
+                ::http::HeaderName::from_static(SHOULD_RETRY),
+                ::http::HeaderValue::from_static(wanted),
+            )]);
+            let place = RequestLine { method: ::http::Method::POST, uri: ::http::Uri::from_static("http://h/chat") };
+            let status = StatusCode::from_u16(status).expect("a status");
+            match error("x", &place, status, &headers, b"", &Secrets::default()) {
+                Error::Refused { status, .. } => format!("refused {status}"),
+                Error::Throttled { .. } => "throttled".to_owned(),
+                Error::Unreachable { status, sent, .. } => format!("unreachable {status:?} {sent}"),
+                other => format!("{other:?}"),
+            }
+        };
+        let rows = [
+            (400, "true", "unreachable Some(400) true"),
+            (400, "false", "refused 400"),
+            (500, "false", "refused 500"),
+            (429, "false", "refused 429"),
+            (429, "true", "throttled"),
+            (503, "maybe", "unreachable Some(503) true"),
+        ];
+        for (status, wanted, expected) in rows {
+            assert_eq!(class(status, wanted), expected, "{status} {wanted}");
+        }
+    }
+
+    #[test]
+    fn an_error_inside_an_answer_has_the_class_of_its_status() {
+        let rows = [
+            (r#"{"code":502,"message":"m"}"#, Trouble::Status(502, "m".into())),
+            (r#"{"code":"429","message":"m"}"#, Trouble::Status(429, "m".into())),
+            (r#"{"type":"overloaded_error","message":"m"}"#, Trouble::Status(529, "m".into())),
+            (r#"{"type":"server_error","code":null,"message":"m"}"#, Trouble::Status(500, "m".into())),
+            (r#"{"code":"rate_limit_exceeded","type":"tokens","message":"m"}"#, Trouble::Status(429, "m".into())),
+            (r#"{"type":"invalid_request_error","message":"m"}"#, Trouble::Status(400, "m".into())),
+            (r#"{"status":"UNAVAILABLE","message":"m"}"#, Trouble::Status(503, "m".into())),
+            (r#"{"code":"insufficient_quota","message":"m"}"#, Trouble::Exhausted("m".into())),
+            (r#"{"code":7,"message":"m"}"#, Trouble::Malformed("m".into())),
+            (r#""broken""#, Trouble::Malformed("broken".into())),
+        ];
+        for (body, expected) in rows {
+            assert_eq!(Fault::of(&serde_json::from_str(body).expect("JSON")).trouble(), expected, "{body}");
         }
     }
 

@@ -197,7 +197,8 @@ impl Sender {
     /// Sends a call, made anew for each time that it is sent.
     ///
     /// A connection that was kept may have been closed by the server just before it is used again. Such a call is
-    /// sent anew, as HTTP clients do for calls with an `Idempotency-Key` (RFC 9110, 9.2.2), which all of ours have;
+    /// sent anew, as HTTP clients do for calls with an `Idempotency-Key` (RFC 9110, 9.2.2), which those of agents have and
+    /// models, which keep no state, do not need;
     /// a server that closes a connection made for the call has failed, and that is not repeated here.
     pub(crate) async fn execute(&self, call: impl Fn() -> Outgoing) -> Result<Answer, Error> {
         let mut stale = 0;

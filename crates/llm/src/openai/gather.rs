@@ -11,8 +11,7 @@ use super::reply::{CallPiece, Completion, Content, Said};
 /// Adds what a completion holds.
 pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<(), Trouble> {
     if let Some(error) = &completion.error {
-        let Fault { message, no_money, .. } = Fault::of(error);
-        return Err(if no_money { Trouble::Exhausted(message) } else { Trouble::Malformed(message) });
+        return Err(Fault::of(error).trouble());
     }
     if let Some(usage) = completion.usage {
         gather.counts.update(usage.into());
@@ -34,6 +33,9 @@ pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<()
 /// Adds a message or a piece of one.
 fn hear(gather: &mut Gather, said: Said<'_>) -> Result<(), Trouble> {
     let content = said.content.map(|Content(text)| text).filter(|text| !text.is_empty());
+    if let Some(Content(reasoning)) = said.reasoning_content.or(said.reasoning) {
+        gather.think(&reasoning);
+    }
     let refusal = said.refusal.map(|refusal| refusal.0).filter(|text| !text.is_empty());
     if refusal.is_some() {
         gather.refuse();
@@ -263,6 +265,27 @@ mod tests {
     }
 
     #[test]
+    fn reasoning_is_kept_apart_from_the_answer() {
+        let piece = |delta: serde_json::Value| json!({ "choices": [{ "delta": delta }] }).to_string();
+        let pieces = [
+            piece(json!({ "content": "<think>" })),
+            piece(json!({ "content": "Let me" })),
+            piece(json!({ "content": " see.</think>\n\n" })),
+            piece(json!({ "content": "Four." })),
+        ];
+        let reply = gathered(&pieces.each_ref().map(String::as_str)).expect("a reply");
+        assert_eq!((&*reply.text, &*reply.notes[0].kind, &*reply.notes[0].text), ("Four.", "reasoning", "Let me see."));
+        assert_eq!(reply.receipt.timing.first_token, Some(Duration::from_millis(40)), "of the answer");
+        for field in ["reasoning_content", "reasoning"] {
+            let pieces =
+                [piece(json!({ field: "Hm", "content": null })), piece(json!({ field: null, "content": "Four." }))];
+            let reply = gathered(&pieces.each_ref().map(String::as_str)).expect("a reply");
+            assert_eq!((&*reply.text, &*reply.notes[0].text), ("Four.", "Hm"));
+            assert_eq!(reply.receipt.timing.first_token, Some(Duration::from_millis(20)));
+        }
+    }
+
+    #[test]
     fn times_run_from_piece_to_piece() {
         let piece = |text: &str| json!({ "choices": [{ "delta": { "content": text } }] }).to_string();
         let pieces = [piece(""), piece("a"), piece("b"), piece(""), piece("c")];
@@ -283,7 +306,6 @@ mod tests {
             (json!({ "choices": null }), "no choice in it"),
             (json!({ "choices": [{ "finish_reason": "stop" }] }), "no choice in it"),
             (json!({ "choices": {} }), "invalid type"),
-            (json!({ "error": { "message": "overloaded", "code": 503 } }), "overloaded"),
             (json!([]), ""),
             (json!({ "choices": vec![json!({}); 2_000] }), "no choice in it"),
             (json!({ "choices": [{ "delta": { "actions": vec![json!("GO"); 2_000] } }] }), "more than 1024 items"),
@@ -301,6 +323,8 @@ mod tests {
         }
         let quota = json!({ "error": { "message": "pay", "code": "insufficient_quota" } }).to_string();
         assert_eq!(gathered(&[&quota]), Err(Trouble::Exhausted("pay".into())));
+        let busy = json!({ "error": { "message": "overloaded", "code": 503 } }).to_string();
+        assert_eq!(gathered(&[&busy]), Err(Trouble::Status(503, "overloaded".into())));
     }
 
     #[test]

@@ -111,8 +111,7 @@ struct Counts {
 pub(crate) fn read<M: Served>(request: &Request<M>, model: &str, body: &[u8]) -> Result<Reply<M::Value>, Trouble> {
     let mut answer: Answer<'_> = serde_json::from_slice(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
     if let Some(error) = &answer.error {
-        let Fault { message, no_money, .. } = Fault::of(error);
-        return Err(if no_money { Trouble::Exhausted(message) } else { Trouble::Malformed(message) });
+        return Err(Fault::of(error).trouble());
     }
     let usage = usage(request, answer.usage.take());
     let model = answer.model.take().map_or_else(|| model.to_owned(), |name| name.0.into_owned());

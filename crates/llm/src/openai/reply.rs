@@ -59,6 +59,12 @@ pub(super) struct Said<'a> {
     /// What OpenAI's models say instead of content when they refuse.
     #[serde(borrow)]
     pub(super) refusal: Option<Text<'a>>,
+    /// Reasoning, as DeepSeek and vLLM name it.
+    #[serde(borrow)]
+    pub(super) reasoning_content: Option<Content<'a>>,
+    /// The same, as OpenRouter names it.
+    #[serde(borrow)]
+    pub(super) reasoning: Option<Content<'a>>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Few<CallPiece<'a>>,
     /// Of agents that report what they did.

@@ -37,7 +37,7 @@ impl Serialize for Body<'_> {
         if !manner.model.is_empty() {
             map.entry("model", manner.model)?;
         }
-        map.own("messages", &Messages(&request.messages))?;
+        map.own("messages", &Messages { messages: &request.messages, system_role: manner.system_role })?;
         if let Some(temperature) = request.temperature {
             map.entry("temperature", &temperature)?;
         }
@@ -128,14 +128,17 @@ fn schema_format(schema: &Value, strict: bool) -> ResponseFormat<'_> {
     ResponseFormat { r#type: "json_schema", json_schema: Some(Schema { name: "reply", strict, schema }) }
 }
 
-struct Messages<'a>(&'a [Message]);
+struct Messages<'a> {
+    messages: &'a [Message],
+    system_role: &'static str,
+}
 
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for message in self.0 {
+        let mut list = serializer.serialize_seq(Some(self.messages.len()))?;
+        for message in self.messages {
             list.serialize_element(&Line {
-                role: message.role.name(),
+                role: if message.role == MessageRole::System { self.system_role } else { message.role.name() },
                 content: Content(message),
                 tool_calls: Calls(&message.tool_calls),
                 tool_call_id: message.tool_call_id.as_deref(),
@@ -242,6 +245,7 @@ mod tests {
             schema_mode: SchemaMode::JsonSchema,
             max_tokens_key: "max_tokens",
             params: &NOTHING,
+            system_role: "system",
         }
     }
 
@@ -259,6 +263,14 @@ mod tests {
                 { "role": "system", "content": "be brief" }, { "role": "user", "content": "hi" }] })
         );
         assert!(sent(&request, Manner { model: "", ..manner() }).get("model").is_none());
+    }
+
+    #[test]
+    fn the_system_can_have_another_role() {
+        let messages = vec![Message::system("be brief"), Message::user("hi")];
+        let body = sent(&Request { messages, ..Request::default() }, Manner { system_role: "developer", ..manner() });
+        assert_eq!(body["messages"][0], json!({ "role": "developer", "content": "be brief" }));
+        assert_eq!(body["messages"][1]["role"], "user");
     }
 
     #[test]
