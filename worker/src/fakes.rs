@@ -262,6 +262,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         models,
         hooks: BTreeMap::new(),
         checks: BTreeMap::new(),
+        state_hosts: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution,
         tool_server: crate::tool_server::ToolServer::default(),

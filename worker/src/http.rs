@@ -56,6 +56,10 @@ impl Service {
         self.authorized(self.client.post(self.url.clone()))
     }
 
+    pub(crate) fn get(&self, url: Url) -> RequestBuilder {
+        self.authorized(self.client.get(url))
+    }
+
     /// The host alone, for messages.
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()

@@ -9,6 +9,8 @@ pub mod alone;
 pub mod custom_check;
 pub mod environment;
 pub mod resources;
+pub mod spent;
+pub mod state_host;
 pub mod termination;
 pub mod tool_server;
 
@@ -24,7 +26,6 @@ mod record_redaction;
 mod recorder;
 mod session;
 mod simulator;
-pub mod spent;
 mod trial;
 mod worker;
 

@@ -12,7 +12,10 @@ use llm::{Measures, Named, measure::Measurement};
 use record::{Failure, FailureKind};
 use scenario::{Asks, Measure};
 
-use crate::{custom_check::CustomCheck, environment::Execution, termination::hook::Hook, tool_server::ToolServer};
+use crate::{
+    custom_check::CustomCheck, environment::Execution, state_host::StateHost, termination::hook::Hook,
+    tool_server::ToolServer,
+};
 
 pub struct Resources {
     /// Agents under test, by name.
@@ -22,7 +25,9 @@ pub struct Resources {
     pub hooks: BTreeMap<String, Hook>,
     /// Checks of users, by name.
     pub checks: BTreeMap<String, CustomCheck>,
-    /// Addresses of databases that scenarios may seed, by name.
+    /// Services whose state checks read, by name.
+    pub state_hosts: BTreeMap<String, StateHost>,
+    /// Addresses of databases that scenarios may seed and checks may read, by name.
     pub databases: BTreeMap<String, String>,
     pub execution: Execution,
     /// Serves tools to agents that call them themselves.

@@ -10,6 +10,7 @@ mod battery;
 mod calling;
 mod conclusion;
 mod conversation;
+mod database_state;
 mod judge;
 mod judge_pool;
 mod next_line;
@@ -29,7 +30,7 @@ use record::{Failure, FailureKind, Verdict};
 use scenario::{Action, Check, Rule, check};
 use telemetry::trace::Played;
 
-use self::{conclusion::conclusion, stage::Stage};
+use self::{conclusion::conclusion, database_state::Tables, stage::Stage};
 use crate::{
     admission::Admission,
     compiled::CompiledScenario,
@@ -105,7 +106,7 @@ fn refusal(script: &CompiledScenario, resources: &Resources) -> Option<(Verdict,
         let message = "the scenario runs programs, which the worker's operator has not allowed (--allow-exec)";
         return Some((Verdict::Skipped, Failure::new(FailureKind::ExecutionNotAllowed, message)));
     }
-    if let Some(refused) = script.scenario.checks().find_map(|check| custom_refusal(check, resources)) {
+    if let Some(refused) = script.scenario.checks().find_map(|check| check_refusal(check, resources)) {
         return Some(refused);
     }
     let failure = resources.models.missing(&script.asks)?;
@@ -113,17 +114,25 @@ fn refusal(script: &CompiledScenario, resources: &Resources) -> Option<(Verdict,
     Some((verdict, failure))
 }
 
-/// Why a check of the user's own, without which there is no verdict, cannot be asked here.
-fn custom_refusal(check: &Check, resources: &Resources) -> Option<(Verdict, Failure)> {
-    let Rule::Custom(check::Custom { check: name, .. }) = &check.rule else { return None };
-    if !check.required {
-        return None;
-    }
-    match resources.checks.get(name) {
-        None => {
-            let message = format!("this worker's settings have no check {name:?}");
-            Some((Verdict::Error, Failure::new(FailureKind::Misconfigured, message)))
+/// Why a check that asks something of the settings, and without which there is no verdict, cannot be applied here.
+fn check_refusal(check: &Check, resources: &Resources) -> Option<(Verdict, Failure)> {
+    let missing = |what: &str, name: &str| {
+        let message = format!("this worker's settings have no {what} {name:?}");
+        Some((Verdict::Error, Failure::new(FailureKind::Misconfigured, message)))
+    };
+    let name = match &check.rule {
+        _ if !check.required => return None,
+        Rule::HttpState(rule) if !resources.state_hosts.contains_key(&rule.host) => {
+            return missing("state host", &rule.host);
         }
+        Rule::SqlState(rule) if !resources.databases.contains_key(&rule.database) => {
+            return missing("database", &rule.database);
+        }
+        Rule::Custom(check::Custom { check: name, .. }) => name,
+        _ => return None,
+    };
+    match resources.checks.get(name) {
+        None => missing("check", name),
         Some(found) if !found.is_allowed() => {
             let message =
                 format!("check {name:?} is a program, which the worker's operator has not allowed (--allow-exec)");
@@ -135,7 +144,9 @@ fn custom_refusal(check: &Check, resources: &Resources) -> Option<(Verdict, Fail
 
 async fn set_up(stage: &mut Stage) -> Result<(), Failure> {
     let databases = &stage.resources.databases;
-    Box::pin(stage.environment.set_up(databases)).await
+    Box::pin(stage.environment.set_up(databases)).await?;
+    stage.tables = Box::pin(Tables::read(&stage.script.scenario, &stage.resources)).await?;
+    Ok(())
 }
 
 fn wants_execution(script: &CompiledScenario) -> bool {

@@ -13,6 +13,7 @@ use worker::{
     Models, Resources,
     custom_check::{self, CustomCheck},
     environment::{Execution, Limits, database},
+    state_host::{self, StateHost},
     tool_server::{self, ToolServer},
 };
 
@@ -112,6 +113,7 @@ pub(crate) async fn resources(
         models,
         hooks: hooks(settings)?,
         checks: checks(read, &execution)?,
+        state_hosts: state_hosts(settings)?,
         databases: databases(settings)?,
         execution,
         tool_server: tool_server(settings, capacity)?,
@@ -275,6 +277,15 @@ fn checks(read: &Read, execution: &Execution) -> anyhow::Result<BTreeMap<String,
         Ok((name.clone(), check))
     };
     read.settings.checks.iter().map(open).collect()
+}
+
+fn state_hosts(settings: &Settings) -> anyhow::Result<BTreeMap<String, StateHost>> {
+    let open = |(name, written): (&String, &state_host::Settings)| {
+        let host =
+            StateHost::new(written).with_context(|| format!("failed to set up state host {name:?}")).map_err(usage)?;
+        Ok((name.clone(), host))
+    };
+    settings.state_hosts.iter().map(open).collect()
 }
 
 fn databases(settings: &Settings) -> anyhow::Result<BTreeMap<String, String>> {

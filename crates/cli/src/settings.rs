@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) databases: BTreeMap<String, Database>,
     /// Checks of your own, by name: programs and HTTP services that judge transcripts.
     pub(crate) checks: BTreeMap<String, worker::custom_check::Settings>,
+    /// Services whose state `http_state` reads, by name.
+    pub(crate) state_hosts: BTreeMap<String, worker::state_host::Settings>,
     /// HTTP hooks that decide whether a conversation is over, by name.
     pub(crate) hooks: BTreeMap<String, worker::termination::hook::Settings>,
     pub(crate) gates: Gates,
@@ -208,7 +210,7 @@ fn is_protection(parents: &[Segment], key: &str) -> bool {
         })
         .collect();
     match names.as_slice() {
-        [] | ["endpoints" | "agents" | "checks", _] => !key.starts_with("x-"),
+        [] | ["endpoints" | "agents" | "checks" | "state_hosts", _] => !key.starts_with("x-"),
         ["endpoints" | "agents", _, section, ..] | [section, ..] => {
             matches!(*section, "gates" | "limits" | "price" | "retries" | "roles")
         }
@@ -258,13 +260,14 @@ impl Settings {
         }
     }
 
-    /// Where the keys of all endpoints, agents, hooks and checks are kept.
+    /// Where the keys of all endpoints, agents, hooks, checks and state hosts are kept.
     pub(crate) fn keys(&self) -> Vec<llm::key::KeyRef> {
         let of_endpoints = self.endpoints.values().flat_map(llm::endpoint::Settings::keys);
         let of_agents = self.agents.values().flat_map(agent::Settings::keys);
         let of_hooks = self.hooks.values().filter_map(|hook| hook.key.clone());
         let of_checks = self.checks.values().filter_map(|check| check.key.clone());
-        of_endpoints.chain(of_agents).chain(of_hooks).chain(of_checks).collect()
+        let of_hosts = self.state_hosts.values().filter_map(|host| host.key.clone());
+        of_endpoints.chain(of_agents).chain(of_hooks).chain(of_checks).chain(of_hosts).collect()
     }
 
     /// The names that plans may use for agents.

@@ -20,6 +20,7 @@ use crate::{
     execution_time::ExecutionTime,
     file_contains::FileContains,
     file_exists::FileExists,
+    http_state::HttpState,
     json_check::JsonCheck,
     json_path::JsonPath,
     json_schema::JsonSchema,
@@ -37,6 +38,7 @@ use crate::{
     semantic_similar::SemanticSimilar,
     similarity::Similarity,
     spend::Spend,
+    sql_state::SqlState,
     string_contains::StringContains,
     telephony_events::TelephonyEvents,
     tool_calls::ToolCalls,
@@ -87,6 +89,8 @@ pub fn compile(check: &Check) -> Result<Evaluator, Error> {
         Rule::FileContains(rule) => Box::new(FileContains::new(rule)),
         Rule::CommandExitCodeIs(rule) => Box::new(CommandExitCodeIs::new(rule)),
         Rule::Custom(rule) => Box::new(Custom::new(rule)),
+        Rule::HttpState(rule) => Box::new(HttpState::new(rule)?),
+        Rule::SqlState(rule) => Box::new(SqlState::new(rule)),
         Rule::MockState(rule) => Box::new(MockState::new(rule)?),
     };
     Ok(Evaluator::new(check, behaviour))

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use record::{Scope, Turn};
+use record::{FailureKind, Scope, Turn};
 use serde_json::Value;
 
 /// What an evaluator sees.
@@ -35,6 +35,16 @@ pub trait Workspace: Send + Sync + fmt::Debug {
     /// Asks a check of the user's own about the transcript of the trial.
     async fn custom(&self, asked: &CustomAsked<'_>) -> Result<CustomAnswered, CustomError>;
 
+    /// What a service says at a path, read with GET; `None`: it says that there is nothing.
+    async fn http_state(&self, host: &str, path: &str) -> Result<Option<Value>, StateError>;
+
+    /// The rows of one statement that only reads.
+    async fn sql_state(&self, database: &str, query: &str, parameters: &[Value])
+    -> Result<Vec<Vec<Value>>, StateError>;
+
+    /// Whether a table is not as it was when the trial began.
+    async fn has_changed(&self, database: &str, table: &str) -> Result<bool, StateError>;
+
     /// The state of the scenario's mocks as it is now, or why there is none.
     fn mock_state(&self) -> Result<Value, String>;
 }
@@ -57,6 +67,24 @@ pub struct CustomAnswered {
     /// The answer to the same transcript a second time. A part of the calls of a check that says it is deterministic is made
     /// twice.
     pub again: Option<String>,
+}
+
+/// Why a state cannot be read.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StateError {
+    #[error("the worker's settings do not name it")]
+    Unknown,
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl StateError {
+    pub(crate) fn kind(&self) -> FailureKind {
+        match self {
+            Self::Unknown => FailureKind::Misconfigured,
+            Self::Failed(_) => FailureKind::EnvironmentFailed,
+        }
+    }
 }
 
 #[derive(Debug, Clone, thiserror::Error)]

@@ -19,6 +19,7 @@ mod equals;
 mod execution_time;
 mod file_contains;
 mod file_exists;
+mod http_state;
 mod json_check;
 mod json_path;
 mod json_schema;
@@ -41,6 +42,7 @@ mod semantic_similar;
 mod shared_keys;
 mod similarity;
 mod spend;
+mod sql_state;
 mod starts_with;
 mod string_contains;
 mod telephony_events;
@@ -67,6 +69,7 @@ pub use self::{
     execution_time::ExecutionTime,
     file_contains::FileContains,
     file_exists::FileExists,
+    http_state::HttpState,
     json_check::JsonCheck,
     json_path::JsonPath,
     json_schema::JsonSchema,
@@ -88,6 +91,7 @@ pub use self::{
     semantic_similar::SemanticSimilar,
     similarity::Similarity,
     spend::Spend,
+    sql_state::SqlState,
     starts_with::StartsWith,
     string_contains::StringContains,
     telephony_events::TelephonyEvents,

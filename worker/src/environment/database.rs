@@ -1,10 +1,11 @@
-//! Seeds a database before a trial: runs SQL files in order against SQLite or PostgreSQL.
+//! Seeds a database before a trial: runs SQL files in order against SQLite or PostgreSQL. [`query`] reads it at the end.
 //!
 //! Scenarios are not trusted. Their SQL changes the database that the operator named. It reads and writes no file and
 //! runs no program, on any machine, unless the operator trusts scenarios like the worker itself.
 
 mod error;
 mod postgres;
+pub(crate) mod query;
 mod sql;
 mod sqlite;
 mod strict;

@@ -6,7 +6,10 @@ use agent::Agent;
 use record::{Failure, FailureKind, Judgment, battery::Examined};
 use tokio::time::Instant;
 
-use super::{agent_line::AgentLine, calling::Calling, judge_pool::JudgePool, ticket::Ticket, transcript::Transcript};
+use super::{
+    agent_line::AgentLine, calling::Calling, database_state::Tables, judge_pool::JudgePool, ticket::Ticket,
+    transcript::Transcript,
+};
 use crate::{
     admission::Admission, compiled::CompiledScenario, environment::Local, outbox::Outbox, recorder::CallLog,
     resources::Resources,
@@ -21,6 +24,8 @@ pub(crate) struct Stage {
     pub(super) transcript: Transcript,
     pub(super) line: AgentLine,
     pub(super) judgments: Vec<Judgment>,
+    /// The tables that checks want unchanged, as they were when the trial began.
+    pub(super) tables: Tables,
     /// What a quality battery examined.
     pub(super) examined: Option<Box<Examined>>,
     /// Questions to judges so far. A question's number is part of its seed, so that the mock model answers the same
@@ -63,6 +68,7 @@ impl Stage {
             transcript: Transcript::new(attempt, outbox, place, log),
             line: AgentLine::default(),
             judgments: Vec::new(),
+            tables: Tables::default(),
             examined: None,
             questions: AtomicU32::new(0),
             progress: Progress {

@@ -20,6 +20,8 @@ mod bookkeeping;
 mod breakage;
 mod conversations;
 mod custom_checks;
+#[cfg(feature = "databases")]
+mod end_states;
 mod messages;
 mod remote_tools;
 mod steps_besides;

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use evaluate::{
     Workspace,
-    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError},
+    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError, StateError},
 };
 use record::{
     Turn,
@@ -21,7 +21,12 @@ use scenario::ids::seed_of;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{stage::Stage, ticket::Ticket, toolbox::Toolbox};
+use super::{
+    database_state::{self, Tables},
+    stage::Stage,
+    ticket::Ticket,
+    toolbox::Toolbox,
+};
 use crate::{
     compiled::CompiledScenario,
     environment::{Environment as _, Local},
@@ -42,6 +47,7 @@ pub(super) struct TrialWorkspace<'a> {
     turns: &'a [Turn],
     stop: Option<&'a str>,
     toolbox: &'a Toolbox,
+    tables: &'a Tables,
     /// Names this attempt towards services.
     attempt: &'a str,
     /// Numbers the calls of checks in the attempt.
@@ -52,7 +58,7 @@ pub(super) struct TrialWorkspace<'a> {
 /// What a check found at the end: kept with the trial, so that it can be judged again without its environment.
 #[derive(Debug, Serialize)]
 struct EndState {
-    /// `mocks`, `http HOST PATH` or `sql DATABASE`.
+    /// `mocks`, `http HOST PATH`, `sql DATABASE QUERY` or `table DATABASE NAME`.
     of: String,
     state: Value,
 }
@@ -76,15 +82,18 @@ impl<'a> TrialWorkspace<'a> {
             turns: stage.transcript.turns(),
             stop: stage.progress.termination_reason.as_deref(),
             toolbox: &stage.line.toolbox,
+            tables: &stage.tables,
             attempt: &stage.calling.context.idempotency_key,
             states: Mutex::default(),
             call: AtomicU32::new(u32::try_from(judged).unwrap_or(u32::MAX)),
         }
     }
 
-    /// Keeps a state that a check has read.
+    /// Keeps a state that a check has read, the latest of each.
     fn read(&self, state: EndState) {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.retain(|earlier| earlier.of != state.of);
+        states.push(state);
     }
 
     /// The states that checks have read since this was made, as notes.
@@ -149,6 +158,33 @@ impl Workspace for TrialWorkspace<'_> {
             false => None,
         };
         Ok(CustomAnswered { text, again })
+    }
+
+    async fn http_state(&self, host: &str, path: &str) -> Result<Option<Value>, StateError> {
+        let service = self.resources.state_hosts.get(host).ok_or(StateError::Unknown)?;
+        let state = service.read(path).await.map_err(StateError::Failed)?;
+        self.read(EndState { of: format!("http {host} {path}"), state: state.clone().unwrap_or_default() });
+        Ok(state)
+    }
+
+    async fn sql_state(
+        &self,
+        database: &str,
+        query: &str,
+        parameters: &[Value],
+    ) -> Result<Vec<Vec<Value>>, StateError> {
+        let rows = database_state::rows(self.resources, database, query, parameters).await?;
+        self.read(EndState { of: format!("sql {database} {query}"), state: Value::from(rows.clone()) });
+        Ok(rows)
+    }
+
+    async fn has_changed(&self, database: &str, table: &str) -> Result<bool, StateError> {
+        let changed = self.tables.has_changed(self.resources, database, table).await?;
+        self.read(EndState {
+            of: format!("table {database} {table}"),
+            state: serde_json::json!({ "changed": changed }),
+        });
+        Ok(changed)
     }
 
     fn mock_state(&self) -> Result<Value, String> {

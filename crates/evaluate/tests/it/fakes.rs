@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use evaluate::{
     Evaluator, JudgePool, Scorer, Subject, Workspace,
     scorer::ByJudge,
-    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError},
+    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError, StateError},
 };
 use record::{Finding, Judgment, Scope, Turn, turn::Origin};
 use scenario::{
@@ -122,6 +122,23 @@ impl Workspace for Folder {
         let mut answers = answers.iter().map(|text| (*text).to_owned());
         let text = answers.next().ok_or_else(|| CustomError::Failed("it ended".to_owned()))?;
         Ok(CustomAnswered { text, again: answers.next() })
+    }
+
+    async fn http_state(&self, host: &str, path: &str) -> Result<Option<Value>, StateError> {
+        match host {
+            "shop" => Ok(self.state.get(path.trim_start_matches('/')).cloned()),
+            "down" => Err(StateError::Failed("it cannot be reached".to_owned())),
+            _ => Err(StateError::Unknown),
+        }
+    }
+
+    async fn sql_state(&self, database: &str, _: &str, _: &[Value]) -> Result<Vec<Vec<Value>>, StateError> {
+        let rows = self.state.get(database).ok_or(StateError::Unknown)?;
+        serde_json::from_value(rows.clone()).map_err(|error| StateError::Failed(error.to_string()))
+    }
+
+    async fn has_changed(&self, _: &str, table: &str) -> Result<bool, StateError> {
+        Ok(table == "orders")
     }
 
     fn mock_state(&self) -> Result<Value, String> {

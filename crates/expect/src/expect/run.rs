@@ -181,6 +181,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
         },
         hooks: BTreeMap::new(),
         checks: BTreeMap::new(),
+        state_hosts: BTreeMap::new(),
         databases: BTreeMap::new(),
         execution: Execution::Off,
         tool_server: worker::tool_server::ToolServer::default(),

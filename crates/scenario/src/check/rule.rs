@@ -8,11 +8,11 @@ use yaml::{Findings, Part};
 
 use super::{
     AnswerId, AnyOf, CallRule, Check, CommandExitCodeIs, Contains, ContextRetention, ConversationFlow,
-    ConversationLength, Custom, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, JsonCheck, JsonPath,
-    JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, MockState, NoRepeatedReply, Number, Refusal,
-    RegexMatch, RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, StartsWith, StringContains,
-    TelephonyEvents, ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described, kind::Kind,
-    place::Place, question::Question, shared_keys,
+    ConversationLength, Custom, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, HttpState, JsonCheck,
+    JsonPath, JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, MockState, NoRepeatedReply, Number,
+    Refusal, RegexMatch, RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, SqlState, StartsWith,
+    StringContains, TelephonyEvents, ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described,
+    kind::Kind, place::Place, question::Question, shared_keys,
 };
 
 macro_rules! kinds {
@@ -117,6 +117,8 @@ kinds! {
     "file_contains" => FileContains(FileContains),
     "command_exit_code_is" => CommandExitCodeIs(CommandExitCodeIs),
     "custom" => Custom(Custom),
+    "http_state" => HttpState(HttpState),
+    "sql_state" => SqlState(SqlState),
     "mock_state" => MockState(MockState),
 }
 

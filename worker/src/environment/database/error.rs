@@ -31,6 +31,29 @@ pub enum Error {
          programs; use a role without such rights, or a worker with `--allow-exec=host`"
     )]
     RefusedToRole { file: String, place: StatementPlace, what: String },
+    #[error("run the query: {0}")]
+    Query(#[source] sqlx::Error),
+    #[error("run the query: {0}")]
+    SqliteQuery(#[source] rusqlite::Error),
+    #[error("run the query: it does more than read")]
+    NotReading,
+    #[error("run the query: it has more than one statement")]
+    SeveralStatements,
+    #[error("run the query: it has no statement")]
+    NoStatement,
+    #[error("run the query: it has {expected} parameters, and {found} are given")]
+    Parameters { expected: usize, found: usize },
+    #[error("read the rows: there are more than {0}")]
+    ManyRows(usize),
+    #[error("read the column {column}: it has the type {kind}; cast it to text in the query")]
+    ColumnType { column: String, kind: String },
+    #[error(
+        "run the query: {0} is refused, as the role of this connection may reach the server's files and programs; use a \
+         role without such rights"
+    )]
+    QueryRefusedToRole(String),
+    #[error("finish the query within {} s", .0.as_secs())]
+    SlowQuery(Duration),
     #[error("run its files: the thread stopped")]
     Stopped,
     #[error("finish within {} s", .0.as_secs())]

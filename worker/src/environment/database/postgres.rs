@@ -29,25 +29,38 @@ const READS_ALIKE: [(&str, &str); 2] = [("SHOW standard_conforming_strings", "on
 pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
     let options = PgConnectOptions::from_str(address).map_err(Error::Address)?.disable_statement_logging();
     let mut connection = options.connect().await.map_err(Error::Connect)?;
-    let strict = !trusted && sqlx::query_scalar(MIGHTY).fetch_one(&mut connection).await.map_err(Error::Connect)?;
+    let strict = !trusted && is_mighty(&mut connection).await?;
     for (file, sql) in &seeding.files {
-        if strict {
-            let refused = match strict::check(sql) {
-                Ok(()) if reads_alike(&mut connection).await? => None,
-                Ok(()) => Some((
-                    StatementPlace { statement: 1, line: None },
-                    "another `standard_conforming_strings` or `client_encoding`".to_owned(),
-                )),
-                Err(refused) => Some((refused.place, refused.what)),
-            };
-            if let Some((place, what)) = refused {
-                return Err(Error::RefusedToRole { file: file.clone(), place, what });
-            }
+        if strict && let Some((place, what)) = refused_here(&mut connection, sql).await? {
+            return Err(Error::RefusedToRole { file: file.clone(), place, what });
         }
         let done = connection.fetch_many(sqlx::raw_sql(AssertSqlSafe(sql.clone())));
         run(file, sql, done).await?;
     }
     connection.close().await.map_err(Error::Connect)
+}
+
+/// What of the SQL the role of the connection must not run, if it may reach the server's files and programs.
+pub(super) async fn refused_to_role(
+    connection: &mut PgConnection,
+    sql: &str,
+) -> Result<Option<(StatementPlace, String)>, Error> {
+    if is_mighty(connection).await? { refused_here(connection, sql).await } else { Ok(None) }
+}
+
+async fn is_mighty(connection: &mut PgConnection) -> Result<bool, Error> {
+    sqlx::query_scalar(MIGHTY).fetch_one(connection).await.map_err(Error::Connect)
+}
+
+async fn refused_here(connection: &mut PgConnection, sql: &str) -> Result<Option<(StatementPlace, String)>, Error> {
+    Ok(match strict::check(sql) {
+        Ok(()) if reads_alike(connection).await? => None,
+        Ok(()) => Some((
+            StatementPlace { statement: 1, line: None },
+            "another `standard_conforming_strings` or `client_encoding`".to_owned(),
+        )),
+        Err(refused) => Some((refused.place, refused.what)),
+    })
 }
 
 async fn reads_alike(connection: &mut PgConnection) -> Result<bool, Error> {

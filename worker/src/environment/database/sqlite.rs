@@ -70,7 +70,7 @@ const PRAGMAS: &[&str] = &[
 ];
 
 /// Virtual machine steps between two checks whether the seeding was given up.
-const STEPS: i32 = 10_000;
+pub(super) const STEPS: i32 = 10_000;
 
 /// Runs the files of one seeding in order. When the call is dropped, the running statement ends.
 pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
@@ -81,7 +81,7 @@ pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Res
     tokio::task::spawn_blocking(move || fill(&uri, &files, trusted, stop)).await.map_err(|_| Error::Stopped)?
 }
 
-struct Stop(Arc<AtomicBool>);
+pub(super) struct Stop(pub(super) Arc<AtomicBool>);
 
 impl Drop for Stop {
     fn drop(&mut self) {
@@ -167,7 +167,7 @@ fn run(connection: &Connection, sql: &str, stop: &AtomicBool, number: &mut u64) 
 
 /// SQLite's own form of an address: `sqlite:` and `sqlite://` before a path, `mode`, `cache`, `immutable` and `vfs`
 /// behind it. A file that is not there is made, whatever the mode says.
-fn uri(address: &str) -> Result<String, Error> {
+pub(super) fn uri(address: &str) -> Result<String, Error> {
     let rest = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:")).ok_or(Error::Scheme)?;
     let (path, written) = rest.split_once('?').unwrap_or((rest, ""));
     let mut options = String::new();

@@ -277,9 +277,9 @@ async fn mocks_keep_a_state_for_one_trial_and_checks_see_it() {
     ]);
     let state_is = |path: &str, expected: &str| json!({ "type": "mock_state", "path": path, "equals": expected });
     let steps = json!([
-        say("http look {\"id\":\"7\"}", json!([contains("done open"), state_is("orders.7.status", "open")])),
+        say("http look {\"id\":\"7\"}", json!([contains("open"), state_is("orders.7.status", "open")])),
         say("mcp shop_refund {\"id\":\"7\"}", json!([state_is("$.orders.7.status", "refunded")])),
-        say("http look {\"id\":\"7\"}", json!([contains("done refunded"), state_is("orders.8.status", "open")])),
+        say("http look {\"id\":\"7\"}", json!([contains("refunded"), state_is("orders.8.status", "open")])),
     ]);
     let state = json!({ "state": { "orders": { "7": { "status": "open" }, "8": { "status": "open" } } } });
     let more = json!({ "setup": { "mocks": mocks }, "gabfest": state });

@@ -102,6 +102,7 @@ impl House {
             models,
             hooks: BTreeMap::new(),
             checks: BTreeMap::new(),
+            state_hosts: BTreeMap::new(),
             databases: BTreeMap::new(),
             execution: Execution::Off,
             tool_server: Default::default(),

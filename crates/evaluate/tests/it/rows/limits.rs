@@ -13,6 +13,9 @@ const LOOP: Seen =
 const REFUNDED: Seen =
     Seen::State(r#"{"orders": {"7": {"status": "refunded", "total": 30}, "9": {"status": "open"}}}"#);
 
+/// The rows that a query finds.
+const TABLE: Seen = Seen::State(r#"{"shop": [["refunded", 30], ["open", 5]]}"#);
+
 /// Checks of users, and what they answer each time.
 pub(super) const CUSTOM: [(&str, &[&str]); 5] = [
     ("totals", &[r#"{"pass": false, "reason": "3 of 4 totals are right"}"#]),
@@ -61,6 +64,52 @@ pub(super) const ROWS: &[Row] = &[
     seen("type: mock_state\npath: orders.8", REFUNDED, Fail, "selects nothing"),
     seen("type: mock_state\npath: $.orders.*.status\nequals: refunded", REFUNDED, Fail, "selects 2 values"),
     seen("type: mock_state\npath: orders.7.total\nequals: 30.0", REFUNDED, Pass, "is 30"),
+    seen(
+        "type: http_state\nhost: shop\npath: /orders\njson_path: $.7.status\nequals: refunded",
+        REFUNDED,
+        Pass,
+        "is \"refunded\"",
+    ),
+    seen(
+        "type: http_state\nhost: shop\npath: /orders\njson_path: $.9.status\nequals: refunded\nwithin_ms: 1",
+        REFUNDED,
+        Fail,
+        "expected \"refunded\"",
+    ),
+    seen("type: http_state\nhost: shop\npath: /carts", REFUNDED, Fail, "shop has nothing at /carts"),
+    seen("type: http_state\nhost: down\npath: /orders", REFUNDED, Error, "it cannot be reached"),
+    seen("type: http_state\nhost: other\npath: /orders", REFUNDED, Error, "the worker's settings do not name it"),
+    seen(
+        "type: sql_state\ndatabase: shop\nquery: select status, total from orders where customer = ?\nparameters: [3]\nrows: [[open, 5], [refunded, 30.0]]",
+        TABLE,
+        Pass,
+        "the query returns",
+    ),
+    seen(
+        "type: sql_state\ndatabase: shop\nquery: select status, total from orders\nrows: [[open, 5], [refunded, 30]]\nordered: true",
+        TABLE,
+        Fail,
+        "expected [[\"open\",5]",
+    ),
+    seen(
+        "type: sql_state\ndatabase: shop\nquery: select status, total from orders\nrows: [[refunded, 30]]\nunchanged: [customers]",
+        TABLE,
+        Fail,
+        "expected [[\"refunded\",30]]",
+    ),
+    seen("type: sql_state\ndatabase: shop\nunchanged: [customers]", TABLE, Pass, "as it was: customers"),
+    seen(
+        "type: sql_state\ndatabase: shop\nunchanged: [customers, orders]",
+        TABLE,
+        Fail,
+        "the table orders is not as it was",
+    ),
+    seen(
+        "type: sql_state\ndatabase: other\nquery: select 1\nrows: [[1]]",
+        TABLE,
+        Error,
+        "the worker's settings do not name it",
+    ),
     row("type: mock_state\npath: orders", "Done.", Error, "the scenario has no `gabfest.state`"),
     row("type: command_exit_code_is\ncommand: test -f notes.txt", "Done.", Error, "not allowed"),
 ];

@@ -1,0 +1,53 @@
+//! Reading a state from a database: one statement that only reads, and digests of tables.
+
+mod postgres;
+mod sqlite;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::error::Error;
+
+/// How long one look may take, with its connection.
+const TIME: Duration = Duration::from_secs(5);
+/// Of one query.
+const MOST_ROWS: usize = 1_000;
+
+/// The rows of one statement. `trusted`: it may reach what the role of the connection may, but it still only reads.
+pub(crate) async fn rows(
+    address: &str,
+    sql: &str,
+    parameters: &[Value],
+    trusted: bool,
+) -> Result<Vec<Vec<Value>>, Error> {
+    let looking = async {
+        match address.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => sqlite::rows(address, sql, parameters).await,
+            Some("postgres" | "postgresql") => postgres::rows(address, sql, parameters, trusted).await,
+            _ => Err(Error::Scheme),
+        }
+    };
+    tokio::time::timeout(TIME, looking).await.map_err(|_| Error::SlowQuery(TIME))?
+}
+
+/// A digest of the rows of a table, in any order.
+pub(crate) async fn digest(address: &str, table: &str) -> Result<String, Error> {
+    let looking = async {
+        match address.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => sqlite::digest(address, &quoted(table)).await,
+            Some("postgres" | "postgresql") => postgres::digest(address, &quoted(table)).await,
+            _ => Err(Error::Scheme),
+        }
+    };
+    tokio::time::timeout(TIME, looking).await.map_err(|_| Error::SlowQuery(TIME))?
+}
+
+/// `shop.customers` as `"shop"."customers"`: both databases write names so.
+fn quoted(table: &str) -> String {
+    let parts: Vec<String> = table.split('.').map(|part| format!("\"{}\"", part.trim().replace('"', "\"\""))).collect();
+    parts.join(".")
+}
+
+#[cfg(test)]
+mod tests;
