@@ -1,12 +1,12 @@
 //! Checks of users: an HTTP service, or a program that stays and answers line by line. The operator's settings say where
 //! they are; a scenario only names them. docs/custom-checks.md has the protocol.
 
+mod answer;
 mod process;
 mod program;
 mod service;
 
 use std::{
-    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,11 +15,8 @@ use evaluate::subject::CustomError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::{program::Program, service::HttpCheck};
+use self::{answer::Error, program::Program, service::HttpCheck};
 use crate::{environment::Execution, http};
-
-/// The largest answer of a check.
-const MOST_ANSWER_BYTES: usize = 256 << 10;
 
 const MOST_PROCESSES: u32 = 64;
 
@@ -97,17 +94,6 @@ pub enum SetupError {
     Http(#[from] http::SetupError),
 }
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("it does not answer within {} ms", .0.as_millis())]
-    TimedOut(Duration),
-    #[error("{0}")]
-    Malformed(String),
-    #[error("{0}")]
-    Failed(String),
-}
-
 impl CustomCheck {
     /// `folder` is the one of the settings file.
     ///
@@ -160,13 +146,6 @@ impl CustomCheck {
             }
         })
     }
-}
-
-/// The beginning of what a check wrote, for a message.
-fn excerpt(text: &[u8]) -> impl fmt::Display {
-    const MOST: usize = 500;
-    let text = String::from_utf8_lossy(text);
-    record::bounds::short(text.trim(), MOST).into_owned()
 }
 
 #[cfg(test)]

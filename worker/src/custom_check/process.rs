@@ -16,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Error, MOST_ANSWER_BYTES, excerpt};
+use super::answer::{Error, MOST_BYTES, excerpt};
 use crate::environment::{Execution, staying};
 
 /// The first line of a check: the version of the protocol that it speaks.
@@ -122,12 +122,12 @@ impl Process {
 
     async fn line(&mut self) -> Result<Vec<u8>, Broken> {
         let mut line = Vec::new();
-        let most = u64::try_from(MOST_ANSWER_BYTES + 1).unwrap_or(u64::MAX);
+        let most = u64::try_from(MOST_BYTES + 1).unwrap_or(u64::MAX);
         let read = (&mut self.stdout).take(most).read_until(b'\n', &mut line).await;
         match read {
             Ok(0) => Err(self.ended("it ended").await),
-            Ok(_) if line.len() > MOST_ANSWER_BYTES => {
-                Err(Broken::Failed(Error::Malformed(format!("it wrote a line of more than {MOST_ANSWER_BYTES} bytes"))))
+            Ok(_) if line.len() > MOST_BYTES => {
+                Err(Broken::Failed(Error::Malformed(format!("it wrote a line of more than {MOST_BYTES} bytes"))))
             }
             Ok(_) => Ok(line),
             Err(error) => Err(self.ended(&error.to_string()).await),
@@ -139,7 +139,7 @@ impl Process {
         // What it wrote before its end is in the pipe; one that left its group could hold it open longer.
         let _ = timeout(LAST_WORDS, &mut self.listening).await;
         let words = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = excerpt(&words).to_string();
+        let words = excerpt(&words);
         Broken::Ended(if words.is_empty() { why.to_owned() } else { format!("{why}; it wrote: {words}") })
     }
 }

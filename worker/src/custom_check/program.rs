@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::{
-    Error,
+    answer::Error,
     process::{Broken, Process},
 };
 use crate::environment::Execution;

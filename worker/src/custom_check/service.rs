@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use reqwest::{StatusCode, header};
 use tokio::time::{sleep, timeout};
 
-use super::{Error, MOST_ANSWER_BYTES, excerpt};
+use super::answer::{Error, MOST_BYTES, excerpt};
 use crate::http::{self, Service};
 
 /// How long to wait before each repeated try. There are as many of them.
@@ -41,7 +41,7 @@ impl HttpCheck {
     async fn try_once(&self, id: &str, transcript: &str) -> Result<Result<String, String>, Error> {
         let request = self.service.post().header(header::CONTENT_TYPE, "application/json");
         let request = request.header("Idempotency-Key", id).body(transcript.to_owned());
-        let received = timeout(self.timeout, http::receive(request, MOST_ANSWER_BYTES)).await;
+        let received = timeout(self.timeout, http::receive(request, MOST_BYTES)).await;
         let (status, body) = match received.map_err(|_| Error::TimedOut(self.timeout))? {
             Ok(answer) => answer,
             Err(error @ http::Error::Unreachable(_)) => return Ok(Err(format!("it cannot {error}"))),

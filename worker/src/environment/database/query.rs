@@ -1,18 +1,13 @@
 //! Reading a state from a database: one statement that only reads, and digests of tables.
 
+mod limits;
 mod postgres;
 mod sqlite;
 
-use std::time::Duration;
-
 use serde_json::Value;
 
+use self::limits::TIME;
 use super::error::Error;
-
-/// How long one look may take, with its connection.
-const TIME: Duration = Duration::from_secs(5);
-/// Of one query.
-const MOST_ROWS: usize = 1_000;
 
 /// The rows of one statement. `trusted`: it may reach what the role of the connection may, but it still only reads.
 pub(crate) async fn rows(

@@ -13,7 +13,7 @@ use sqlx::{
 
 use super::{
     super::{error::Error, postgres::refused_to_role},
-    MOST_ROWS,
+    limits::MOST_ROWS,
 };
 
 /// The server ends what takes longer, also where the connection is lost.

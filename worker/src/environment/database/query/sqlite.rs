@@ -20,7 +20,7 @@ use super::{
         error::Error,
         sqlite::{STEPS, Stop, uri},
     },
-    MOST_ROWS,
+    limits::MOST_ROWS,
 };
 
 /// When the call is dropped, the running statement ends.
