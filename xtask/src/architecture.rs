@@ -101,7 +101,7 @@ mod tests {
         ("tokenizers", &["gabfest-embed"]),
         ("zip", &["gabfest-embed"]),
         ("rust_xlsxwriter", &["gabfest-report"]),
-        ("csv", &["gabfest-report", "gabfest-evaluate"]),
+        ("csv", &["gabfest-report", "gabfest-evaluate", "gabfest-formats"]),
     ];
 
     /// Crates that decide and never wait: no runtime, no network.

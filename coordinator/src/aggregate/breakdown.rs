@@ -1,26 +1,73 @@
 //! The parts of a plan, and their figures in a summary.
 
+use std::collections::BTreeSet;
+
 use record::{
     breakdown::{Breakdown, Part, Parts, Sums},
     summary::{AgentSummary, AxisSummary, CheckSummary, FailureCount, PartSummary, TagSummary},
 };
-use scenario::{Plan, question::QUESTION};
+use scenario::{
+    Case, Plan,
+    plan::{Group, ROW},
+    question::QUESTION,
+    rows::text_of,
+};
+use serde_json::Value;
 use statistics::success::success_rate;
+
+/// The most values of a column that has figures of its own.
+const MOST_VALUES: usize = 20;
 
 /// Which agents, tags and values of axes each case belongs to.
 pub(super) fn parts(plan: &Plan) -> Parts {
     let mut parts = Parts::default();
+    let columns: Vec<Columns> = plan.groups.iter().map(Columns::of_group).collect();
     for case in plan.cases() {
         let group = plan.groups.get(case.group);
         // The questions of a knowledge base are its cases: a row for each of them would repeat those.
         let asks = plan.question(&case).is_some();
-        let values = case.parameters.into_iter().filter(|(parameter, _)| !(asks && parameter == QUESTION));
+        let is_case = |name: &str| (asks && name == QUESTION) || (case.row.is_some() && name == ROW);
+        let values = case.parameters.iter().filter(|(name, _)| !is_case(name)).cloned();
+        let columns = columns.get(case.group).into_iter().flat_map(|columns| columns.of(group, &case));
+        let values = values.chain(columns);
         let values = values.map(|(parameter, value)| Part::Value { parameter, value: value.to_string() });
         let tags = group.map_or(&[][..], |group| group.tags.as_slice()).iter().cloned().map(Part::Tag);
         let repeats = group.map_or(0, |group| u64::from(group.repeats));
-        parts.add_case(std::iter::once(Part::Agent(case.agent)).chain(tags).chain(values), repeats);
+        parts.add_case(std::iter::once(Part::Agent(case.agent.clone())).chain(tags).chain(values), repeats);
     }
     parts
+}
+
+/// The columns of a data set with so few values that a row for each of them says something.
+struct Columns(Vec<(usize, String)>);
+
+impl Columns {
+    fn of_group(group: &Group) -> Self {
+        let Some(rows) = &group.rows else { return Self(Vec::new()) };
+        let mut values = vec![BTreeSet::new(); rows.columns().len()];
+        for row in (0..rows.len()).filter_map(|index| rows.get(index)) {
+            for (column, value) in values.iter_mut().zip(&row.values) {
+                if column.len() <= MOST_VALUES {
+                    column.insert(text_of(value));
+                }
+            }
+        }
+        let few = rows
+            .columns()
+            .iter()
+            .enumerate()
+            .zip(&values)
+            .filter(|(_, values)| (2..=MOST_VALUES).contains(&values.len()));
+        Self(few.map(|((index, name), _)| (index, name.clone())).collect())
+    }
+
+    /// The values of a case.
+    fn of(&self, group: Option<&Group>, case: &Case) -> Vec<(String, Value)> {
+        let row = case.row.and_then(|row| usize::try_from(row).ok()).filter(|_| !self.0.is_empty());
+        let row = group.and_then(|group| group.rows.as_ref()).zip(row).and_then(|(rows, row)| rows.get(row));
+        let Some(row) = row else { return Vec::new() };
+        self.0.iter().filter_map(|(index, name)| Some((name.clone(), row.values.get(*index)?.clone()))).collect()
+    }
 }
 
 /// The tables of a summary.
@@ -101,11 +148,23 @@ fn figures(planned: u64, sums: &Sums) -> PartSummary {
 mod tests {
     use scenario::{
         Digest, Source,
-        plan::{Axis, Gates, Group, VERSION},
+        plan::{Axis, Gates, VERSION},
+        rows::{Builder, Row},
     };
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
+
+    /// Ids, a plan with two values, and a name that differs in each row.
+    fn rows() -> scenario::Rows {
+        let mut builder = Builder::default();
+        for index in 0..30 {
+            let plan = if index % 3 == 0 { "pro" } else { "free" };
+            let values = vec![json!(plan), json!(format!("name {index}"))];
+            builder.push(&Row { id: format!("r{index}"), line: 1, values }).unwrap();
+        }
+        builder.build("x.csv".to_owned(), vec!["plan".to_owned(), "name".to_owned()], Vec::new())
+    }
 
     #[test]
     fn a_plan_has_its_agents_its_tags_and_the_values_of_its_axes() {
@@ -127,12 +186,18 @@ mod tests {
             personas: vec![None],
             repeats: 2,
             selection: None,
+            extra: Vec::new(),
+            exclude: Vec::new(),
+            excluded: 0,
+            environment: Default::default(),
+            rows: None,
         };
         let plan = Plan {
             version: VERSION,
             name: "nightly".to_owned(),
             seed: 1,
             groups: vec![
+                Group { rows: Some(rows()), ..group("eliza", Vec::new()) },
                 group("eliza", vec![axis("tone", json!(["rude", 7])), axis("language", json!(["de"]))]),
                 group("qna", vec![axis(QUESTION, json!(["Hi", "Hello"]))]),
             ],
@@ -146,12 +211,14 @@ mod tests {
         };
         let tables = Tables::of(&Breakdown::of(std::sync::Arc::new(parts(&plan))));
         let agents: Vec<_> = tables.agents.iter().map(|row| (row.agent.as_str(), row.figures.trials)).collect();
-        assert_eq!(agents, [("a", 8), ("b", 8)]);
+        assert_eq!(agents, [("a", 68), ("b", 68)]);
         let tags: Vec<_> = tables.tags.iter().map(|row| (row.tag.as_str(), row.figures.trials)).collect();
-        assert_eq!(tags, [("slow", 16), ("money", 16)]);
+        assert_eq!(tags, [("slow", 136), ("money", 136)]);
         let axes: Vec<_> =
             tables.axes.iter().map(|row| (row.parameter.as_str(), row.value.clone(), row.figures.trials)).collect();
-        assert_eq!(axes, [("tone", json!("rude"), 4), ("tone", json!(7), 4), ("language", json!("de"), 8)]);
+        // A row with an id or a name of its own has no figures besides those of its case.
+        assert_eq!(axes[..2], [("plan", json!("pro"), 40), ("plan", json!("free"), 80)]);
+        assert_eq!(axes[2..], [("tone", json!("rude"), 4), ("tone", json!(7), 4), ("language", json!("de"), 8)]);
         assert_eq!(tables.agents[0].figures.success_rate.estimate, None);
     }
 }

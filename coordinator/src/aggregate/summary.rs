@@ -36,7 +36,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         let Some(group) = plan.groups.get(case.group) else { continue };
         let counts = tally.cases.get(&case.number).copied().unwrap_or_default();
         let required_pass_rate = group.required_pass_rate;
-        let called = Called { title: titles[case.group].clone(), variant: plan.question(&case).map(str::to_owned) };
+        let called = Called { title: titles[case.group].clone(), variant: plan.variant(&case) };
         let name = called.name_of(&case, plan.agents.len());
         let result = CaseResult { name, planned, counts, required_pass_rate };
         scenarios.entry(case.group).or_insert((group.weight, Counts::default())).1.merge(&counts);

@@ -28,6 +28,11 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         personas: vec![None],
         repeats,
         selection: None,
+        extra: Vec::new(),
+        exclude: Vec::new(),
+        excluded: 0,
+        environment: Default::default(),
+        rows: None,
     };
     Plan {
         version: VERSION,

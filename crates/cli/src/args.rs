@@ -33,6 +33,16 @@ pub(crate) struct Selection {
     /// Play only scenarios with one of these tags
     #[arg(short, long = "tag", value_name = "TAG,…", value_delimiter = ',')]
     pub(crate) tags: Vec<String>,
+    /// Play no scenario with one of these tags
+    #[arg(long = "exclude-tag", value_name = "TAG,…", value_delimiter = ',')]
+    pub(crate) exclude_tags: Vec<String>,
+    /// Play only cases that have this value; NAME is an axis, a column of the data set, `row`, `persona`, `agent` or
+    /// `scenario`. Repeat for other values of the name, or for other names, which must all fit
+    #[arg(long = "where", value_name = "NAME=VALUE")]
+    pub(crate) conditions: Vec<String>,
+    /// Leave out cases that have all of these values; repeat to leave out more
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub(crate) exclude: Vec<String>,
     /// Seed of everything random; with the mock model, the same plan and seed give the same verdicts
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,

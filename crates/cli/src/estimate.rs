@@ -23,7 +23,7 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
     for number in 0..size.cases.min(LISTED) {
         if let Some(case) = plan.case(number) {
             let persona = case.persona.as_deref().map_or(String::new(), |persona| format!("  as {persona}"));
-            let variant = plan.question(&case).or(case.combination.as_deref());
+            let variant = plan.variant(&case).or_else(|| case.combination.clone());
             let variant = variant.map_or(String::new(), |variant| format!("  {variant}"));
             let title = titles.get(case.group).unwrap_or(&case.scenario);
             let line = format!("{}  {title}{variant}{persona}  against {}", case.id, case.agent);
@@ -32,6 +32,11 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
     }
     if size.cases > LISTED {
         let _ = writeln!(text, "… and {}", plural(size.cases - LISTED, "more case", "more cases"));
+    }
+    let excluded: u64 = plan.groups.iter().map(|group| group.excluded).sum();
+    if excluded > 0 {
+        let _ =
+            writeln!(text, "{} by `exclude` of a matrix", plural(excluded, "case is left out", "cases are left out"));
     }
     let _ = writeln!(
         text,

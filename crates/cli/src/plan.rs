@@ -35,6 +35,13 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         pass_k: read.settings.pass_k,
         filter: selection.filter.clone(),
         tags: selection.tags.clone(),
+        exclude_tags: selection.exclude_tags.clone(),
+        conditions: selection
+            .conditions
+            .iter()
+            .map(|text| condition("--where", text))
+            .collect::<anyhow::Result<_>>()?,
+        exclude: selection.exclude.iter().map(|text| cell(text)).collect::<anyhow::Result<_>>()?,
         max_trials: selection.max_trials,
     };
     if selection.strict {
@@ -46,7 +53,8 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     }
     match scenario::plan::build(&reading, &choices) {
         Ok(plan) => {
-            found.extend(scenario::plan::unknown_tags(&reading, &choices.tags));
+            let tags: Vec<String> = choices.tags.iter().chain(&choices.exclude_tags).cloned().collect();
+            found.extend(scenario::plan::unknown_tags(&reading, &tags));
             if selection.strict {
                 yaml::diagnostic::strict(&mut found);
             }
@@ -119,6 +127,29 @@ fn assignment(text: &str) -> anyhow::Result<(String, serde_json::Value)> {
         .ok_or_else(|| usage(anyhow!("--set takes PATH=VALUE, and got {text:?}\nhint: --set 'run[0].input=Hello'")))?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
     Ok((path.trim().to_owned(), value))
+}
+
+/// `NAME=VALUE` of a case.
+fn condition(flag: &str, text: &str) -> anyhow::Result<(String, String)> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| usage(anyhow!("{flag} takes NAME=VALUE, and got {text:?}\nhint: {flag} locale=de")))?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// `NAME=VALUE,NAME=VALUE`; a comma before what is no assignment belongs to the value.
+fn cell(text: &str) -> anyhow::Result<Vec<(String, String)>> {
+    let mut pieces: Vec<String> = Vec::new();
+    for piece in text.split(',') {
+        match pieces.last_mut().filter(|_| !piece.contains('=')) {
+            Some(last) => {
+                last.push(',');
+                last.push_str(piece);
+            }
+            None => pieces.push(piece.to_owned()),
+        }
+    }
+    pieces.iter().map(|piece| condition("--exclude", piece)).collect()
 }
 
 fn name_of(paths: &[PathBuf]) -> String {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
+use scenario::placeholder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yaml::path::Segment;
@@ -163,11 +164,16 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
 
 /// The settings of a text, and what is wrong with it line by line.
 fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagnostic>) {
-    let document = match yaml::open(text, path) {
+    let mut document = match yaml::open(text, path) {
         Ok(document) => document,
         Err(diagnostic) => return (None, vec![diagnostic]),
     };
     let mut findings = yaml::Findings::new(path);
+    let faults = formats::environment::put_in(&mut document.value, &mut |name| std::env::var(name).map_err(unset));
+    if !faults.is_empty() {
+        placeholder::report(faults, &document, &mut findings);
+        return (None, findings.into_sorted());
+    }
     let settings: Option<Settings> = document.root().decode_guarded(is_protection, &mut findings);
     if let Some(slots) = settings.as_ref().and_then(|settings| settings.slots)
         && !SLOTS.contains(&slots)
@@ -197,6 +203,13 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         }
     }
     (settings, findings.into_sorted())
+}
+
+fn unset(error: std::env::VarError) -> String {
+    match error {
+        std::env::VarError::NotPresent => "is not set".to_owned(),
+        std::env::VarError::NotUnicode(_) => "is not text".to_owned(),
+    }
 }
 
 /// Whether an unknown key at this place is an error: a misspelt gate, limit, price or role is one that does not exist,

@@ -18,6 +18,7 @@ use serde_json::Value;
 use yaml::{Diagnostic, Document, Findings, schema};
 
 use self::document::ScenarioDocument;
+use crate::include;
 
 pub use write::{Unwritable, write, write_matrix};
 
@@ -40,11 +41,15 @@ impl Format for Eliza {
     }
 
     fn put_files_in(&self, document: &mut Document, files: &mut dyn Files, findings: &mut Findings) {
-        sql::put_in(document, files, findings);
+        include::put_in(document, files, findings, sql::put_in);
+    }
+
+    fn has_placeholders(&self) -> bool {
+        true
     }
 
     fn translate(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
-        let mut findings = Findings::new(&document.path);
+        let mut findings = Findings::of(document);
         let script = script(document, &mut findings);
         let script = if findings.has_errors() { None } else { script };
         (script, findings.into_sorted())

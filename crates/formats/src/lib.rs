@@ -5,8 +5,12 @@
 
 mod all;
 pub mod battery;
+mod data;
 pub mod eliza;
 pub mod encoding;
+pub mod environment;
+mod given;
+mod include;
 pub mod line;
 pub mod matrix;
 pub mod messages;

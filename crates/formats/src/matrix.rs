@@ -1,15 +1,18 @@
 //! Reads `*.matrix.yaml`: a base scenario, and the axes that it is multiplied by.
 
+use std::collections::BTreeMap;
+
 use scenario::{
     Format,
-    matrix::{AxisPlace, Matrix},
+    matrix::{AxisPlace, Cell, Matrix},
+    placeholder,
     plan::Axis,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use yaml::{
-    Diagnostic, Document, Findings, Part,
+    Diagnostic, Document, Findings, Part, Spot,
     path::{self, Path},
     schema,
 };
@@ -38,6 +41,12 @@ pub(crate) struct MatrixDocument {
     #[serde(rename = "matrix")]
     #[schemars(with = "Vec<AxisDocument>", length(min = 1))]
     _matrix: Vec<Value>,
+    /// Combinations to leave out: a value for some of the axes. An axis is named by its path, or by the last part of it.
+    #[serde(default)]
+    exclude: Vec<serde_json::Map<String, Value>>,
+    /// Combinations to play as well: a value for each axis.
+    #[serde(default)]
+    include: Vec<serde_json::Map<String, Value>>,
     /// Keys that only gabfest knows.
     #[serde(default)]
     gabfest: MatrixOurs,
@@ -98,6 +107,8 @@ fn matrix(document: &Document, findings: &mut Findings) -> Option<Matrix> {
         description: written.description,
         base_scenario: written.base_scenario.0,
         base_spot: root.spot_of("base_scenario"),
+        exclude: cells(written.exclude, &root.items_of("exclude")),
+        include: cells(written.include, &root.items_of("include")),
         axes,
         places,
         personas: written.gabfest.personas,
@@ -105,6 +116,11 @@ fn matrix(document: &Document, findings: &mut Findings) -> Option<Matrix> {
         tags: written.gabfest.tags,
         repeats: repeats.map(|repeats| repeats.0),
     })
+}
+
+fn cells(written: Vec<serde_json::Map<String, Value>>, parts: &[Part<'_>]) -> Vec<Cell> {
+    let spots = parts.iter().map(Part::spot).chain(std::iter::repeat(Spot::default()));
+    written.into_iter().zip(spots).map(|(values, spot)| Cell { values: values.into_iter().collect(), spot }).collect()
 }
 
 fn read_axis(part: &Part<'_>, findings: &mut Findings) -> Option<(Axis, AxisPlace)> {
@@ -131,7 +147,12 @@ fn read_axis(part: &Part<'_>, findings: &mut Findings) -> Option<(Axis, AxisPlac
 /// The base itself must be free of errors. Values that only clash with each other are found when their case is
 /// expanded: the combinations may be too many to try.
 #[must_use]
-pub fn check(matrix: &Matrix, base: &Document, format: &dyn Format) -> Vec<Diagnostic> {
+pub fn check(
+    matrix: &Matrix,
+    environment: &BTreeMap<String, String>,
+    base: &Document,
+    format: &dyn Format,
+) -> Vec<Diagnostic> {
     let mut findings = Findings::new(&matrix.path);
     let (_, known) = format.read(base);
     let schema = format.schema();
@@ -144,11 +165,16 @@ pub fn check(matrix: &Matrix, base: &Document, format: &dyn Format) -> Vec<Diagn
             }
             continue;
         }
-        for (value, spot) in axis.values.iter().zip(&place.values) {
+        let added = matrix.include.iter().filter_map(|cell| {
+            let (_, value) = cell.values.iter().find(|(name, _)| is_named(&axis.parameter, name))?;
+            Some((value, &cell.spot))
+        });
+        for (value, spot) in axis.values.iter().zip(&place.values).chain(added) {
             let mut document = base.clone();
             if path.set(&mut document.value, value.clone()).is_err() {
                 continue;
             }
+            placeholder::replace_environment(&mut document.value, environment);
             let new = format.read(&document).1.into_iter().filter(|found| {
                 !known.iter().any(|old| old.message == found.message && old.severity == found.severity)
             });
@@ -164,5 +190,23 @@ pub fn check(matrix: &Matrix, base: &Document, format: &dyn Format) -> Vec<Diagn
             }
         }
     }
+    warn_of_values(matrix, &mut findings);
     findings.into_sorted()
+}
+
+/// Excluding a value that no axis has leaves nothing out.
+fn warn_of_values(matrix: &Matrix, findings: &mut Findings) {
+    for cell in &matrix.exclude {
+        for (name, value) in &cell.values {
+            let mut axes = matrix.axes.iter().filter(|axis| is_named(&axis.parameter, name)).peekable();
+            if axes.peek().is_some() && !axes.any(|axis| axis.values.contains(value)) {
+                findings
+                    .warning(cell.spot, format!("`{name}` never has the value {value}, so this leaves nothing out"));
+            }
+        }
+    }
+}
+
+fn is_named(parameter: &str, name: &str) -> bool {
+    parameter == name || parameter.rsplit('.').next() == Some(name)
 }

@@ -25,6 +25,8 @@ use self::{
 };
 use crate::{
     all::{ALL, STANDARD_INPUT, without_ending},
+    environment,
+    given::Given,
     matrix, persona,
 };
 
@@ -208,12 +210,20 @@ impl Reader {
             let before = self.reading.diagnostics.len();
             let mut findings = Findings::new(&document.path);
             format.put_files_in(&mut document, &mut beside, &mut findings);
-            let complete = !findings.has_errors();
+            let mut complete = !findings.has_errors();
             self.reading.diagnostics.extend(findings.into_sorted());
+            let given = if format.has_placeholders() {
+                let (given, found) = Given::of(&mut document, format, &mut beside);
+                complete &= !found.iter().any(Diagnostic::is_error);
+                self.reading.diagnostics.extend(found);
+                given
+            } else {
+                Given::default()
+            };
             // What could not be put in has its error, and needs no second one.
             let faulty: BTreeSet<(u32, u32)> =
                 self.reading.diagnostics[before..].iter().map(|found| (found.line, found.column)).collect();
-            let (script, diagnostics) = format.read(&document);
+            let (script, diagnostics) = given.read(&document, format);
             self.reading.diagnostics.extend(diagnostics.into_iter().filter(|found| {
                 let place = (found.line, found.column);
                 !faulty.contains(&place) && told.insert((place, found.message.clone()))
@@ -224,6 +234,8 @@ impl Reader {
                     document,
                     format,
                     script,
+                    rows: given.rows,
+                    environment: given.environment,
                     named: file.named,
                     is_base: false,
                 }),
@@ -252,6 +264,10 @@ impl Reader {
         let (matrix, diagnostics) = matrix::read(&document);
         self.reading.diagnostics.extend(diagnostics);
         let Some(matrix) = matrix else { return };
+        let mut findings = Findings::new(&document.path);
+        let environment = environment::of(&document, &mut Beside::below(file.root()), &mut findings);
+        let complete = !findings.has_errors();
+        self.reading.diagnostics.extend(findings.into_sorted());
         let fault =
             |message: String| Diagnostic::error(&matrix.path, matrix.base_spot.line, matrix.base_spot.column, message);
         let path = file.path.parent().unwrap_or(Path::new("")).join(&matrix.base_scenario);
@@ -269,15 +285,15 @@ impl Reader {
             self.report(fault(format!("the base scenario `{}` has errors", shown(&base_file.path))));
             return;
         };
-        let mut sound = true;
+        let mut sound = complete;
         for scenario in &mut self.reading.scenarios[bases.clone()] {
             scenario.is_base = true;
-            let diagnostics = matrix::check(&matrix, &scenario.document, scenario.format);
+            let diagnostics = matrix::check(&matrix, &environment, &scenario.first(), scenario.format);
             sound &= !diagnostics.iter().any(Diagnostic::is_error);
             self.reading.diagnostics.extend(diagnostics);
         }
         if sound {
-            self.reading.matrices.push(MatrixFile { matrix, bases: bases.collect() });
+            self.reading.matrices.push(MatrixFile { matrix, environment, bases: bases.collect() });
         }
     }
 

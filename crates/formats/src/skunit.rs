@@ -94,7 +94,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     } else if page.has(Keyword::is_of_invocation) {
         invocation::read(&page, &values, timeout_ms, findings)
     } else {
-        let at = page.items.first().map_or(Spot { line: written.line, column: 0 }, |item| item.at);
+        let at = page.items.first().map_or(Spot::at(written.line, 0), |item| item.at);
         findings.error(at, "the page contains no scenario: it has no speaker and no question");
         findings.help("expected a heading such as `## [USER]` and `## [AGENT]`, or `## ANSWER`");
         return None;

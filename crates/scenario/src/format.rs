@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use yaml::{Diagnostic, Document, Findings};
 
-use crate::plan::Axis;
+use crate::{placeholder, plan::Axis};
 
 pub use files::{Files, NoFiles, TextFile};
 pub use script::Script;
@@ -59,6 +59,11 @@ pub trait Format: fmt::Debug + Sync {
     /// Replaces the names of other files with their texts: workers do not see the user's files.
     fn put_files_in(&self, _document: &mut Document, _files: &mut dyn Files, _findings: &mut Findings) {}
 
+    /// Whether its documents have `gabfest: {vars, include, data}` and placeholders such as `${vars.x}`.
+    fn has_placeholders(&self) -> bool {
+        false
+    }
+
     /// What a document is multiplied by, unless a matrix or the caller has an axis over the same parameter. A format
     /// with many scenarios of one shape keeps them as one document.
     fn axes(&self, _document: &Document) -> Vec<Axis> {
@@ -97,7 +102,16 @@ impl dyn Format + '_ {
     /// no scenario.
     #[must_use]
     pub fn read(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
-        let (script, findings) = self.translate(document);
+        let replaced = if self.has_placeholders() { placeholder::replace_variables(document) } else { None };
+        let (script, findings) = match replaced {
+            Some((document, faults)) if faults.is_empty() => self.translate(&document),
+            Some((document, faults)) => {
+                let mut findings = Findings::of(&document);
+                placeholder::report(faults, &document, &mut findings);
+                (None, findings.into_sorted())
+            }
+            None => self.translate(document),
+        };
         checked::refuse_misspelt_checks(script, findings)
     }
 }

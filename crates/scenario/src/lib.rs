@@ -14,9 +14,11 @@ pub mod matrix;
 pub mod message;
 pub mod mock;
 pub mod persona;
+pub mod placeholder;
 pub mod plan;
 pub mod question;
 mod reading;
+pub mod rows;
 mod scenario;
 pub mod trial_path;
 
@@ -31,6 +33,7 @@ pub use message::Message;
 pub use persona::Persona;
 pub use plan::{Case, Plan, Trial};
 pub use reading::{MatrixFile, Reading, ScenarioFile};
+pub use rows::Rows;
 pub use yaml::Diagnostic;
 
 pub use scenario::{Action, Environment, History, OnFailure, Plugin, Scenario, Seeding, Source, Step, Strategy};

@@ -2,6 +2,7 @@
 
 pub mod combination;
 
+use serde_json::Value;
 use yaml::Spot;
 
 use crate::plan::Axis;
@@ -20,12 +21,23 @@ pub struct Matrix {
     pub axes: Vec<Axis>,
     /// Where the axes are written, one for one.
     pub places: Vec<AxisPlace>,
+    /// Combinations that are not played.
+    pub exclude: Vec<Cell>,
+    /// Combinations that are played as well.
+    pub include: Vec<Cell>,
     /// Names of personas of the library; empty: what the scenario says.
     pub personas: Vec<String>,
     pub personas_spot: Spot,
     pub tags: Vec<String>,
     /// How often each combination is played; `None`: what the scenario says.
     pub repeats: Option<u32>,
+}
+
+/// Values of axes, by the names of the axes: the whole path or its last part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    pub values: Vec<(String, Value)>,
+    pub spot: Spot,
 }
 
 /// Where an axis is written.

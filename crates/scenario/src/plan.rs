@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CaseId, Persona, TrialId, scenario::Source};
+use crate::{CaseId, Persona, Rows, TrialId, scenario::Source};
 
 mod bounds;
 mod build;
 mod called;
 mod choices;
 mod expand;
+mod names;
 mod number;
 mod personas;
 mod select;
@@ -26,8 +27,12 @@ pub use choices::{Choices, MAX_CASES, MAX_TRIALS};
 pub use select::unknown_tags;
 pub use stored::Error;
 
-/// The version of the plan's shape that this build writes and reads.
-pub const VERSION: u32 = 1;
+/// The version of the plan's shape that this build writes, and the newest that it reads. Plans that need nothing of
+/// version 2 (data sets, added and excluded combinations) are written as version 1, which older builds read.
+pub const VERSION: u32 = 2;
+
+/// What the id of a row is called among the parameters of a case.
+pub const ROW: &str = "row";
 
 /// What a run will do. Never changes once the run has started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,11 +84,27 @@ pub struct Group {
     pub required_pass_rate: Option<f64>,
     /// First outermost, last fastest.
     pub axes: Vec<Axis>,
+    /// Combinations beside those of the axes, with a value for each axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra: Vec<Vec<Value>>,
+    /// Combinations of the axes that are not played, by the names of axes, columns, persona and agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<Vec<(String, Value)>>,
+    /// The number of cells that `exclude` leaves out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub excluded: u64,
+    /// The values of the environment variables that the document and the axes name, as the planner read them. They are no
+    /// part of the ids of cases: a preview at another address keeps its history.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// The data set: an axis inside of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Rows>,
     /// Names of the plan's personas; `None` stands for the scenario's own. Never empty.
     pub personas: Vec<Option<String>>,
     /// At least 1.
     pub repeats: u32,
-    /// The cells (combination x persona x agent, the agent fastest) that a filter left, ascending; `None`: all.
+    /// The cells (combination x row x persona x agent, the agent fastest) that a filter left, ascending; `None`: all.
     pub selection: Option<Vec<u64>>,
 }
 
@@ -128,8 +149,11 @@ pub struct Case {
     pub scenario: String,
     /// `combo-000-59fc3c`, where the group has more than one combination.
     pub combination: Option<String>,
-    /// In the order of the axes.
+    /// In the order of the axes; the id of a row comes last, as [`ROW`].
     pub parameters: Vec<(String, Value)>,
+    /// The row of the group's data set, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
     pub persona: Option<String>,
     pub agent: String,
 }
@@ -146,6 +170,16 @@ pub struct Trial {
     /// From 0.
     pub repeat: u32,
     pub seed: u64,
+}
+
+impl Case {
+    /// The id of the row that it plays.
+    #[must_use]
+    pub fn row_id(&self) -> Option<&str> {
+        self.row?;
+        let (_, id) = self.parameters.iter().find(|(name, _)| name == ROW)?;
+        id.as_str()
+    }
 }
 
 /// How often a trial that our side broke is played again, where nobody says otherwise.

@@ -1,11 +1,15 @@
 //! What was read from the files that a user named: the input of a plan.
 
+use std::collections::BTreeMap;
+
 use yaml::{Diagnostic, Document};
 
 use crate::{
     format::{Format, Script},
     matrix::Matrix,
     persona::Library,
+    placeholder,
+    rows::Rows,
 };
 
 /// What was found in the files.
@@ -27,6 +31,10 @@ pub struct ScenarioFile {
     /// The name of the file without its folder and its ending.
     pub stem: String,
     pub script: Script,
+    /// The data set that it names: one case for each row.
+    pub rows: Option<Rows>,
+    /// The values of the environment variables that it names.
+    pub environment: BTreeMap<String, String>,
     /// The user named the file itself, not only its folder or a matrix with this base.
     pub named: bool,
     /// It is the base of a matrix of this reading, or another knowledge base imports it.
@@ -34,6 +42,18 @@ pub struct ScenarioFile {
 }
 
 impl ScenarioFile {
+    /// The document with its environment variables and its first row, as one of its cases.
+    #[must_use]
+    pub fn first(&self) -> Document {
+        let mut document = self.document.clone();
+        let row = self.rows.as_ref().and_then(|rows| Some((rows, rows.get(0)?)));
+        if let Some((rows, row)) = &row {
+            rows.fill(row, &mut document.value);
+        }
+        placeholder::replace_environment(&mut document.value, &self.environment);
+        document
+    }
+
     /// Whether it is played by itself. The base of a matrix is played only through the matrix, unless the user named it
     /// too: with its own settings it is almost always one of the matrix's combinations. Imported questions are asked
     /// only through the file that imports them, so that nothing is asked twice.
@@ -47,6 +67,8 @@ impl ScenarioFile {
 #[derive(Debug)]
 pub struct MatrixFile {
     pub matrix: Matrix,
+    /// The values of the environment variables that it names.
+    pub environment: BTreeMap<String, String>,
     /// Indices into [`Reading::scenarios`]: the scenarios of the base file.
     pub bases: Vec<usize>,
 }

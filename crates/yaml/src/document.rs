@@ -10,7 +10,14 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{diagnostic::Diagnostic, findings::Findings, guard, json, limits::MAX_BYTES, part::Part, place::Places};
+use crate::{
+    diagnostic::Diagnostic,
+    findings::Findings,
+    guard, json,
+    limits::MAX_BYTES,
+    part::Part,
+    place::{Places, Spot},
+};
 
 /// A YAML document: its value as JSON, and where in the file each part of it stands.
 #[derive(Debug, Clone)]
@@ -19,6 +26,8 @@ pub struct Document {
     pub path: String,
     pub value: Value,
     pub places: Places,
+    /// The files that were merged into it, as diagnostics show them.
+    pub included: Vec<String>,
 }
 
 /// Parses and checks the text of a file.
@@ -32,7 +41,7 @@ pub fn open(text: &str, path: &str) -> Result<Document, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let places = guard::survey(text).map_err(|fault| fault.into_diagnostic(path))?;
     let value = json::parse(text, &places).map_err(|fault| fault.into_diagnostic(path))?;
-    Ok(Document { path: path.to_owned(), value, places })
+    Ok(Document { path: path.to_owned(), value, places, included: Vec::new() })
 }
 
 /// Reads a file of one fixed shape, such as the settings. Findings are in the order of the lines.
@@ -52,12 +61,43 @@ impl Document {
     /// What a file of another language than YAML says, as its format lays it out.
     #[must_use]
     pub fn of_text(path: &str, value: Value, lines: &BTreeMap<String, u32>) -> Self {
-        Self { path: path.to_owned(), value, places: Places::from_lines(lines) }
+        Self { path: path.to_owned(), value, places: Places::from_lines(lines), included: Vec::new() }
+    }
+
+    /// Takes over what another document says and this one does not: mappings merge, and any other value of this document
+    /// stays. Places keep the file in which they stand.
+    pub fn include(&mut self, other: Self) {
+        let file = u16::try_from(self.included.len() + 1).unwrap_or(u16::MAX);
+        self.places.include(&other.places, file);
+        self.included.push(other.path);
+        self.included.extend(other.included);
+        merge(&mut self.value, other.value);
+    }
+
+    /// The file in which a place stands.
+    #[must_use]
+    pub fn path_of(&self, spot: Spot) -> &str {
+        path_of(&self.path, &self.included, spot)
     }
 
     #[must_use]
     pub fn root(&self) -> Part<'_> {
         Part::root(&self.value, &self.places)
+    }
+}
+
+pub(crate) fn path_of<'a>(own: &'a str, included: &'a [String], spot: Spot) -> &'a str {
+    let place = usize::from(spot.file).checked_sub(1);
+    place.and_then(|place| included.get(place)).map_or(own, String::as_str)
+}
+
+fn merge(own: &mut Value, other: Value) {
+    let (Value::Object(own), Value::Object(other)) = (own, other) else { return };
+    for (key, value) in other {
+        match own.get_mut(&key) {
+            Some(own) => merge(own, value),
+            None => _ = own.insert(key, value),
+        }
     }
 }
 

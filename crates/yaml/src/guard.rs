@@ -23,7 +23,7 @@ pub(crate) fn survey(text: &str) -> Result<Places, Fault> {
     }
     match survey.root {
         Some(root) => Ok(Places { root }),
-        None => Err(Fault::new(Spot { line: 1, column: 1 }, "the file is empty")),
+        None => Err(Fault::new(Spot::at(1, 1), "the file is empty")),
     }
 }
 
@@ -202,7 +202,7 @@ fn syntax(text: &str, error: &ScanError) -> Fault {
         let indented = |line: &str| line.trim_start_matches(' ').starts_with('\t');
         let skipped = (at.line as usize).saturating_sub(1);
         let tab = text.lines().zip(1..).skip(skipped).find(|(line, _)| indented(line));
-        let at = tab.map_or(at, |(_, line)| Spot { line, column: 1 });
+        let at = tab.map_or(at, |(_, line)| Spot::at(line, 1));
         return Fault::new(at, error.info()).with_help("YAML is indented with spaces, never with tabs");
     }
     // The parser's own limit, met before an event shows the depth.
@@ -220,12 +220,12 @@ fn end_of(text: &str) -> Spot {
     let text = text.trim_end();
     let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
     let last = text.lines().next_back().unwrap_or_default();
-    Spot { line: number(text.lines().count().max(1)), column: number(last.chars().count().max(1)) }
+    Spot::at(number(text.lines().count().max(1)), number(last.chars().count().max(1)))
 }
 
 fn spot_of(marker: &Marker) -> Spot {
     let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
-    Spot { line: number(marker.line()), column: number(marker.col()).saturating_add(1) }
+    Spot::at(number(marker.line()), number(marker.col()).saturating_add(1))
 }
 
 fn too_deep(at: Spot) -> Fault {

@@ -54,9 +54,9 @@ fn json(value: serde_yaml::Value, path: &Path, places: &Places) -> Result<Value,
 }
 
 fn syntax(error: &serde_yaml::Error) -> Fault {
-    let spot = error.location().map_or(Spot { line: 1, column: 1 }, |location| Spot {
-        line: u32::try_from(location.line()).unwrap_or(u32::MAX),
-        column: u32::try_from(location.column()).unwrap_or(u32::MAX),
+    let spot = error.location().map_or(Spot::at(1, 1), |location| {
+        let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+        Spot::at(number(location.line()), number(location.column()))
     });
     let text = error.to_string();
     // The place has its own field.

@@ -27,16 +27,25 @@ impl<'a> Part<'a> {
         self.value
     }
 
+    /// Another value at the same place.
+    #[must_use]
+    pub fn with_value<'b>(&self, value: &'b Value) -> Part<'b>
+    where
+        'a: 'b,
+    {
+        Part { value, node: self.node, spot: self.spot, key: self.key }
+    }
+
     /// Where the value stands; a mapping stands where its first key does.
     #[must_use]
     pub fn spot(&self) -> Spot {
         self.spot
     }
 
-    /// 1-based; 0 where it is not known.
+    /// 1-based, in the document's own file; 0 where it is not known or stands in an included file.
     #[must_use]
     pub fn line(&self) -> u32 {
-        self.spot.line
+        if self.spot.file == 0 { self.spot.line } else { 0 }
     }
 
     #[must_use]
@@ -129,7 +138,7 @@ fn note_lines(node: &Node, path: &Path, lines: &mut std::collections::BTreeMap<S
         Inside::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 let path = path.join(Segment::Index(index));
-                if matches!(item.inside, Inside::Map(_)) {
+                if matches!(item.inside, Inside::Map(_)) && item.at.file == 0 {
                     lines.insert(path.to_string(), item.at.line);
                 }
                 note_lines(item, &path, lines);

@@ -12,6 +12,16 @@ use crate::{
 pub struct Spot {
     pub line: u32,
     pub column: u32,
+    /// 0 for the document's own file, else the number of a file that it includes, from 1.
+    pub file: u16,
+}
+
+impl Spot {
+    /// A place in the document's own file.
+    #[must_use]
+    pub fn at(line: u32, column: u32) -> Self {
+        Self { line, column, file: 0 }
+    }
 }
 
 /// The places of all values of one document.
@@ -49,9 +59,14 @@ impl Places {
         let mut root = Node::default();
         for (text, line) in lines {
             let Ok(path) = Path::parse(text) else { continue };
-            root.plant(&path.0, Spot { line: *line, column: 0 });
+            root.plant(&path.0, Spot::at(*line, 0));
         }
         Self { root: Arc::new(root) }
+    }
+
+    /// Adds the places of an included file, whose number is `file`.
+    pub(crate) fn include(&mut self, below: &Self, file: u16) {
+        Arc::make_mut(&mut self.root).include(&below.root.moved(file));
     }
 
     /// The place of the value at a path, else of the nearest thing around it.
@@ -69,6 +84,36 @@ impl Places {
 }
 
 impl Node {
+    /// The same places, in the included file with this number. Files that it includes itself come after it.
+    fn moved(&self, file: u16) -> Self {
+        let spot = |at: Spot| Spot { file: at.file.saturating_add(file), ..at };
+        let inside = match &self.inside {
+            Inside::Leaf => Inside::Leaf,
+            Inside::List(items) => Inside::List(items.iter().map(|item| Arc::new(item.moved(file))).collect()),
+            Inside::Map(entries) => Inside::Map(
+                entries
+                    .iter()
+                    .map(|(key, entry)| {
+                        let entry = Entry { key: spot(entry.key), value: Arc::new(entry.value.moved(file)) };
+                        (key.clone(), entry)
+                    })
+                    .collect(),
+            ),
+        };
+        Self { at: spot(self.at), inside }
+    }
+
+    /// Adds the places of what `below` has and this one lacks, as [`crate::Document::include`] merges values.
+    fn include(&mut self, below: &Self) {
+        let (Inside::Map(own), Inside::Map(others)) = (&mut self.inside, &below.inside) else { return };
+        for (key, entry) in others {
+            match own.get_mut(key) {
+                Some(own) => Arc::make_mut(&mut own.value).include(&entry.value),
+                None => _ = own.insert(key.clone(), entry.clone()),
+            }
+        }
+    }
+
     pub(crate) fn step(&self, segment: &Segment) -> Option<&Self> {
         match (segment, &self.inside) {
             (Segment::Index(index), Inside::List(items)) => items.get(*index).map(|node| &**node),

@@ -24,6 +24,11 @@ fn plan(agents: usize) -> Plan {
         personas: vec![None],
         repeats: 4,
         selection: None,
+        extra: Vec::new(),
+        exclude: Vec::new(),
+        excluded: 0,
+        environment: Default::default(),
+        rows: None,
     };
     Plan {
         version: VERSION,

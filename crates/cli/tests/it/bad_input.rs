@@ -446,3 +446,55 @@ fn a_plan_that_cannot_be_sent_is_refused_before_anything_is_played() {
     }
     assert!(!place.path().join("gabfest-runs").exists());
 }
+
+#[test]
+fn settings_take_addresses_from_the_environment_and_no_keys() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    place.write("preview.env", "GABFEST_TEST_PREVIEW=http://127.0.0.1:9\n");
+    let settings =
+        |url: &str| place.write("gabfest.yaml", &format!("agents:\n  shop:\n    http: {{url: \"{url}\"}}\n"));
+    settings("${env:GABFEST_TEST_PREVIEW}/chat");
+    let ended = place.run(&["run", "a.scenario.yaml", "--dry-run", "-a", "shop", "--env-file", "preview.env"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let missing = place.run(&["check", "a.scenario.yaml"]);
+    let wanted =
+        "gabfest.yaml:3:17: error: `${env:GABFEST_TEST_PREVIEW}`: the variable `GABFEST_TEST_PREVIEW` is not set";
+    assert!(missing.code == 2 && missing.stderr.contains(wanted), "{}", missing.stderr);
+    settings("http://127.0.0.1:9/${env:SHOP_API_KEY}");
+    let key = place.run(&["check", "a.scenario.yaml"]);
+    assert!(key.code == 2 && key.stderr.contains("the variable `SHOP_API_KEY` may hold a key"), "{}", key.stderr);
+    assert!(key.stderr.contains("key: env:NAME"), "{}", key.stderr);
+}
+
+#[test]
+fn cases_are_chosen_by_columns_of_a_data_set() {
+    let place = Place::new();
+    let scenario = GOOD.replace("input: hello", "input: '${row.say} hello'");
+    place.write("a.scenario.yaml", &format!("{scenario}gabfest:\n  data: {{file: a.csv, id: id}}\n"));
+    place.write("a.csv", "id,say,plan\none,oh,pro\ntwo,ah,free\nthree,eh,pro\n");
+    let listed = |flags: &[&str]| {
+        let ended = place.run(&[&["run", "a.scenario.yaml", "--dry-run"], flags].concat());
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let rows = ended.stdout.lines().filter_map(|line| line.split("  ").nth(2).map(str::to_owned));
+        rows.filter(|row| ["one", "two", "three"].contains(&row.as_str())).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&[]), ["one", "two", "three"]);
+    assert_eq!(listed(&["--where", "plan=pro"]), ["one", "three"]);
+    assert_eq!(listed(&["--exclude", "plan=pro,say=oh"]), ["two", "three"]);
+    let played = place.run(&["run", "a.scenario.yaml", "--out", "out"]);
+    assert_eq!(played.code, 0, "{}{}", played.stdout, played.stderr);
+    let report = place.json("out/report.json");
+    let variants: Vec<&str> =
+        report["cases"].as_array().unwrap().iter().map(|case| case["variant"].as_str().unwrap()).collect();
+    assert_eq!(variants, ["one", "two", "three"]);
+    assert_eq!(report["by_axis"][0]["parameter"], "plan");
+    for (flags, wanted) in [
+        (["--where", "plan"], "--where takes NAME=VALUE"),
+        (["--where", "plam=pro"], "no case has a `plam`"),
+        (["--exclude", "x"], "--exclude takes NAME=VALUE"),
+    ] {
+        let ended = place.run(&[&["run", "a.scenario.yaml"], &flags[..]].concat());
+        assert!(ended.code == 2 && ended.stderr.contains(wanted), "{}", ended.stderr);
+    }
+}

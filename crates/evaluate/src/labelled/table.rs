@@ -40,7 +40,7 @@ pub(super) fn open(text: &str, path: &str, findings: &mut Findings) -> Result<Do
     for (line, record) in records {
         if record.len() != header.len() {
             let message = format!("this row has {} columns, and the first has {}", record.len(), header.len());
-            findings.error(Spot { line, column: 0 }, message);
+            findings.error(Spot::at(line, 0), message);
             findings.help(
                 "a text with a comma or a line break stands in \"quotes\", and a quote within them is written twice",
             );

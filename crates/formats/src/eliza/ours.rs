@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::said::{self, MessageDocument};
+use crate::data::DataDocument;
 use scenario::{History, Message, OnFailure, Seeding};
 use yaml::bounded::{Repeats, Share, Weight, Words};
 use yaml::{Findings, Part};
@@ -38,6 +39,15 @@ pub(crate) struct OursDocument {
     history: History,
     /// Makes this a negative control: swaps PASS and FAIL.
     expect_failure: bool,
+    /// Values for `${vars.NAME}`, by name.
+    #[serde(rename = "vars")]
+    _vars: serde_json::Map<String, Value>,
+    /// Files that this file takes keys from. Mappings merge; a value of this file takes precedence.
+    #[serde(rename = "include")]
+    _include: Vec<Words>,
+    /// A file with rows. gabfest plays the scenario once with each row.
+    #[serde(rename = "data")]
+    _data: Option<DataDocument>,
     /// SQL to run before the first step.
     #[schemars(with = "Vec<SeedingDocument>")]
     database: Vec<Value>,
@@ -104,6 +114,13 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         Some(part) => part.decode_guarded::<OursDocument>(|_, _| true, findings),
         None => Some(OursDocument::default()),
     };
+    for key in ["include", "data"] {
+        if let Some(ours) = part.filter(|part| part.get(key).is_some()) {
+            // The reader of files has taken both out; what is left was put here by an axis.
+            findings.error(ours.key_spot(key), format!("`{key}` was not read together with the scenario"));
+            findings.help(format!("write `{key}` in the scenario file itself"));
+        }
+    }
     let list = |key: &str| part.map_or_else(Vec::new, |part| part.items_of(key));
     let opening = said::read_all(&list("opening"), findings);
     let databases = list("database").iter().filter_map(|seeding| read_seeding(seeding, findings)).collect();

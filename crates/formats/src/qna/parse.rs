@@ -363,7 +363,7 @@ impl Parser<'_> {
     }
 
     fn error(&mut self, line: u32, message: impl Into<String>, help: &str) {
-        let spot = Spot { line, column: 1 };
+        let spot = Spot::at(line, 1);
         self.findings.error(spot, message);
         self.findings.help(help);
     }

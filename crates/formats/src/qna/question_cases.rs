@@ -114,7 +114,7 @@ pub(super) fn document(asked: &Asked, path: String, line: u32) -> Document {
     let value = serde_json::to_value(asked).expect("the shape has text keys only");
     // One of our lists of mappings, so that the plan keeps the line.
     let places = Places::from_lines(&[("question".to_owned(), line)].into());
-    Document { path, value, places }
+    Document { path, value, places, included: Vec::new() }
 }
 
 /// Each question of a pair is a case.

@@ -36,7 +36,7 @@ pub(super) fn open(text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
 }
 
 fn row(line: &str, number: u32, findings: &mut Findings) -> Option<Asked> {
-    let spot = Spot { line: number, column: 1 };
+    let spot = Spot::at(number, 1);
     let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
     let column = |index: usize| columns.get(index).copied().filter(|text| !text.is_empty());
     let Some(question) = column(1) else {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
 
@@ -66,6 +67,26 @@ impl Beside {
 impl Files for Beside {
     fn text(&mut self, from: &str, name: &str) -> Result<String, String> {
         text_beside(Path::new(from), &self.folder, name)
+    }
+
+    fn open(&mut self, from: &str, name: &str) -> Result<(Box<dyn BufRead>, String), String> {
+        let below = Path::new(from).strip_prefix(&self.folder).unwrap_or(Path::new(from));
+        let folder = self.real.join(below.parent().unwrap_or(Path::new("")));
+        let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+        let path = fs::canonicalize(folder.join(name)).map_err(unreadable)?;
+        let Ok(below) = path.strip_prefix(&self.real) else { return Err(outside(&self.folder)) };
+        let file = fs::File::open(&path).map_err(unreadable)?;
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err("is not a file".to_owned());
+        }
+        Ok((Box::new(BufReader::new(file)), shown(&self.folder.join(below))))
+    }
+
+    fn variable(&mut self, name: &str) -> Result<String, String> {
+        std::env::var(name).map_err(|error| match error {
+            std::env::VarError::NotPresent => "is not set".to_owned(),
+            std::env::VarError::NotUnicode(_) => "is not text".to_owned(),
+        })
     }
 
     fn read(&mut self, from: &str, target: &str) -> Result<Vec<TextFile>, String> {

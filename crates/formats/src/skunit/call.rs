@@ -62,7 +62,7 @@ pub(super) fn survey(check: &Check, findings: &mut Findings) {
     if let Rule::Call(rule) = &check.rule
         && rule.checks.is_empty()
     {
-        let at = Spot { line: check.line, column: 0 };
+        let at = Spot::at(check.line, 0);
         findings.error(at, format!("the result of `{}.{}` is not checked", rule.plugin, rule.function));
         findings.help("write a `### CHECK` below the `CALL`, or remove the `CALL`");
     }

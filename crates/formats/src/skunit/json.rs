@@ -32,9 +32,9 @@ impl Json {
             Ok(document) => document,
             Err(fault) => match serde_json::from_str::<Value>(&text) {
                 // Pairs of surrogates are known to JSON only.
-                Ok(value) => Document { path: String::new(), value, places: Places::default() },
+                Ok(value) => Document { path: String::new(), value, places: Places::default(), included: Vec::new() },
                 Err(_) => {
-                    let at = moved(Spot { line: fault.line, column: fault.column }, base);
+                    let at = moved(Spot::at(fault.line, fault.column), base);
                     findings.error(at, format!("the text is not JSON: {}", fault.message));
                     return None;
                 }
@@ -59,8 +59,8 @@ impl Json {
 
 fn moved(at: Spot, base: Spot) -> Spot {
     if at.line <= 1 {
-        Spot { line: base.line, column: base.column + at.column.saturating_sub(1) }
+        Spot::at(base.line, base.column + at.column.saturating_sub(1))
     } else {
-        Spot { line: base.line + at.line - 1, column: at.column }
+        Spot::at(base.line + at.line - 1, at.column)
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
         let before = self.text.get(self.starts[line]..offset).unwrap_or_default();
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX - 1);
-        Spot { line: self.first_line.saturating_add(number(line)), column: number(before.chars().count()) + 1 }
+        Spot::at(self.first_line.saturating_add(number(line)), number(before.chars().count()) + 1)
     }
 
     pub(super) fn line(&self, offset: usize) -> u32 {
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn places_are_those_of_the_file() {
         let source = Source::new("a\nbc\n", 10);
-        assert_eq!(source.spot(3), Spot { line: 11, column: 2 });
-        assert_eq!(source.spot(5), Spot { line: 12, column: 1 });
+        assert_eq!(source.spot(3), Spot::at(11, 2));
+        assert_eq!(source.spot(5), Spot::at(12, 1));
     }
 }

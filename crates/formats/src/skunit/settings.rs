@@ -130,7 +130,12 @@ impl Settings {
         value.extend(self.values);
         value.insert("text".to_owned(), text.into());
         value.insert("line".to_owned(), line.into());
-        yaml::Document { path: path.to_owned(), value: Value::Object(value), places: Places::from_lines(&self.lines) }
+        yaml::Document {
+            path: path.to_owned(),
+            value: Value::Object(value),
+            places: Places::from_lines(&self.lines),
+            included: Vec::new(),
+        }
     }
 }
 

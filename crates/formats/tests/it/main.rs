@@ -5,6 +5,8 @@ mod accepted;
 mod cases;
 mod converted;
 mod corpus;
+mod data_sets;
+
 mod emely;
 mod faulty;
 mod formats;

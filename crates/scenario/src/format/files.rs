@@ -1,8 +1,10 @@
 //! The other files that a scenario file may name.
 
+use std::io::BufRead;
+
 use yaml::Diagnostic;
 
-const ALONE: &str = "cannot be read here: only a file can name another one";
+const ALONE: &str = "cannot be read here: only a file can name it";
 
 /// The other files that a file may name. The reader decides which ones it may read.
 pub trait Files {
@@ -19,6 +21,22 @@ pub trait Files {
     /// # Errors
     /// There is none, or it may not be read.
     fn text(&mut self, _from: &str, _name: &str) -> Result<String, String> {
+        Err(ALONE.to_owned())
+    }
+
+    /// A data file, which may be larger than what fits into memory, and its path as diagnostics show it.
+    ///
+    /// # Errors
+    /// There is none, or it may not be read.
+    fn open(&mut self, _from: &str, _name: &str) -> Result<(Box<dyn BufRead>, String), String> {
+        Err(ALONE.to_owned())
+    }
+
+    /// The value of an environment variable.
+    ///
+    /// # Errors
+    /// It is not set, or is not text.
+    fn variable(&mut self, _name: &str) -> Result<String, String> {
         Err(ALONE.to_owned())
     }
 }

@@ -9,12 +9,12 @@ use yaml::{
     path::{self, Miss, Path},
 };
 
-use super::{Axis, Group, Plan, VERSION, bounds, choices::Choices, personas, select};
+use super::{Axis, Group, Plan, VERSION, bounds, choices::Choices, names, personas, select};
 use crate::{
     Digest,
     format::Script,
     matrix::Matrix,
-    reading::{Reading, ScenarioFile},
+    reading::{MatrixFile, Reading, ScenarioFile},
 };
 
 /// Makes the plan of all that was read without errors.
@@ -26,9 +26,10 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
     let personas = builder.chosen_personas();
     let set = builder.chosen_set();
     let alone = reading.scenarios.iter().filter(|file| file.plays_alone()).map(|file| (file, None));
-    let multiplied = reading.matrices.iter().flat_map(|file| {
-        file.bases.iter().filter_map(|base| Some((reading.scenarios.get(*base)?, Some(&file.matrix))))
-    });
+    let multiplied = reading
+        .matrices
+        .iter()
+        .flat_map(|file| file.bases.iter().filter_map(move |base| Some((reading.scenarios.get(*base)?, Some(file)))));
     let groups =
         alone.chain(multiplied).filter_map(|(file, matrix)| builder.group(file, matrix, &personas, &set)).collect();
     builder.refuse_unused(&set);
@@ -69,6 +70,9 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
     let names: BTreeSet<&String> = plan.groups.iter().flat_map(|group| group.personas.iter().flatten()).collect();
     plan.personas =
         names.into_iter().filter_map(|name| Some((name.clone(), reading.personas.get(name)?.clone()))).collect();
+    if !plan.groups.iter().any(|group| group.rows.is_some() || !group.extra.is_empty()) {
+        plan.version = 1;
+    }
     match bounds::fault(&plan) {
         Some(fault) => Err(vec![fault]),
         None => Ok(plan),
@@ -89,11 +93,13 @@ impl Builder<'_> {
     fn group(
         &mut self,
         file: &ScenarioFile,
-        matrix: Option<&Matrix>,
+        matrix: Option<&MatrixFile>,
         personas: &[String],
         set: &[(Path, Value)],
     ) -> Option<Group> {
         let script = &file.script;
+        let environment = matrix.map(|matrix| &matrix.environment).into_iter().flatten();
+        let matrix = matrix.map(|matrix| &matrix.matrix);
         let name = matrix.map_or(&script.scenario.name, |matrix| &matrix.name).clone();
         let stem = matrix.map_or(file.stem.as_str(), Matrix::stem);
         let mut axes = matrix.map_or_else(Vec::new, |matrix| matrix.axes.clone());
@@ -107,8 +113,9 @@ impl Builder<'_> {
         tags.extend(matrix.into_iter().flat_map(|matrix| matrix.tags.iter().cloned()));
         tags.sort();
         tags.dedup();
+        let extra = self.added(matrix, &axes);
         let repeats = self.choices.repeats.or(matrix.and_then(|matrix| matrix.repeats)).or(script.repeats);
-        Some(Group {
+        let group = Group {
             key: format!("{stem}/{name}"),
             name,
             format: file.format.name().to_owned(),
@@ -119,10 +126,48 @@ impl Builder<'_> {
             weight: script.scenario.weight,
             required_pass_rate: script.scenario.required_pass_rate,
             axes,
+            extra,
+            exclude: matrix
+                .map_or_else(Vec::new, |matrix| matrix.exclude.iter().map(|cell| cell.values.clone()).collect()),
+            excluded: 0,
+            environment: file
+                .environment
+                .clone()
+                .into_iter()
+                .chain(environment.map(|(name, value)| (name.clone(), value.clone())))
+                .collect(),
+            rows: file.rows.clone(),
             personas: self.personas_of(file, matrix, personas)?,
             repeats: repeats.unwrap_or(1).max(1),
             selection: None,
-        })
+        };
+        for cell in matrix.into_iter().flat_map(|matrix| &matrix.exclude) {
+            if let Err((message, help)) = names::check(cell.values.iter().map(|(name, _)| name.as_str()), &group) {
+                let fault = Diagnostic::error(matrix_path(matrix), cell.spot.line, cell.spot.column, message);
+                self.faults.push(Diagnostic { help, ..fault });
+            }
+        }
+        Some(group)
+    }
+
+    /// The values of the combinations that a matrix adds, one for each axis. A value of `--set` is stronger.
+    fn added(&mut self, matrix: Option<&Matrix>, axes: &[Axis]) -> Vec<Vec<Value>> {
+        let mut added: Vec<Vec<Value>> = Vec::new();
+        for cell in matrix.into_iter().flat_map(|matrix| &matrix.include) {
+            match names::whole(&cell.values, axes, &self.choices.set) {
+                Ok(values) => {
+                    let is_crossed = values.iter().zip(axes).all(|(value, axis)| axis.values.contains(value));
+                    if !is_crossed && !added.contains(&values) {
+                        added.push(values);
+                    }
+                }
+                Err((message, help)) => {
+                    let fault = Diagnostic::error(matrix_path(matrix), cell.spot.line, cell.spot.column, message);
+                    self.faults.push(Diagnostic { help, ..fault });
+                }
+            }
+        }
+        added
     }
 
     fn personas_of(
@@ -167,7 +212,7 @@ impl Builder<'_> {
     /// A chosen value takes the place of an axis over the same parameter; else it becomes one, the outermost.
     /// What the file says with all chosen values is given back: they may be repeats or tags.
     fn put_set(&mut self, file: &ScenarioFile, set: &[(Path, Value)], axes: &mut Vec<Axis>) -> Option<Script> {
-        let mut document = file.document.clone();
+        let mut document = if set.is_empty() { file.document.clone() } else { file.first() };
         let mut changed = None;
         let schema = if set.is_empty() { Value::Null } else { file.format.schema() };
         for (place, (path, value)) in set.iter().enumerate() {
@@ -213,6 +258,10 @@ impl Builder<'_> {
         diagnostic.help = help;
         self.faults.push(diagnostic);
     }
+}
+
+fn matrix_path(matrix: Option<&Matrix>) -> &str {
+    matrix.map_or("", |matrix| &matrix.path)
 }
 
 /// Groups with one key get the digest of their content behind it, whichever comes first; a number where even the

@@ -25,6 +25,19 @@ impl Plan {
         titles
     }
 
+    /// What tells a case from others of its scenario: the question of a knowledge base, or the row of a data set.
+    #[must_use]
+    pub fn variant(&self, case: &Case) -> Option<String> {
+        if let Some(question) = self.question(case) {
+            return Some(question.to_owned());
+        }
+        let row = case.row_id()?;
+        Some(match &case.combination {
+            Some(combination) => format!("{row} {combination}"),
+            None => row.to_owned(),
+        })
+    }
+
     /// The question that a case of a knowledge base asks. No other scenario has a place for the parameter.
     #[must_use]
     pub fn question<'a>(&self, case: &'a Case) -> Option<&'a str> {

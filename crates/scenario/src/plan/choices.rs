@@ -7,6 +7,8 @@ use super::{Gates, usual_replays};
 /// The most cases that a plan may have: a summary has a line of a few hundred bytes for each, and travels as one
 /// message of at most 64 MiB.
 pub const MAX_CASES: u64 = 100_000;
+/// The most cells that are looked at to find the cases that `exclude`, `--filter`, `--where` and `--exclude` leave.
+pub(super) const MOST_LISTED: u64 = 2_000_000;
 /// The most trials that a plan may have, unless the user says otherwise.
 pub const MAX_TRIALS: u64 = 10_000_000;
 
@@ -35,6 +37,13 @@ pub struct Choices {
     pub filter: Option<String>,
     /// Keeps the scenarios that have one of these tags. Empty: all.
     pub tags: Vec<String>,
+    /// Leaves out the scenarios that have one of these tags.
+    pub exclude_tags: Vec<String>,
+    /// Keeps the cases that have one of the values of each name. The names are those of axes, of columns of the data set,
+    /// `row`, `persona`, `agent` and `scenario`.
+    pub conditions: Vec<(String, String)>,
+    /// Leaves out the cases that have all values of one of these.
+    pub exclude: Vec<Vec<(String, String)>>,
     pub max_trials: u64,
 }
 
@@ -54,6 +63,9 @@ impl Default for Choices {
             pass_k: None,
             filter: None,
             tags: Vec::new(),
+            exclude_tags: Vec::new(),
+            conditions: Vec::new(),
+            exclude: Vec::new(),
             max_trials: MAX_TRIALS,
         }
     }

@@ -1,12 +1,12 @@
 //! From a case to the scenario that is played.
 
-use yaml::{Diagnostic, Document, Places, path::Path};
+use yaml::{Diagnostic, Document, Findings, path::Path};
 
-use super::{Case, Plan};
-use crate::{Action, Format, Scenario, battery::Tester};
+use super::{Case, Plan, ROW};
+use crate::{Action, Format, Scenario, battery::Tester, placeholder};
 
 impl Plan {
-    /// The scenario of one case: the group's document with the case's parameters put in, then the persona. `formats`
+    /// The scenario of one case: the group's document with the case's row and parameters put in, then the persona. `formats`
     /// are those that this build reads.
     ///
     /// Reads and checks the document anew, which costs more than playing a turn against a fast agent: keep the
@@ -19,12 +19,29 @@ impl Plan {
         let group =
             self.groups.get(case.group).ok_or_else(|| fault(format!("case {} is not of this plan", case.id)))?;
         let mut value = group.document.clone();
-        for (parameter, replacement) in &case.parameters {
+        let row = match (&group.rows, case.row.and_then(|row| usize::try_from(row).ok())) {
+            (Some(rows), Some(row)) => {
+                let row = rows.get(row).ok_or_else(|| fault(format!("`{}` has no row {row}", rows.file())))?;
+                Some((rows, row))
+            }
+            _ => None,
+        };
+        // A value of an axis is stronger than one of a row.
+        let mut faults = row.as_ref().map_or_else(Vec::new, |(rows, row)| rows.fill_parameters(row, &mut value));
+        let of_axes = case.parameters.iter().filter(|(parameter, _)| row.is_none() || parameter != ROW);
+        for (parameter, replacement) in of_axes {
             let path =
                 Path::parse(parameter).map_err(|error| fault(format!("`{parameter}` is not a path: {error}")))?;
             path.set(&mut value, replacement.clone()).map_err(|miss| fault(miss.message))?;
         }
-        let document = Document { path: group.source.path.clone(), value, places: Places::from_lines(&group.lines) };
+        faults.extend(row.as_ref().map_or_else(Vec::new, |(rows, row)| rows.fill_texts(row, &mut value)));
+        faults.extend(placeholder::replace_environment(&mut value, &group.environment));
+        let document = Document::of_text(&group.source.path, value, &group.lines);
+        if !faults.is_empty() {
+            let mut findings = Findings::of(&document);
+            placeholder::report(faults, &document, &mut findings);
+            return Err(findings.into_sorted());
+        }
         let format = formats.iter().find(|format| format.name() == group.format);
         let format =
             format.ok_or_else(|| fault(format!("this build reads no scenarios of the format `{}`", group.format)))?;

@@ -1,12 +1,12 @@
 //! Which case and which repeat the nth trial of a plan is: arithmetic only, no list of trials anywhere.
 //!
-//! Cases are numbered group by group; within a group the first axis is outermost, then the personas, and the
-//! agents change fastest. Trials are numbered with the repeats outermost: every case once, then every case's
+//! Cases are numbered group by group; within a group the first axis is outermost, then the rows of the data set, then the
+//! personas, and the agents change fastest. Trials are numbered with the repeats outermost: every case once, then every case's
 //! second repeat, so that a run that stops early has seen each case about equally often.
 
 use serde_json::Value;
 
-use super::{Case, Group, Plan, Trial};
+use super::{Case, Group, Plan, ROW, Trial};
 use crate::{CaseId, TrialId, ids, matrix};
 
 impl Plan {
@@ -78,15 +78,27 @@ impl Plan {
         let agent = self.agents.get(index_of(cell.checked_rem(agents)?)?)?;
         let above = cell / agents;
         let persona = group.personas.get(index_of(above.checked_rem(personas)?)?)?;
-        let combination = above / personas;
-        let parameters = group.parameters(combination)?;
+        let above = above / personas;
+        let (combination, row) = match &group.rows {
+            Some(rows) => {
+                let rows = rows.len() as u64;
+                (above.checked_div(rows)?, Some(above.checked_rem(rows)?))
+            }
+            None => (above, None),
+        };
+        let mut parameters = group.parameters(combination)?;
+        let label = (group.combinations() > 1).then(|| matrix::combination::id(combination, &parameters));
+        if let (Some(rows), Some(row)) = (&group.rows, row) {
+            parameters.push((ROW.to_owned(), rows.id(index_of(row)?)?.into()));
+        }
         Some(Case {
             id: case_id(&group.key, &parameters, persona.as_deref(), agent),
             number,
             group: group_index,
             scenario: group.name.clone(),
-            combination: (group.combinations() > 1).then(|| matrix::combination::id(combination, &parameters)),
+            combination: label,
             parameters,
+            row,
             persona: persona.clone(),
             agent: agent.clone(),
         })
@@ -94,7 +106,8 @@ impl Plan {
 
     /// All cells of a group, selected or not; saturates.
     pub(super) fn cells_of(&self, group: &Group) -> u64 {
-        group.combinations().saturating_mul(group.personas.len() as u64).saturating_mul(self.agents.len() as u64)
+        let combinations = group.combinations().saturating_mul(group.row_count());
+        combinations.saturating_mul(group.personas.len() as u64).saturating_mul(self.agents.len() as u64)
     }
 
     pub(crate) fn cases_of(&self, group: &Group) -> u64 {
@@ -147,14 +160,29 @@ impl Plan {
 }
 
 impl Group {
-    /// The number of combinations of the axes' values, 1 without axes; saturates.
+    /// The number of combinations of the axes' values, 1 without axes, and of those that were added; saturates.
     #[must_use]
     pub fn combinations(&self) -> u64 {
+        self.crossed().saturating_add(self.extra.len() as u64)
+    }
+
+    /// The number of combinations of the axes' values alone.
+    pub(super) fn crossed(&self) -> u64 {
         self.axes.iter().fold(1, |product: u64, axis| product.saturating_mul(axis.values.len() as u64))
     }
 
-    /// One combination, in the order of the axes; the last axis changes fastest.
+    /// The number of rows of the data set; 1 without one.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.rows.as_ref().map_or(1, |rows| rows.len() as u64)
+    }
+
+    /// One combination, in the order of the axes; the last axis changes fastest, and those that were added come last.
     fn parameters(&self, combination: u64) -> Option<Vec<(String, Value)>> {
+        if let Some(added) = combination.checked_sub(self.crossed()) {
+            let values = self.extra.get(index_of(added)?)?;
+            return Some(self.axes.iter().map(|axis| axis.parameter.clone()).zip(values.iter().cloned()).collect());
+        }
         let mut left = combination;
         let mut parameters = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {

@@ -1,12 +1,14 @@
-//! Narrowing a plan by tags and filter, and refusing one that is too large.
+//! Narrowing a plan by tags and cells, and refusing one that is too large.
+
+mod cells;
 
 use std::collections::BTreeSet;
 
 use yaml::{Diagnostic, suggest};
 
 use super::{
-    Case, Group, Plan,
-    choices::{Choices, MAX_CASES},
+    Group, Plan,
+    choices::{Choices, MAX_CASES, MOST_LISTED},
 };
 use crate::reading::Reading;
 
@@ -14,8 +16,11 @@ use crate::reading::Reading;
 /// refused at once.
 pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnostic> {
     by_tags(plan, &choices.tags)?;
+    by_excluded_tags(plan, &choices.exclude_tags)?;
+    // Cells that a choice leaves out are listed to be counted, but not any number of them.
+    check_cells(plan, if cells::chooses(plan, choices) { MOST_LISTED } else { MAX_CASES })?;
+    cells::narrow(plan, choices)?;
     check_cases(plan)?;
-    by_filter(plan, choices.filter.as_deref())?;
     check_trials(plan, choices.max_trials)
 }
 
@@ -51,43 +56,28 @@ fn by_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
     })
 }
 
-fn by_filter(plan: &mut Plan, filter: Option<&str>) -> Result<(), Diagnostic> {
-    let Some(filter) = filter.filter(|text| !text.is_empty()) else { return Ok(()) };
-    let wanted = filter.to_lowercase();
-    let selections: Vec<Vec<u64>> = plan
-        .groups
-        .iter()
-        .enumerate()
-        .map(|(index, group)| {
-            let kept = |cell: &u64| plan.cell(0, index, *cell).is_some_and(|case| matches(&case, group, &wanted));
-            (0..plan.cells_of(group)).filter(kept).collect()
-        })
-        .collect();
-    for (group, selection) in plan.groups.iter_mut().zip(selections) {
-        group.selection = Some(selection);
-    }
-    plan.groups.retain(|group| group.selection.as_ref().is_none_or(|cells| !cells.is_empty()));
+fn by_excluded_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
+    plan.groups.retain(|group| !group.tags.iter().any(|tag| tags.contains(tag)));
     if plan.groups.is_empty() {
-        return Err(fault(format!("no case has `{filter}` in its scenario, combination, parameters or persona"))
-            .with_help("`--dry-run` without the filter lists the cases"));
+        return Err(fault(format!("every scenario has the tag `{}`, which is excluded", tags.join("` or `"))));
     }
     Ok(())
 }
 
-fn matches(case: &Case, group: &Group, wanted: &str) -> bool {
-    let parameters: serde_json::Map<String, serde_json::Value> = case.parameters.iter().cloned().collect();
-    let parameters = serde_json::Value::Object(parameters).to_string();
-    let texts = [group.key.as_str(), &case.scenario, &parameters];
-    let named = [case.combination.as_deref(), case.persona.as_deref()];
-    texts.into_iter().chain(named.into_iter().flatten()).any(|text| text.to_lowercase().contains(wanted))
+fn check_cells(plan: &Plan, limit: u64) -> Result<(), Diagnostic> {
+    let total = plan.groups.iter().fold(0_u128, |sum, group| sum.saturating_add(cells(plan, group)));
+    if total <= u128::from(limit) {
+        return Ok(());
+    }
+    Err(too_large(plan, |group| cells(plan, group), false, format!("{total} cases"), limit))
 }
 
 fn check_cases(plan: &Plan) -> Result<(), Diagnostic> {
-    let total = plan.groups.iter().fold(0_u128, |sum, group| sum.saturating_add(cells(plan, group)));
-    if total <= u128::from(MAX_CASES) {
+    let total = plan.case_count();
+    if total <= MAX_CASES {
         return Ok(());
     }
-    Err(too_large(plan, |group| cells(plan, group), false, format!("{total} cases"), MAX_CASES))
+    Err(too_large(plan, |group| u128::from(plan.cases_of(group)), false, format!("{total} cases"), MAX_CASES))
 }
 
 fn check_trials(plan: &Plan, limit: u64) -> Result<(), Diagnostic> {
@@ -110,19 +100,28 @@ fn too_large(plan: &Plan, size: impl Fn(&Group) -> u128, with_repeats: bool, tot
     if group.axes.len() > 16 {
         factors.push(format!("{} more axes", group.axes.len() - 16));
     }
+    if !group.extra.is_empty() {
+        factors.push(format!("{} added combinations", group.extra.len()));
+    }
+    if let Some(rows) = &group.rows {
+        factors.push(format!("{} rows", rows.len()));
+    }
     factors.push(format!("{} personas", group.personas.len()));
     factors.push(format!("{} agents", plan.agents.len()));
     if with_repeats {
         factors.push(format!("{} repeats", group.repeats));
     }
     let sum = format!("`{}` alone has {} = {}", group.key, factors.join(" x "), size(group));
-    let help = "shorten an axis, or split the matrix into several files";
+    let help = match &group.rows {
+        Some(_) => "take fewer rows with `sample` or `where` in the scenario, or with `--where`",
+        None => "shorten an axis, or split the matrix into several files",
+    };
     fault(format!("the plan has {total}, at most {limit} are allowed; {sum}")).with_help(help)
 }
 
 fn cells(plan: &Plan, group: &Group) -> u128 {
-    let combinations =
-        group.axes.iter().fold(1_u128, |product, axis| product.saturating_mul(axis.values.len() as u128));
+    let crossed = group.axes.iter().fold(1_u128, |product, axis| product.saturating_mul(axis.values.len() as u128));
+    let combinations = crossed.saturating_add(group.extra.len() as u128).saturating_mul(u128::from(group.row_count()));
     combinations.saturating_mul(group.personas.len() as u128).saturating_mul(plan.agents.len() as u128)
 }
 

@@ -6,12 +6,14 @@ use serde_json::Value;
 use super::{Plan, VERSION, bounds};
 use crate::Digest;
 
+const NEWEST: u64 = VERSION as u64;
+
 /// A stored plan that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("read the plan's JSON")]
     Malformed(#[from] serde_json::Error),
-    #[error("read a plan of version {found}; this build reads version {VERSION}")]
+    #[error("read a plan of version {found}; this build reads versions 1 to {VERSION}")]
     Version { found: u64 },
     #[error("use the plan: {0}")]
     Inconsistent(String),
@@ -36,7 +38,7 @@ impl Plan {
         let value: Value = serde_json::from_str(text)?;
         // The version is looked at first: a later shape may not even parse.
         match value.get("version").and_then(Value::as_u64) {
-            Some(version) if version == u64::from(VERSION) => {}
+            Some(1..=NEWEST) => {}
             found => return Err(Error::Version { found: found.unwrap_or(0) }),
         }
         let plan = Self::deserialize(value)?;
@@ -56,6 +58,12 @@ impl Plan {
             }
             if let Some(axis) = group.axes.iter().find(|axis| axis.values.is_empty()) {
                 return Err(format!("axis `{}` of group `{key}` has no values", axis.parameter));
+            }
+            if group.extra.iter().any(|values| values.len() != group.axes.len()) {
+                return Err(format!("an added combination of group `{key}` does not have a value for each axis"));
+            }
+            if let Some(rows) = &group.rows {
+                rows.consistent().map_err(|fault| format!("group `{key}`: {fault}"))?;
             }
             if let Some(name) = group.personas.iter().flatten().find(|name| !self.personas.contains_key(*name)) {
                 return Err(format!("group `{key}` names the persona `{name}`, which the plan does not hold"));

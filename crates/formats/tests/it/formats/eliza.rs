@@ -185,5 +185,13 @@ const OURS: &[Row] = &[
         "`argument_rules` sets rules for the arguments of an expected call.",
         "run:\n  - input: Book it.\n    evaluations:\n      - type: tool_calls\n        calls:\n          - name: book\n            argument_rules:\n              city: {equals: Rome}\n              guests: {checks: [{type: number, max: 8}]}\n              note: {optional: true}\n",
     ),
+    fine(
+        "`vars` are put in for `${vars.NAME}`. A value that is only a variable keeps its type; see [data.md](data.md).",
+        "run: [{input: 'Is it warm in ${vars.city}?', gabfest: {timeout_ms: '${vars.patience}'}}]\ngabfest:\n  vars: {city: Oslo, patience: 5000}\n",
+    ),
+    refused(
+        "A variable that is not defined is an error.",
+        "run: [{input: 'Is it warm in ${vars.town}?'}]\ngabfest: {vars: {city: Oslo}}\n",
+    ),
     refused("Shares are from 0 to 1.", "run: [{input: Hello}]\ngabfest: {required_pass_rate: 80}\n"),
 ];

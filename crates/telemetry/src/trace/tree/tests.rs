@@ -35,6 +35,7 @@ fn case() -> Case {
         scenario: "refund".into(),
         combination: Some("combo-000-59fc3c".into()),
         parameters: vec![("a.b".into(), serde_json::json!("x")), ("n".into(), serde_json::json!(2))],
+        row: None,
         persona: Some("ann".into()),
         agent: "shop".into(),
     }
