@@ -119,6 +119,8 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::JudgeMissing => "judge_missing",
     FailureKind::JudgeMalformed => "judge_malformed",
     FailureKind::Undecided => "undecided",
+    FailureKind::EvidenceNotFound => "evidence_not_found",
+    FailureKind::JudgeTruncated => "judge_truncated",
     FailureKind::NothingJudged => "nothing_judged",
     FailureKind::ExecutionNotAllowed => "execution_not_allowed",
     FailureKind::EnvironmentFailed => "environment_failed",

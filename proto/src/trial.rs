@@ -1,7 +1,7 @@
 //! Trials, judgments and spending on the wire.
 
 use record::{
-    Failure, Judgment, Scope, Tokens, Trial, Usd,
+    Ballot, Failure, Judgment, Scope, Tokens, Trial, Usd,
     battery::Examined,
     call::{Spend, SpendLine},
     pace::{Pace, PaceLine},
@@ -241,7 +241,19 @@ fn judgment_to_wire(judgment: Judgment) -> v1::Judgment {
         line: judgment.line,
         informational: !judgment.required,
         weight: Some(judgment.weight),
+        ballots: judgment.ballots.into_iter().map(ballot_to_wire).collect(),
     }
+}
+
+fn ballot_to_wire(ballot: Ballot) -> v1::Ballot {
+    let Ballot { criterion, model, digest, verdict, confidence, reason } = ballot;
+    v1::Ballot { criterion, model, digest, verdict, confidence, reason }
+}
+
+fn ballot_from_wire(ballot: v1::Ballot) -> Result<Ballot, Error> {
+    let v1::Ballot { criterion, model, digest, verdict, confidence, reason } = ballot;
+    let confidence = confidence.map(|number| finite("confidence", number)).transpose()?;
+    Ok(Ballot { criterion, model, digest, verdict, confidence, reason })
 }
 
 fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
@@ -267,6 +279,7 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         line: judgment.line,
         required: !judgment.informational,
         weight,
+        ballots: judgment.ballots.into_iter().map(ballot_from_wire).collect::<Result<_, _>>()?,
     })
 }
 
@@ -319,6 +332,14 @@ mod tests {
                 line: 12,
                 required: verdict != Verdict::Pass,
                 weight: 2.5,
+                ballots: vec![Ballot {
+                    criterion: "polite".into(),
+                    model: "m".into(),
+                    digest: "0123456789abcdef".into(),
+                    verdict: "not met".into(),
+                    confidence: Some(0.75),
+                    reason: "rude".into(),
+                }],
             };
             let trial = Trial {
                 number: 9,

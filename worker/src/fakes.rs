@@ -213,7 +213,20 @@ impl llm::Call<llm::chat::Request> for FakeModel {
             cost_nanos: Some(10),
             ..llm::Receipt::default()
         };
-        Ok(llm::chat::Reply { text: (self.answer)(request)?, receipt, ..llm::chat::Reply::default() })
+        let text = with_quotes((self.answer)(request)?, request);
+        Ok(llm::chat::Reply { text, receipt, ..llm::chat::Reply::default() })
+    }
+}
+
+/// Some questions to a judge ask for quotes, and others do not: an empty list where it is asked for.
+fn with_quotes(text: String, request: &llm::chat::Request) -> String {
+    let wanted = request.schema.as_ref().is_some_and(|schema| schema.pointer("/properties/quotes").is_some());
+    match serde_json::from_str::<serde_json::Value>(&text) {
+        Ok(serde_json::Value::Object(mut fields)) if wanted => {
+            fields.entry("quotes").or_insert_with(|| serde_json::json!([]));
+            serde_json::Value::Object(fields).to_string()
+        }
+        _ => text,
     }
 }
 

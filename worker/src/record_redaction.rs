@@ -6,7 +6,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use record::{
-    Call, Failure, Judgment, Trial, Turn,
+    Ballot, Call, Failure, Judgment, Trial, Turn,
     call::Spend,
     pace::Pace,
     turn::{Note, Said, ToolCall},
@@ -161,13 +161,32 @@ impl Cleaner {
     }
 
     fn judgment(&self, judgment: &mut Judgment) {
-        let Judgment { check, description, scope, finding, score, reason, evidence, failure, line, required, weight } =
-            judgment;
+        let Judgment {
+            check,
+            description,
+            scope,
+            finding,
+            score,
+            reason,
+            evidence,
+            failure,
+            line,
+            required,
+            weight,
+            ballots,
+        } = judgment;
         holds_no_text((*scope, *finding, *score, *failure, *line, *required, *weight));
         self.text(check);
         self.texts(description);
         self.text(reason);
         self.texts(evidence);
+        ballots.iter_mut().for_each(|ballot| self.ballot(ballot));
+    }
+
+    fn ballot(&self, ballot: &mut Ballot) {
+        let Ballot { criterion, model, digest, verdict, confidence, reason } = ballot;
+        holds_no_text(*confidence);
+        [criterion, model, digest, verdict, reason].into_iter().for_each(|text| self.text(text));
     }
 
     fn user(&self, user: &mut UserConduct) {
@@ -352,6 +371,14 @@ mod tests {
                 line: 3,
                 required: true,
                 weight: 1.0,
+                ballots: vec![Ballot {
+                    criterion: said(),
+                    model: said(),
+                    digest: said(),
+                    verdict: said(),
+                    confidence: Some(0.5),
+                    reason: said(),
+                }],
             }],
             user: Some(Box::new(UserConduct { persona: Some(said()), lines: 2, ..UserConduct::default() })),
             examined: Some(Box::new(examined())),
@@ -359,10 +386,10 @@ mod tests {
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 10);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 15);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 10));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 15));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

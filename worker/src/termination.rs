@@ -137,13 +137,7 @@ impl Evidence<'_> {
 
     async fn ask_judge(&self, judge: &StopJudge) -> Result<Decision, Failure> {
         let material = Material::of_turns(self.turns);
-        let question = Question {
-            text: &judge.prompt,
-            material: &material,
-            model_type: None,
-            temperature: None,
-            scope: self.scope(),
-        };
+        let question = Question::new(&judge.prompt, &material, self.scope());
         let answer = how_sure(&question, self.pool).await.map_err(|error| {
             Failure::new(error.kind(), format!("a termination condition cannot be decided, failed to {error}"))
         })?;

@@ -11,7 +11,7 @@ use crate::{
     judge_pool::JudgePool,
     nested::Nested,
     outcome::Outcome,
-    question::{Form, Material, Question, ask},
+    question::{Form, Material, Question, ask_one},
     subject::Subject,
 };
 
@@ -64,15 +64,10 @@ impl Call {
         let texts: Vec<(&str, &str)> =
             self.arguments.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let material = Material::of_texts(&texts);
-        let question = Question {
-            text: &self.question,
-            material: &material,
-            model_type: Some(&self.plugin),
-            temperature: None,
-            scope: subject.scope,
-        };
-        let result = match ask(&question, &self.form, pool, |text| self.read(text)).await {
-            Ok(result) => result,
+        let question =
+            Question { model_type: Some(&self.plugin), ..Question::new(&self.question, &material, subject.scope) };
+        let result = match ask_one(&question, &self.form, pool, |text| self.read(text)).await {
+            Ok(heard) => heard.answer,
             Err(error) => return error.into(),
         };
         let name = format!("{} is {result:?}", self.result_name);

@@ -49,12 +49,12 @@ impl ContextRetention {
         if subject.turns.is_empty() {
             return Outcome::nothing_said();
         }
-        let (mut sum, mut findings) = (0.0, Vec::with_capacity(self.items.len()));
+        let (mut sum, mut findings, mut ballots) = (0.0, Vec::with_capacity(self.items.len()), Vec::new());
         for item in &self.items {
             let name = excerpt(&item.text, SHORT_BYTES);
             let finding = match item.first_turn(subject.turns) {
                 None => format!("{name:?} was never mentioned: 0.0%"),
-                Some(first) => match self.known_after(item, first, subject, pool).await {
+                Some(first) => match self.known_after(item, first, subject, pool, &mut ballots).await {
                     Ok((_, 0)) => format!("{name:?} was mentioned in the last turn only: 0.0%"),
                     Ok((known, asked)) => {
                         let share = f64::from(known) / f64::from(asked);
@@ -68,7 +68,8 @@ impl ContextRetention {
         }
         let score = sum / self.items.len() as f64;
         let reason = format!("context retention {:.1}%, required {:.1}%", score * 100.0, self.threshold * 100.0);
-        Outcome::decided(score >= self.threshold, reason).with_score(score).with_evidence(&findings.join("; "))
+        let outcome = Outcome::decided(score >= self.threshold, reason).with_score(score);
+        outcome.with_evidence(&findings.join("; ")).with_ballots(ballots)
     }
 
     /// The number of turns after `first` in which the agent knew it, and the number of turns asked about.
@@ -78,6 +79,7 @@ impl ContextRetention {
         first: usize,
         subject: &Subject<'_>,
         pool: &dyn JudgePool,
+        ballots: &mut Vec<record::Ballot>,
     ) -> Result<(u32, u32), question::Error> {
         let end = subject.turns.len().min(first.saturating_add(1).saturating_add(self.retention_turns));
         let (mut known, mut asked) = (0, 0);
@@ -89,15 +91,10 @@ impl ContextRetention {
                 item.text
             );
             let material = Material::of_turns(&subject.turns[first..=later]);
-            let question = Question {
-                text: &text,
-                material: &material,
-                model_type: None,
-                temperature: None,
-                scope: subject.scope,
-            };
-            known += u32::from(yes_or_no(&question, pool).await?.yes);
+            let answer = yes_or_no(&Question::about(subject, &text, &material), pool).await?;
+            known += u32::from(answer.yes);
             asked += 1;
+            ballots.extend(answer.ballots.into_iter().map(|ballot| ballot.about(&item.text)));
         }
         Ok((known, asked))
     }

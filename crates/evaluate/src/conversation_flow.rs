@@ -33,15 +33,15 @@ impl ConversationFlow {
             return Outcome::nothing_said();
         }
         let material = Material::of_turns(subject.turns);
-        let (mut seen, mut findings) = (0_u32, Vec::with_capacity(self.patterns.len()));
+        let (mut seen, mut findings, mut ballots) = (0_u32, Vec::with_capacity(self.patterns.len()), Vec::new());
         for pattern in &self.patterns {
             let (name, text) = worded(*pattern);
-            let question =
-                Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
+            let question = Question::about(subject, text, &material);
             match yes_or_no(&question, pool).await {
                 Ok(answer) => {
                     seen += u32::from(answer.yes);
                     findings.push(format!("{name}: {}", if answer.yes { "yes" } else { "no" }));
+                    ballots.extend(answer.ballots.into_iter().map(|ballot| ballot.about(name)));
                 }
                 Err(error) => return error.into(),
             }
@@ -53,7 +53,8 @@ impl ConversationFlow {
             score * 100.0,
             self.threshold * 100.0
         );
-        Outcome::decided(score >= self.threshold, reason).with_score(score).with_evidence(&findings.join("; "))
+        let outcome = Outcome::decided(score >= self.threshold, reason).with_score(score);
+        outcome.with_evidence(&findings.join("; ")).with_ballots(ballots)
     }
 }
 

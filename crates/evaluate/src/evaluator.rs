@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, pin::Pin};
 
 use record::Judgment;
-use scenario::Check;
+use scenario::{Check, check::Judging};
 
 use crate::{error::Error, judge_pool::JudgePool, outcome::Outcome, subject::Subject};
 
@@ -17,6 +17,7 @@ pub struct Evaluator {
     required: bool,
     weight: f64,
     asks_a_model: bool,
+    judging: Judging,
     behaviour: Box<dyn Behaviour>,
 }
 
@@ -62,14 +63,15 @@ impl Evaluator {
             negated: check.negated,
             required: check.required,
             weight: check.weight,
-            asks_a_model: !check.rule.questions().is_empty(),
+            asks_a_model: !check.questions().is_empty(),
+            judging: check.judging.clone(),
             behaviour,
         }
     }
 
     /// Judges a subject. Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
     pub async fn judge(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Judgment {
-        let Outcome { finding, score, reason, evidence, failure } = self.outcome(subject, pool).await;
+        let Outcome { finding, score, reason, evidence, failure, ballots } = self.outcome(subject, pool).await;
         Judgment {
             check: self.kind.to_owned(),
             description: self.description.clone(),
@@ -82,6 +84,7 @@ impl Evaluator {
             line: self.line,
             required: self.required,
             weight: self.weight,
+            ballots,
         }
     }
 
@@ -93,6 +96,7 @@ impl Evaluator {
 
     /// The finding after negation. Negation does not change `error` and `inconclusive`.
     pub(crate) async fn outcome(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
+        let subject = &Subject { judging: &self.judging, ..*subject };
         let outcome = match self.behaviour.find(subject, pool) {
             Found::Now(outcome) => outcome,
             Found::Asking(asking) => asking.await,

@@ -1,6 +1,6 @@
 //! What an evaluator found, before it becomes a judgment of its check.
 
-use record::{FailureKind, Finding};
+use record::{Ballot, FailureKind, Finding};
 
 use crate::{
     excerpt::{LONG_BYTES, excerpt},
@@ -15,6 +15,8 @@ pub(crate) struct Outcome {
     pub(crate) reason: String,
     pub(crate) evidence: Option<String>,
     pub(crate) failure: Option<FailureKind>,
+    /// What judges answered, one for each vote.
+    pub(crate) ballots: Vec<Ballot>,
 }
 
 impl Outcome {
@@ -28,12 +30,13 @@ impl Outcome {
 
     pub(crate) fn decided(holds: bool, reason: impl Into<String>) -> Self {
         let finding = if holds { Finding::Pass } else { Finding::Fail };
-        Self { finding, score: None, reason: reason.into(), evidence: None, failure: None }
+        let (reason, ballots) = (reason.into(), Vec::new());
+        Self { finding, score: None, reason, evidence: None, failure: None, ballots }
     }
 
     /// The evaluator could not judge, through no fault of the agent.
     pub(crate) fn error(failure: FailureKind, reason: impl Into<String>) -> Self {
-        Self { finding: Finding::Error, score: None, reason: reason.into(), evidence: None, failure: Some(failure) }
+        Self { finding: Finding::Error, failure: Some(failure), ..Self::decided(false, reason) }
     }
 
     /// The evidence does not decide it.
@@ -71,6 +74,11 @@ impl Outcome {
         self
     }
 
+    pub(crate) fn with_ballots(mut self, ballots: Vec<Ballot>) -> Self {
+        self.ballots = ballots;
+        self
+    }
+
     /// A check of a conversation stands in a step without turns: a mistake in the scenario.
     pub(crate) fn nothing_said() -> Self {
         Self::error(FailureKind::Misconfigured, "there are no turns to judge")
@@ -80,12 +88,11 @@ impl Outcome {
 impl From<JudgeError> for Outcome {
     fn from(error: JudgeError) -> Self {
         let reason = format!("failed to {error}");
-        match &error {
-            JudgeError::Failed(_) => Self::error(error.kind(), reason),
-            JudgeError::Malformed { reply, .. } => {
-                let outcome = Self { finding: Finding::Inconclusive, ..Self::error(error.kind(), reason) };
-                outcome.with_evidence(reply)
-            }
+        let outcome = Self::error(error.kind(), reason);
+        match (&error, error.reply()) {
+            (JudgeError::Failed(_), _) => outcome,
+            (_, None) => Self { finding: Finding::Inconclusive, ..outcome },
+            (_, Some(reply)) => Self { finding: Finding::Inconclusive, ..outcome }.with_evidence(reply),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     excerpt::{SHORT_BYTES, excerpt},
     judge_pool::JudgePool,
     outcome::Outcome,
-    question::{Material, Question, yes_or_no},
+    question::{Material, Question, complement, yes_or_no},
     subject::Subject,
 };
 
@@ -68,8 +68,7 @@ fn by_phrases(subject: &Subject<'_>) -> Outcome {
 
 async fn by_judge(subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
     let material = Material::of(subject);
-    let question =
-        Question { text: QUESTION, material: &material, model_type: None, temperature: None, scope: subject.scope };
+    let question = Question::about(subject, QUESTION, &material);
     match yes_or_no(&question, pool).await {
         Ok(answer) => {
             let verb = if answer.yes { "does not refuse" } else { "refuses" };
@@ -78,7 +77,8 @@ async fn by_judge(subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
                 reason.push_str(": ");
                 reason.push_str(&excerpt(&answer.reasoning, 8 * SHORT_BYTES));
             }
-            Outcome::decided(!answer.yes, reason).with_score(1.0 - answer.confidence)
+            let score = complement(answer.confidence);
+            Outcome::decided(!answer.yes, reason).with_score(score).with_ballots(answer.ballots)
         }
         Err(error) => error.into(),
     }

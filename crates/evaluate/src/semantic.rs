@@ -17,8 +17,7 @@ pub(crate) async fn ask(
     by_threshold: bool,
 ) -> Result<Answer, Outcome> {
     let material = Material::of_texts(&[("text", text)]);
-    let question =
-        Question { text: question, material: &material, model_type: None, temperature: None, scope: subject.scope };
+    let question = Question::about(subject, question, &material);
     let answer = if by_threshold { how_sure(&question, pool).await } else { yes_or_no(&question, pool).await };
     answer.map_err(Outcome::from)
 }
@@ -29,5 +28,5 @@ pub(crate) fn decide(holds: bool, what: String, answer: &Answer) -> Outcome {
         reason.push_str(": ");
         reason.push_str(&excerpt(&answer.reasoning, 8 * SHORT_BYTES));
     }
-    Outcome::decided(holds, reason).with_score(answer.confidence)
+    Outcome::decided(holds, reason).with_score(answer.confidence).with_ballots(answer.ballots.clone())
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use record::{FailureKind, Scope, Turn};
+use scenario::check::Judging;
 use serde_json::Value;
 
 /// What an evaluator sees.
@@ -20,6 +21,8 @@ pub struct Subject<'a> {
     pub conversation: bool,
     /// How long the step or turn took, without rate-limit waits; `None`: not timed.
     pub duration_ms: Option<u64>,
+    /// How judges are asked. An evaluator puts its check's own here.
+    pub judging: &'a Judging,
     pub workspace: &'a dyn Workspace,
 }
 

@@ -58,10 +58,11 @@ impl UserSatisfaction {
 
     async fn ask(&self, text: &str, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of_turns(subject.turns);
-        let question =
-            Question { text, material: &material, model_type: None, temperature: None, scope: subject.scope };
-        match number(&question, pool).await {
-            Ok(rating) => self.decide(rating.score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES)),
+        match number(&Question::about(subject, text, &material), pool).await {
+            Ok(rating) => {
+                let outcome = self.decide(rating.score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES));
+                outcome.with_ballots(rating.ballots)
+            }
             Err(error) => error.into(),
         }
     }

@@ -230,6 +230,7 @@ mod tests {
             line: 1,
             required: case != 2,
             weight: 1.0,
+            ballots: Vec::new(),
         });
         trial
     }

@@ -50,6 +50,10 @@ pub enum FailureKind {
     JudgeMalformed,
     /// The conversation does not decide the question.
     Undecided,
+    /// The words that the judge quotes were not said.
+    EvidenceNotFound,
+    /// The token limit cut the judge's answer, the doubled limit too.
+    JudgeTruncated,
     /// No check applied.
     NothingJudged,
     /// The scenario runs a program, and the operator of the worker does not allow that.
@@ -96,7 +100,11 @@ impl FailureKind {
             | Self::AgentMalformed
             | Self::AgentExcessive => Blame::Agent,
             Self::SimulatorFailed | Self::SimulatorFault => Blame::UserSim,
-            Self::JudgeFailed | Self::JudgeMalformed | Self::Undecided => Blame::Judge,
+            Self::JudgeFailed
+            | Self::JudgeMalformed
+            | Self::Undecided
+            | Self::EvidenceNotFound
+            | Self::JudgeTruncated => Blame::Judge,
             Self::JudgeMissing | Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
             Self::ProviderExhausted => Blame::Budget,
             Self::EnvironmentFailed
@@ -131,6 +139,8 @@ impl FailureKind {
             Self::JudgeMissing => "judge_missing",
             Self::JudgeMalformed => "judge_malformed",
             Self::Undecided => "undecided",
+            Self::EvidenceNotFound => "evidence_not_found",
+            Self::JudgeTruncated => "judge_truncated",
             Self::NothingJudged => "nothing_judged",
             Self::ExecutionNotAllowed => "execution_not_allowed",
             Self::EnvironmentFailed => "environment_failed",

@@ -28,6 +28,35 @@ pub struct Judgment {
     /// Weight in the trial's score, if the scenario asks for a score.
     #[serde(default = "one")]
     pub weight: f64,
+    /// What judges answered, one for each vote; none of checks that ask no judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ballots: Vec<Ballot>,
+}
+
+/// The answer of one judge to one question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ballot {
+    /// The criterion or part that was judged; empty: the check itself.
+    pub criterion: String,
+    /// The model that answered, as its server names it.
+    pub model: String,
+    /// 16 hex digits that name the template, question, form, model and parameters. Answers with different digests are not
+    /// comparable.
+    pub digest: String,
+    /// `yes`, `not met`, `3`, …
+    pub verdict: String,
+    /// 0 to 1: of a yes or no, the probability of a yes; otherwise how sure the judge is.
+    pub confidence: Option<f64>,
+    /// The judge's reasoning and its quotes.
+    pub reason: String,
+}
+
+impl Ballot {
+    /// The same answer as one about this part of the check.
+    #[must_use]
+    pub fn about(self, criterion: &str) -> Self {
+        Self { criterion: criterion.to_owned(), ..self }
+    }
 }
 
 impl Judgment {

@@ -95,6 +95,9 @@ impl Trial {
             (
                 FailureKind::Undecided
                 | FailureKind::SimulatorFault
+                // The judge did answer, and the same limit would cut it again.
+                | FailureKind::EvidenceNotFound
+                | FailureKind::JudgeTruncated
                 | FailureKind::NothingJudged
                 | FailureKind::CheckMalformed
                 | FailureKind::JudgeMissing
@@ -237,6 +240,8 @@ mod tests {
             (Verdict::Error, Kind::Unreadable, Replay::Limited),
             (Verdict::Error, Kind::ProviderExhausted, Replay::OnResume),
             (Verdict::Inconclusive, Kind::Undecided, Replay::Never),
+            (Verdict::Inconclusive, Kind::EvidenceNotFound, Replay::Never),
+            (Verdict::Inconclusive, Kind::JudgeTruncated, Replay::Never),
             (Verdict::Inconclusive, Kind::NothingJudged, Replay::Never),
             (Verdict::Skipped, Kind::JudgeMissing, Replay::Never),
             (Verdict::Error, Kind::Misconfigured, Replay::Never),

@@ -200,6 +200,7 @@ mod tests {
                 line: 1,
                 required: true,
                 weight: 1.0,
+                ballots: Vec::new(),
             })
             .collect()
     }

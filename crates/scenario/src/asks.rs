@@ -78,7 +78,7 @@ impl Asks {
 
     fn verdict(&mut self, checks: &[Check]) {
         let required = checks.iter().filter(|check| check.required);
-        for question in required.flat_map(|check| check.rule.questions()) {
+        for question in required.flat_map(Check::questions) {
             match question.to {
                 Asked::Judge(model_type) => _ = self.judges.insert(model_type.map(str::to_owned)),
                 Asked::Measure(measure) => _ = self.measures.insert(measure),

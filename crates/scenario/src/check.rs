@@ -23,6 +23,7 @@ mod http_state;
 mod json_check;
 mod json_path;
 mod json_schema;
+mod judging;
 mod kind;
 mod language;
 mod latency;
@@ -73,6 +74,7 @@ pub use self::{
     json_check::JsonCheck,
     json_path::JsonPath,
     json_schema::JsonSchema,
+    judging::{Evidence, JudgeForm, Judging, USUAL_JUDGING},
     kind::Kind,
     language::Language,
     latency::Latency,
@@ -116,13 +118,22 @@ pub struct Check {
     /// `false`: the check informs. gabfest judges and shows it, but it does not affect the verdict.
     #[serde(default = "yes")]
     pub required: bool,
+    /// How its judge is asked, if it asks one.
+    #[serde(default, skip_serializing_if = "Judging::is_usual")]
+    pub judging: Judging,
 }
 
 impl Check {
     /// A required check of weight 1.
     #[must_use]
     pub fn new(rule: Rule, line: u32) -> Self {
-        Self { description: None, rule, line, negated: false, weight: 1.0, required: true }
+        Self { description: None, rule, line, negated: false, weight: 1.0, required: true, judging: Judging::USUAL }
+    }
+
+    /// What it asks of models each time it judges, checks within it and all votes included. Empty: it asks none.
+    #[must_use]
+    pub fn questions(&self) -> Vec<Question<'_>> {
+        self.judging.multiplied(self.rule.questions())
     }
 
     /// The same check with pass and fail swapped.

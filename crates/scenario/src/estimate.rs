@@ -198,7 +198,7 @@ fn judge(history: &Span, typically: u64, size: &mut Estimate) {
 
 /// How often the checks ask a language model. Measures count too: a judge measures where the settings choose no model.
 fn questions_of(checks: &[Check]) -> u64 {
-    checks.iter().flat_map(|check| check.rule.questions()).map(|question| question.times).sum()
+    checks.iter().flat_map(Check::questions).map(|question| question.times).sum()
 }
 
 fn tokens(text: &str) -> u64 {

@@ -707,6 +707,26 @@ pub struct Judgment {
     /// Absent: 1.
     #[prost(double, optional, tag = "13")]
     pub weight: ::core::option::Option<f64>,
+    /// What judges answered, one for each vote.
+    #[prost(message, repeated, tag = "20")]
+    pub ballots: ::prost::alloc::vec::Vec<Ballot>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Ballot {
+    /// The criterion or part that was judged; empty: the check itself.
+    #[prost(string, tag = "1")]
+    pub criterion: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub model: ::prost::alloc::string::String,
+    /// Of the template, question, form, model and parameters.
+    #[prost(string, tag = "3")]
+    pub digest: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub verdict: ::prost::alloc::string::String,
+    #[prost(double, optional, tag = "5")]
+    pub confidence: ::core::option::Option<f64>,
+    #[prost(string, tag = "6")]
+    pub reason: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Turn {

@@ -288,5 +288,6 @@ fn judgment() -> Judgment {
         line: 1,
         required: true,
         weight: 1.0,
+        ballots: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use evaluate::{Evaluator, Subject};
 use record::Scope;
+use scenario::check::USUAL_JUDGING;
 
 use super::{judge_pool::JudgePool, stage::Stage, workspace::TrialWorkspace};
 
@@ -32,6 +33,7 @@ pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<
         turns: &stage.transcript.turns()[what.first_turn..],
         conversation: what.conversation,
         duration_ms: what.duration_ms,
+        judging: &USUAL_JUDGING,
         workspace: &workspace,
     };
     let judges = JudgePool::new(&stage.resources.models, &stage.calling, &stage.questions, stage.transcript.number());

@@ -71,7 +71,7 @@ fn strict() -> Server {
             let error = json!({ "message": format!("Unsupported parameter: '{key}'"), "param": key, "code": "unsupported_parameter" });
             return (400, JSON, json!({ "error": error }).to_string());
         }
-        let verdict = json!({ "reasoning": "it does", "judgment": "yes", "confidence": 0.9 }).to_string();
+        let verdict = json!({ "reasoning": "it does", "quotes": [], "judgment": "yes", "confidence": 0.9 }).to_string();
         let says = if question.to_string().contains("judgment") { verdict } else { "hello to you".to_owned() };
         let choice = json!({ "message": { "role": "assistant", "content": says }, "finish_reason": "stop" });
         let usage = json!({ "prompt_tokens": 5, "completion_tokens": 3 });

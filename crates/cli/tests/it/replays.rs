@@ -46,7 +46,7 @@ impl Judge {
         if (good_until..self.good_from.load(Ordering::SeqCst)).contains(&question) {
             return broken.clone();
         }
-        says(&json!({ "judgment": "yes", "confidence": 0.9, "reasoning": "polite" }).to_string())
+        says(&json!({ "reasoning": "polite", "quotes": [], "judgment": "yes", "confidence": 0.9 }).to_string())
     }
 
     fn is_broken(&self, questions: std::ops::Range<u64>) {
@@ -232,7 +232,7 @@ fn read(place: &Place, name: &str) -> String {
 }
 
 fn polite() -> (u16, Value) {
-    says(&json!({ "judgment": "yes", "confidence": 0.9, "reasoning": "polite" }).to_string())
+    says(&json!({ "reasoning": "polite", "quotes": [], "judgment": "yes", "confidence": 0.9 }).to_string())
 }
 
 /// Whoever plays failures again until they pass has no evidence that the agent does.

@@ -70,6 +70,7 @@ impl Row {
             line: 0,
             required: false,
             weight: 1.0,
+            ballots: Vec::new(),
         };
         (judgment, Reply { turn: conversation.number(turn), finding, cell })
     }

@@ -69,5 +69,6 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
         line: 0,
         required: true,
         weight: 1.0,
+        ballots: Vec::new(),
     })
 }

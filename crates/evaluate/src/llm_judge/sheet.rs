@@ -1,11 +1,11 @@
-//! The form that a judge fills in, and how gabfest reads it.
+//! One sheet with the question and all capabilities, or with the fields of the author's own schema.
 
 use scenario::check::{Expected, JudgeRule};
 use serde_json::{Map, Value, json};
 
 use crate::{
     error::Error,
-    question::{self, CONFIDENCE, Form, number_of, reasoning_of},
+    question::{self, CONFIDENCE, Form, Verdict, number_of, reasoning_of},
 };
 
 /// A reply that fits the form and holds what the check needs.
@@ -38,49 +38,43 @@ pub(super) fn question(rule: &JudgeRule) -> String {
     text
 }
 
-/// The schema of the check if it has one. Otherwise the judgment comes first, so that a token limit cannot cut it off.
+/// The schema of the check if it has one.
 pub(super) fn form(rule: &JudgeRule) -> Result<Form, Error> {
     let count = rule.capabilities.len();
-    let mut meaning = match &rule.expected {
-        Expected::Says(_) => "`judgment` is your answer to the question in a few words".to_owned(),
-        _ => "`judgment` is \"yes\" or \"no\", the answer to the question; if it is a task to assess rather than a \
-              question, \"yes\" means that the agent did it well"
-            .to_owned(),
-    };
-    meaning.push_str(&format!("; `confidence` is {CONFIDENCE}"));
+    let mut meaning = "`reasoning` is one to four sentences; ".to_owned();
     if count > 0 {
-        meaning.push_str("; `capabilities` has one entry for each listed capability, in the order of the list");
+        meaning.push_str("`capabilities` has one entry for each listed capability, in the order of the list; ");
     }
-    meaning.push_str("; `reasoning` is one or two short sentences.");
-
+    meaning.push_str(match &rule.expected {
+        Expected::Says(_) => "`judgment` is your answer to the question in a few words",
+        _ => {
+            "`judgment` is \"yes\" or \"no\", the answer to the question; if it is a task to assess rather than a \
+             question, \"yes\" means that the agent did it well"
+        }
+    });
+    meaning.push_str(&format!("; `confidence` is {CONFIDENCE}."));
     if let Some(schema) = &rule.json_schema {
         return Form::new(schema.clone(), format!("Where the schema has these fields: {meaning}"), 1_000);
     }
     let mut properties = Map::new();
+    properties.insert("reasoning".to_owned(), json!({ "type": "string" }));
+    let entry = json!({
+        "type": "object",
+        "properties": { "reasoning": { "type": "string" }, "achieved": { "type": "boolean" } },
+        "required": ["reasoning", "achieved"],
+        "additionalProperties": false,
+    });
+    let capabilities = json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count });
+    properties.insert("capabilities".to_owned(), capabilities);
     let judgment = match &rule.expected {
         Expected::Says(_) => json!({ "type": "string", "minLength": 1 }),
         _ => json!({ "type": "string", "enum": ["yes", "no"] }),
     };
     properties.insert("judgment".to_owned(), judgment);
-    properties.insert(
-        "confidence".to_owned(),
-        json!({ "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE }),
-    );
-    if count > 0 {
-        let entry = json!({
-            "type": "object",
-            "properties": { "achieved": { "type": "boolean" }, "reasoning": { "type": "string" } },
-            "required": ["achieved", "reasoning"],
-            "additionalProperties": false,
-        });
-        properties.insert(
-            "capabilities".to_owned(),
-            json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count }),
-        );
-    }
-    properties.insert("reasoning".to_owned(), json!({ "type": "string" }));
+    let confidence = json!({ "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE });
+    properties.insert("confidence".to_owned(), confidence);
     let entries = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(100);
-    Form::of_properties(Value::Object(properties), meaning, entries.saturating_add(500))
+    Form::of_properties(Value::Object(properties), meaning, entries.saturating_add(800))
 }
 
 impl Sheet {
@@ -107,31 +101,42 @@ impl Sheet {
         Ok(sheet)
     }
 
-    pub(super) fn says(&self, word: &str) -> bool {
+    fn says(&self, word: &str) -> bool {
         self.judgment.eq_ignore_ascii_case(word)
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        match self.judgment.to_lowercase().as_str() {
+            "yes" => Verdict::Met,
+            "no" => Verdict::NotMet,
+            "not_applicable" => Verdict::NotApplicable,
+            "cannot_tell" => Verdict::CannotTell,
+            _ => Verdict::Words(self.judgment.clone()),
+        }
+    }
+
+    /// How probable a yes is. Without a judgment, the confidence is this probability itself.
+    pub(super) fn probability(&self) -> Option<f64> {
+        let confidence = self.confidence?;
+        Some(if self.says("no") { question::complement(confidence) } else { confidence })
     }
 
     fn suits(&self, expected: &Expected) -> Result<(), String> {
         let (yes, no) = (self.says("yes"), self.says("no"));
+        let open = matches!(self.verdict(), Verdict::NotApplicable | Verdict::CannotTell);
         match (expected, self.confidence) {
-            (Expected::Yes | Expected::No, _) if !yes && !no => Err("`judgment` is neither yes nor no".to_owned()),
-            // Models write a sure "no" with a high confidence, so the word decides. An improbable "yes" contradicts itself.
-            (Expected::Yes | Expected::No, Some(confidence)) if yes && confidence < 0.5 => {
-                Err(self.contradicts(confidence))
+            (Expected::Yes | Expected::No, _) if !yes && !no && !open => {
+                Err("`judgment` is neither yes nor no".to_owned())
             }
             (Expected::Says(_), _) if self.judgment.is_empty() => Err("there is no `judgment`".to_owned()),
-            (Expected::Yes | Expected::No | Expected::Says(_), _) => Ok(()),
-            (_, None) => Err("there is no `confidence`".to_owned()),
-            // Models write a sure "no" with a high confidence, which would pass `0.8+`.
-            (_, Some(confidence)) if (yes && confidence < 0.5) || (no && confidence > 0.5) => {
-                Err(self.contradicts(confidence))
+            (Expected::Says(_), _) => Ok(()),
+            (_, Some(confidence)) if (yes || no) && confidence < 0.5 => {
+                Err(question::contradiction(&self.judgment, confidence))
             }
-            _ => Ok(()),
+            (Expected::Yes | Expected::No, _) => Ok(()),
+            (_, None) => Err("there is no `confidence`".to_owned()),
+            (_, Some(_)) => Ok(()),
         }
-    }
-
-    fn contradicts(&self, confidence: f64) -> String {
-        question::contradiction(&self.judgment, confidence)
     }
 }
 

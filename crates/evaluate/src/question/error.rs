@@ -13,6 +13,17 @@ pub enum Error {
     /// `reply` is the last one.
     #[error("understand the judge in {TRIES} tries: {reason}")]
     Malformed { reason: String, reply: String },
+    /// The judge's quotes are not in the material, twice.
+    #[error("find the judge's evidence: {reason}")]
+    NoEvidence { reason: String, reply: String },
+    /// The second, doubled limit cut the answer too.
+    #[error(
+        "get the whole answer of the judge: its limit of {limit} tokens cut it (the judge may need a `reasoning_reserve`)"
+    )]
+    Truncated { limit: u32, reply: String },
+    /// The votes tie.
+    #[error("decide by the judge's votes: {counted}")]
+    Tied { counted: String },
 }
 
 impl Error {
@@ -24,6 +35,35 @@ impl Error {
             Self::Failed(error) if error.is_of_settings() => FailureKind::Misconfigured,
             Self::Failed(_) => FailureKind::JudgeFailed,
             Self::Malformed { .. } => FailureKind::JudgeMalformed,
+            Self::NoEvidence { .. } => FailureKind::EvidenceNotFound,
+            Self::Truncated { .. } => FailureKind::JudgeTruncated,
+            Self::Tied { .. } => FailureKind::Undecided,
         }
+    }
+
+    /// The judge's last reply, if it answered.
+    #[must_use]
+    pub fn reply(&self) -> Option<&str> {
+        match self {
+            Self::Failed(_) | Self::Tied { .. } => None,
+            Self::Malformed { reply, .. } | Self::NoEvidence { reply, .. } | Self::Truncated { reply, .. } => {
+                Some(reply)
+            }
+        }
+    }
+}
+
+/// What is wrong with one reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is not in the form.
+    Form(String),
+    /// Its quotes are not in the material, or it lacks one.
+    Evidence(String),
+}
+
+impl From<String> for Fault {
+    fn from(why: String) -> Self {
+        Self::Form(why)
     }
 }

@@ -13,8 +13,11 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) schema: Value,
+    /// The schema as the prompt shows it.
+    pub(crate) schema_text: String,
     /// What the fields mean, for the prompt.
     pub(crate) meaning: String,
+    /// The limit of the visible answer. The reserve for reasoning of the endpoint comes on top of it.
     pub(crate) max_tokens: u32,
     validator: Validator,
 }
@@ -23,17 +26,12 @@ impl Form {
     /// A form with any JSON Schema that refers to no other document. Its patterns run in linear time.
     pub(crate) fn new(schema: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
         let validator = validator(&schema)?;
-        Ok(Self { schema, meaning, max_tokens, validator })
+        Ok(Self { schema_text: schema.to_string(), schema, meaning, max_tokens, validator })
     }
 
     /// A form of an object with exactly these properties, in this order, all required.
     pub(crate) fn of_properties(properties: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
-        let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
-        let required = json!(required);
-        let schema = json!({
-            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
-        });
-        Self::new(schema, meaning, max_tokens)
+        Self::new(object(properties), meaning, max_tokens)
     }
 
     /// The JSON object of the reply if it satisfies the schema; otherwise what is wrong with it.
@@ -51,4 +49,11 @@ impl Form {
             _ => Err("the reply is not a JSON object".to_owned()),
         }
     }
+}
+
+/// The schema of an object with exactly these properties, in this order, all required.
+pub(crate) fn object(properties: Value) -> Value {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
+    let required = json!(required);
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }

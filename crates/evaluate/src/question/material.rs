@@ -51,6 +51,11 @@ impl Material {
         Self { json: json!({ "turns": turns }).to_string() }
     }
 
+    #[cfg(test)]
+    pub(super) fn of_json(json: Value) -> Self {
+        Self { json: json.to_string() }
+    }
+
     pub(super) fn json(&self) -> &str {
         &self.json
     }

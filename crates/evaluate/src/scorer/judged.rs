@@ -34,8 +34,8 @@ impl<'a> ByJudge<'a> {
         read: impl Fn(&Map<String, Value>) -> Result<T, String> + Send + Sync,
     ) -> Result<(T, String), Error> {
         // A measurement must not vary, hence temperature 0.
-        let question = Question { text, material, model_type: None, temperature: Some(0.0), scope: self.scope };
-        let heard = question::ask_whom(&question, form, self.pool, |reply| read(&form.read(reply)?)).await?;
+        let question = Question { temperature: Some(0.0), ..Question::new(text, material, self.scope) };
+        let heard = question::ask_one(&question, form, self.pool, |reply| read(&form.read(reply)?)).await?;
         Ok((heard.answer, format!("judge {}", heard.model)))
     }
 }

@@ -14,10 +14,16 @@ fn calls(order: CallOrder, calls: Vec<ExpectedCall>) -> Rule {
     Rule::ToolCalls(ToolCallsRule { calls, order, pick: CallPick::Any })
 }
 
-fn rubric(weights: &[f64], threshold: f64, votes: u32) -> Rule {
-    let criterion = |weight: &f64| Criterion { name: "polite".to_owned(), text: String::new(), weight: *weight };
+fn rubric(weights: &[f64], threshold: f64) -> Rule {
+    let criterion = |weight: &f64| Criterion {
+        name: "polite".to_owned(),
+        text: String::new(),
+        weight: *weight,
+        anchors: Default::default(),
+        blocking: false,
+    };
     let criteria = weights.iter().map(criterion).collect();
-    Rule::Rubric(RubricRule { criteria, threshold, model_type: None, votes, panel: Vec::new() })
+    Rule::Rubric(RubricRule { criteria, threshold, model_type: None, batch: false })
 }
 
 #[test]
@@ -68,10 +74,9 @@ fn bad_definitions_are_refused() {
         (Rule::SemanticCondition(check::SemanticCondition { condition: text(" ") }), "empty `condition`"),
         (Rule::SemanticSimilar(check::SemanticSimilar { expected: vec![], threshold: None }), "empty `expected`"),
         (Rule::Similarity(check::Similarity { expected: vec![text("a")], threshold: Cosine(2.0) }), "between -1 and 1"),
-        (rubric(&[], 0.5, 1), "empty `criteria`"),
-        (rubric(&[0.0], 0.5, 1), "not all of them are 0"),
-        (rubric(&[1.0], 1.5, 1), "between 0 and 1"),
-        (rubric(&[1.0], 0.5, 0), "between 1 and 100"),
+        (rubric(&[], 0.5), "empty `criteria`"),
+        (rubric(&[0.0], 0.5), "not all of them are 0"),
+        (rubric(&[1.0], 1.5), "between 0 and 1"),
         (calls(CallOrder::AnyOrder, vec![]), "empty `calls`"),
         (
             calls(

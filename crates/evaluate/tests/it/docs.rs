@@ -111,7 +111,9 @@ fn says(says: &Says) -> String {
         Says::Yes => "yes".to_owned(),
         Says::No => "no".to_owned(),
         Says::Score(score) | Says::Alike(score) => score.to_string(),
-        Says::Marks(marks) => marks.join(" and "),
+        Says::Mark(mark) => (*mark).to_owned(),
+        Says::Point(point) => point.to_string(),
+        Says::Sheet(marks) => marks.join(" and "),
         Says::Result(text) => format!("`{text}`"),
         Says::Prose => "prose".to_owned(),
     }

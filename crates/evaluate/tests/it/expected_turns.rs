@@ -35,7 +35,7 @@ fn actual(text: &str, calls: &[(&str, Value, Option<&str>)], actions: &[&str]) -
 
 /// Folds what the checks find: the first that is no pass.
 async fn finding(expected: &Value, actual: Turn, judge: &[bool]) -> (Finding, String) {
-    let judges = Judges::saying(judge.iter().map(|yes| yes_no(if *yes { "yes" } else { "no" }, 0.9)));
+    let judges = Judges::saying(judge.iter().map(|yes| if *yes { yes_no("yes", 0.9) } else { yes_no("no", 0.1) }));
     let scene = Scene { conversation: false, ..Scene::talked(vec![actual]) };
     let mut asked = 0;
     for evaluator in evaluators(expected) {

@@ -213,7 +213,7 @@ async fn single_exchanges() {
 async fn a_bare_yes_ends_a_conversation() {
     let material = Material::of_turns(&[turn("Excellent, everything is working now", "It has been resolved")]);
     let text = "Has the user's issue been completely resolved?";
-    let question = Question { text, material: &material, model_type: None, temperature: None, scope: SCOPE };
+    let question = Question::new(text, &material, SCOPE);
     for (reply, holds) in
         [("yes".to_owned(), true), ("no".to_owned(), false), (yes_no("yes", 0.8), true), (yes_no("yes", 0.79), false)]
     {

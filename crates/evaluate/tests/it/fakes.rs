@@ -23,7 +23,7 @@ pub(crate) const SCOPE: Scope = Scope::Turn { step: 1, turn: 1 };
 /// Answers with its script in order; a script that has run out is a test's mistake.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    replies: Mutex<VecDeque<Result<String, llm::Error>>>,
+    replies: Mutex<VecDeque<Result<llm::chat::Reply, llm::Error>>>,
     requests: Mutex<Vec<llm::chat::Request>>,
 }
 
@@ -37,8 +37,7 @@ impl llm::Named for Script {
 impl llm::Call<llm::chat::Request> for Script {
     async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         self.requests.lock().unwrap().push(request.clone());
-        let reply = self.replies.lock().unwrap().pop_front().expect("the script has run out");
-        reply.map(|text| llm::chat::Reply { text, ..llm::chat::Reply::default() })
+        self.replies.lock().unwrap().pop_front().expect("the script has run out")
     }
 }
 
@@ -55,6 +54,20 @@ impl Judges {
     }
 
     pub(crate) fn answering(replies: impl IntoIterator<Item = Result<String, llm::Error>>) -> Self {
+        let replies =
+            replies.into_iter().map(|reply| reply.map(|text| llm::chat::Reply { text, ..llm::chat::Reply::default() }));
+        Self::replying(replies)
+    }
+
+    /// Replies, and whether a limit cut each.
+    pub(crate) fn finishing(replies: impl IntoIterator<Item = (String, bool)>) -> Self {
+        Self::replying(replies.into_iter().map(|(text, is_cut)| {
+            let finish = if is_cut { llm::chat::Finish::Length } else { llm::chat::Finish::Stop };
+            Ok(llm::chat::Reply { text, finish, ..llm::chat::Reply::default() })
+        }))
+    }
+
+    fn replying(replies: impl IntoIterator<Item = Result<llm::chat::Reply, llm::Error>>) -> Self {
         let replies = Mutex::new(replies.into_iter().collect());
         Self { model: Arc::new(Script { replies, requests: Mutex::default() }), ..Self::default() }
     }
@@ -184,6 +197,7 @@ impl Scene {
             turns: &self.turns,
             conversation: self.conversation,
             duration_ms: self.duration_ms,
+            judging: &check::USUAL_JUDGING,
             workspace: &self.folder,
         };
         evaluator.judge(&subject, judges).await
@@ -237,11 +251,26 @@ pub(crate) fn asks(prompt: &str, expected: Expected) -> JudgeRule {
         temperature: None,
         json_schema: None,
         capabilities: Vec::new(),
+        batch: false,
     }
 }
 
-pub(crate) fn yes_no(judgment: &str, confidence: f64) -> String {
-    serde_json::json!({ "judgment": judgment, "confidence": confidence, "reasoning": "because" }).to_string()
+/// What a judge answers to a yes/no question without quotes. `probability` is that of a yes.
+pub(crate) fn yes_no(judgment: &str, probability: f64) -> String {
+    let confidence = if judgment == "no" { 1.0 - probability } else { probability };
+    serde_json::json!({ "reasoning": "because", "judgment": judgment, "confidence": confidence }).to_string()
+}
+
+/// The same with an empty list of quotes, as `llm_judge` wants it.
+pub(crate) fn judged(judgment: &str, probability: f64) -> String {
+    let confidence = if judgment == "no" { 1.0 - probability } else { probability };
+    ballot("judgment", judgment, confidence)
+}
+
+/// One answer in the form with quotes, without any.
+pub(crate) fn ballot(field: &str, verdict: impl Into<serde_json::Value>, confidence: f64) -> String {
+    serde_json::json!({ "reasoning": "because", "quotes": [], field: verdict.into(), "confidence": confidence })
+        .to_string()
 }
 
 pub(crate) fn score(score: f64) -> String {

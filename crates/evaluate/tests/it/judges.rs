@@ -2,13 +2,16 @@
 
 use evaluate::question::{Material, Question, TRIES, number, yes_or_no};
 use record::{FailureKind, Finding, Turn};
-use scenario::check::{
-    self, Expected, FlowPattern, JudgeRule, Rule, SatisfactionMethod,
-    bounded::{Count, Share},
+use scenario::{
+    Check,
+    check::{
+        self, Evidence, Expected, FlowPattern, JudgeForm, JudgeRule, Judging, Rule, SatisfactionMethod,
+        bounded::{Count, Share},
+    },
 };
 use serde_json::{Value, json};
 
-use crate::fakes::{Judges, SCOPE, Scene, asks, seed_of_call, turn, unreachable, yes_no};
+use crate::fakes::{Judges, SCOPE, Scene, asks, check, judged, seed_of_call, turn, unreachable, yes_no};
 
 const PASS: (Finding, Option<FailureKind>) = (Finding::Pass, None);
 const FAIL: (Finding, Option<FailureKind>) = (Finding::Fail, None);
@@ -27,27 +30,27 @@ async fn found(rule: JudgeRule, judges: &Judges) -> (Finding, Option<FailureKind
 async fn expected_grammar() {
     use Expected::{AtLeast, AtMost, Between, No, Yes};
     let rows = [
-        (Yes, yes_no("yes", 0.9), PASS),
-        (Yes, yes_no("no", 0.1), FAIL),
-        // The judgment decides a yes or no, unless the judge calls its own yes improbable.
-        (Yes, yes_no("yes", 0.5), PASS),
-        (Yes, yes_no("yes", 0.1), MALFORMED),
-        (No, yes_no("no", 0.95), PASS),
-        (No, yes_no("no", 0.1), PASS),
-        (No, yes_no("yes", 0.9), FAIL),
-        (AtLeast(0.8), yes_no("yes", 0.8), PASS),
-        (AtLeast(0.8), yes_no("yes", 0.79), FAIL),
-        (AtMost(0.3), yes_no("no", 0.3), PASS),
-        (AtMost(0.3), yes_no("no", 0.31), FAIL),
-        (Between(0.4, 0.6), yes_no("no", 0.4), PASS),
-        (Between(0.4, 0.6), yes_no("yes", 0.6), PASS),
-        (Between(0.4, 0.6), yes_no("yes", 0.61), FAIL),
+        (Yes, judged("yes", 0.9), PASS),
+        (Yes, judged("no", 0.1), FAIL),
+        // The judgment decides a yes or no, unless the judge calls its own answer improbable.
+        (Yes, judged("yes", 0.5), PASS),
+        (Yes, judged("yes", 0.1), MALFORMED),
+        (No, judged("no", 0.95), MALFORMED),
+        (No, judged("no", 0.1), PASS),
+        (No, judged("yes", 0.9), FAIL),
+        (AtLeast(0.8), judged("yes", 0.8), PASS),
+        (AtLeast(0.8), judged("yes", 0.79), FAIL),
+        (AtMost(0.3), judged("no", 0.3), PASS),
+        (AtMost(0.3), judged("no", 0.31), FAIL),
+        (Between(0.4, 0.6), judged("no", 0.4), PASS),
+        (Between(0.4, 0.6), judged("yes", 0.6), PASS),
+        (Between(0.4, 0.6), judged("yes", 0.61), FAIL),
         // "No, and I am sure of it" must not pass as a high score, nor a sure yes as a low one.
-        (AtLeast(0.8), yes_no("no", 0.95), MALFORMED),
-        (AtMost(0.3), yes_no("yes", 0.05), MALFORMED),
-        (Expected::Says("positive".to_owned()), yes_no("Clearly Positive.", 0.9), PASS),
-        (Expected::Says("positive".to_owned()), yes_no("negative", 0.9), FAIL),
-        (Expected::Says("positive".to_owned()), yes_no("", 0.9), MALFORMED),
+        (AtLeast(0.8), judged("no", 0.95), MALFORMED),
+        (AtMost(0.3), judged("yes", 0.05), MALFORMED),
+        (Expected::Says("positive".to_owned()), judged("Clearly Positive.", 0.9), PASS),
+        (Expected::Says("positive".to_owned()), judged("negative", 0.9), FAIL),
+        (Expected::Says("positive".to_owned()), judged("", 0.9), MALFORMED),
     ];
     for (expected, reply, outcome) in rows {
         let rule = asks("Is the reply helpful?", expected.clone());
@@ -58,10 +61,10 @@ async fn expected_grammar() {
 /// Each of these is asked again, and never becomes a pass or a fail.
 #[tokio::test]
 async fn malformed_replies_are_inconclusive() {
-    let twice = format!("{}{}", yes_no("yes", 0.9), yes_no("yes", 0.9));
-    let array = format!("[{}]", yes_no("yes", 0.9));
-    let prose = format!("Sure, here it is: {}", yes_no("yes", 0.9));
-    let tail = format!("{} I hope this helps.", yes_no("yes", 0.9));
+    let twice = format!("{}{}", judged("yes", 0.9), judged("yes", 0.9));
+    let array = format!("[{}]", judged("yes", 0.9));
+    let prose = format!("Sure, here it is: {}", judged("yes", 0.9));
+    let tail = format!("{} I hope this helps.", judged("yes", 0.9));
     let rows = [
         "",
         "   ",
@@ -72,19 +75,22 @@ async fn malformed_replies_are_inconclusive() {
         twice.as_str(),
         array.as_str(),
         "<html><body>502 Bad Gateway</body></html>",
-        r#"{"judgment":"yes","confidence":0.9,"reasoning":"cut of"#,
-        r#"{"judgment":"yes","confidence":1.5,"reasoning":"r"}"#,
-        r#"{"judgment":"yes","confidence":-0.1,"reasoning":"r"}"#,
-        r#"{"judgment":"yes","confidence":1e999,"reasoning":"r"}"#,
-        r#"{"judgment":"yes","confidence":NaN,"reasoning":"r"}"#,
-        r#"{"judgment":"yes","confidence":"0.9","reasoning":"r"}"#,
-        r#"{"judgment":"yes","confidence":0.9junk,"reasoning":"r"}"#,
-        r#"{"judgment":"Yes!","confidence":0.9,"reasoning":"r"}"#,
-        r#"{"judgment":"maybe","confidence":0.9,"reasoning":"r"}"#,
-        r#"{"judgment":"yes","reasoning":"r"}"#,
-        r#"{"confidence":0.9,"reasoning":"r"}"#,
-        r#"{"judgment":"yes","confidence":0.9}"#,
-        r#"{"judgment":"yes","confidence":0.9,"reasoning":"r","verdict":"pass"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":0.9,"reasoning":"cut of"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":1.5,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":-0.1,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":1e999,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":NaN,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":"0.9","reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":0.9junk,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"Yes!","confidence":0.9,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"maybe","confidence":0.9,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","reasoning":"r"}"#,
+        r#"{"quotes":[],"confidence":0.9,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":0.9}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":0.9,"reasoning":"r","verdict":"pass"}"#,
+        r#"{"judgment":"yes","confidence":0.9,"reasoning":"r"}"#,
+        r#"{"quotes":"none","judgment":"yes","confidence":0.9,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":0.4,"reasoning":"r"}"#,
         "null",
         "0.9",
     ];
@@ -103,7 +109,7 @@ async fn malformed_replies_are_inconclusive() {
 #[tokio::test]
 async fn a_fence_is_no_fault() {
     for fence in ["```json\n", "```\n", "  ```json "] {
-        let judges = Judges::saying([format!("{fence}{}\n```\n", yes_no("yes", 0.9))]);
+        let judges = Judges::saying([format!("{fence}{}\n```\n", judged("yes", 0.9))]);
         assert_eq!(found(asks("Is it?", Expected::Yes), &judges).await, PASS, "{fence:?}");
     }
 }
@@ -111,7 +117,7 @@ async fn a_fence_is_no_fault() {
 /// Each try is a call of its own: another number, another seed, and a word about the form.
 #[tokio::test]
 async fn a_second_try_can_be_understood() {
-    let judges = Judges::saying(["I would say yes".to_owned(), yes_no("no", 0.2)]);
+    let judges = Judges::saying(["I would say yes".to_owned(), judged("no", 0.2)]);
     assert_eq!(found(asks("Is it?", Expected::Yes), &judges).await, FAIL);
     let requests = judges.requests();
     let calls: Vec<_> = requests.iter().map(|request| (request.context.call, request.seed)).collect();
@@ -180,37 +186,190 @@ async fn what_is_sent() {
         capabilities: vec!["Greets the user".to_owned(), "Names a price".to_owned()],
         ..asks("Is the answer polite?", Expected::No)
     };
-    let reply = json!({
-        "judgment": "no", "confidence": 0.2,
-        "capabilities": [
-            { "achieved": true, "reasoning": "it says hello" },
-            { "achieved": false, "reasoning": "it names none" },
-        ],
-        "reasoning": "curt",
-    });
-    let judges = Judges::saying([reply.to_string()]);
+    let judges = Judges::saying([judged("no", 0.2), judged("yes", 0.9), judged("no", 0.1)]);
     let judgment = Scene::replied("Hello.").judge(Rule::LlmJudge(rule), &judges).await;
     // Capabilities are a checklist: the score tells them, the finding is the judgment's.
     assert_eq!((judgment.finding, judgment.score), (Finding::Pass, Some(0.5)));
-    assert!(judgment.reason.contains("1 of 2 capabilities") && judgment.reason.contains("curt"), "{}", judgment.reason);
+    let reason = &judgment.reason;
+    assert!(reason.contains("1 of 2 capabilities") && reason.contains("because"), "{reason}");
     let evidence = judgment.evidence.unwrap();
-    assert!(evidence.contains("achieved: Greets the user (it says hello)\nnot achieved: Names a price"), "{evidence}");
+    assert!(evidence.contains("achieved: Greets the user (because)\nnot achieved: Names a price"), "{evidence}");
+    let told: Vec<(&str, &str)> =
+        judgment.ballots.iter().map(|ballot| (ballot.criterion.as_str(), ballot.verdict.as_str())).collect();
+    assert_eq!(told, [("", "no"), ("Greets the user", "yes"), ("Names a price", "no")]);
+    assert!(judgment.ballots.iter().all(|ballot| ballot.digest.len() == 16 && ballot.model == "script"));
 
-    assert_eq!(judges.model_types(), [Some("TEXT_SMALL".to_owned())]);
-    let request = judges.requests().remove(0);
+    assert_eq!(judges.model_types(), vec![Some("TEXT_SMALL".to_owned()); 3]);
+    let requests = judges.requests();
+    let request = &requests[0];
     assert_eq!(request.temperature, Some(0.0));
     assert_eq!(request.context.role, "judge");
     assert!(request.max_tokens.is_some() && request.tools.is_empty());
-    let schema = request.schema.unwrap();
+    let schema = request.schema.as_ref().unwrap();
     let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(fields, ["judgment", "confidence", "capabilities", "reasoning"], "the judgment stands first");
-    assert_eq!(schema["properties"]["capabilities"]["minItems"], 2);
-    assert_eq!(schema["properties"]["capabilities"]["maxItems"], 2);
-    let prompt = &request.messages[1].content;
-    for part in ["Is the answer polite?", "1. Greets the user", "2. Names a price", "probability"] {
-        assert!(prompt.contains(part), "{part}");
+    assert_eq!(fields, ["reasoning", "quotes", "judgment", "confidence"], "reasons stand before the judgment");
+    for (request, asked) in requests.iter().zip(["Is the answer polite?", "Greets the user", "Names a price"]) {
+        let prompt = &request.messages[1].content;
+        let after = prompt.rsplit_once(">>>").unwrap().1;
+        for part in [asked, "evidence, not instruction", "in English", "word for word"] {
+            assert!(after.contains(part), "{part}: the end repeats the question and the form");
+        }
+        assert!(!prompt.to_lowercase().contains("expected"), "a judge that sees `expected: no` takes it for a request");
     }
-    assert!(!prompt.to_lowercase().contains("expected"), "a judge that sees `expected: no` takes it for a request");
+}
+
+/// The order of the form, its evidence and its language are settings of the check.
+#[tokio::test]
+async fn the_form_is_a_setting() {
+    let check = |judging: Judging| Check { judging, ..check(Rule::LlmJudge(asks("Is it?", Expected::Yes))) };
+    let rows: [(Judging, &[&str], &str); 3] = [
+        (
+            Judging { form: JudgeForm::VerdictFirst, ..Judging::USUAL },
+            &["judgment", "confidence", "quotes", "reasoning"],
+            "in English",
+        ),
+        (
+            Judging { evidence: Evidence::None, ..Judging::USUAL },
+            &["reasoning", "judgment", "confidence"],
+            "in English",
+        ),
+        (
+            Judging { language: Some("German".to_owned()), ..Judging::USUAL },
+            &["reasoning", "quotes", "judgment", "confidence"],
+            "in German",
+        ),
+    ];
+    let mut digests = Vec::new();
+    for (judging, fields, language) in rows {
+        let reply = if judging.evidence == Evidence::None { yes_no("yes", 0.9) } else { judged("yes", 0.9) };
+        let judges = Judges::saying([reply]);
+        let evaluator = evaluate::compile(&check(judging)).unwrap();
+        let judgment = Scene::replied("hello").judge_by(&evaluator, &judges).await;
+        assert_eq!(judgment.finding, Finding::Pass, "{}", judgment.reason);
+        let request = judges.requests().remove(0);
+        let schema = request.schema.unwrap();
+        assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), fields);
+        assert!(request.messages[1].content.contains(language));
+        digests.push(judgment.ballots[0].digest.clone());
+    }
+    digests.dedup();
+    assert_eq!(digests.len(), 3, "answers to different forms are not comparable");
+}
+
+/// Which quotes a verdict needs, and what becomes of quotes that nobody said.
+#[tokio::test]
+async fn quotes_are_verified() {
+    const NO_EVIDENCE: (Finding, Option<FailureKind>) = (Finding::Inconclusive, Some(FailureKind::EvidenceNotFound));
+    let quoting = |judgment: &str, who: &str, text: &str| {
+        let quotes = [json!({ "turn": 1, "who": who, "text": text })];
+        json!({ "reasoning": "r", "quotes": quotes, "judgment": judgment, "confidence": 0.9 }).to_string()
+    };
+    let truly = |judgment| quoting(judgment, "agent", "here is … REFUND");
+    let falsely = |judgment| quoting(judgment, "agent", "I will not refund you");
+    let none = |judgment: &str| judged(judgment, if judgment == "no" { 0.1 } else { 0.9 });
+    let rows = [
+        (Evidence::Given, vec![truly("yes")], PASS),
+        (Evidence::Given, vec![falsely("yes"), truly("yes")], PASS),
+        (Evidence::Given, vec![falsely("yes"), falsely("yes")], NO_EVIDENCE),
+        (Evidence::Given, vec![falsely("no"), falsely("no")], NO_EVIDENCE),
+        (Evidence::Given, vec![quoting("yes", "user", "here is your refund"), none("yes")], PASS),
+        (Evidence::Given, vec![none("yes")], PASS),
+        (Evidence::Met, vec![none("yes"), none("yes")], NO_EVIDENCE),
+        (Evidence::Met, vec![none("no")], FAIL),
+        (Evidence::NotMet, vec![none("no"), truly("no")], FAIL),
+        (Evidence::NotMet, vec![none("yes")], PASS),
+        (Evidence::Both, vec![none("yes"), falsely("yes")], NO_EVIDENCE),
+        (Evidence::Both, vec![none("cannot_tell")], (Finding::Inconclusive, Some(FailureKind::Undecided))),
+        (Evidence::Given, vec![none("not_applicable")], (Finding::NotApplicable, None)),
+    ];
+    for (evidence, replies, expected) in rows {
+        let judging = Judging { evidence, ..Judging::USUAL };
+        let check = Check { judging, ..check(Rule::LlmJudge(asks("Is it?", Expected::Yes))) };
+        let judges = Judges::saying(replies.clone());
+        let evaluator = evaluate::compile(&check).unwrap();
+        let judgment = Scene::replied("Here is your refund").judge_by(&evaluator, &judges).await;
+        assert_eq!((judgment.finding, judgment.failure), expected, "{evidence:?} {replies:?}");
+        assert_eq!(judges.requests().len(), replies.len(), "{evidence:?} {replies:?}");
+    }
+}
+
+/// A cut answer is asked for again with twice the limit, once.
+#[tokio::test]
+async fn cut_replies_get_twice_the_room_once() {
+    let cut = || r#"{"reasoning":"it is a long"#.to_owned();
+    let rows = [
+        (vec![(cut(), true), (judged("yes", 0.9), false)], PASS),
+        (vec![(cut(), true), (cut(), true)], (Finding::Inconclusive, Some(FailureKind::JudgeTruncated))),
+        // The whole object arrived before the limit.
+        (vec![(judged("yes", 0.9), true)], PASS),
+    ];
+    for (replies, expected) in rows {
+        let count = replies.len();
+        let judges = Judges::finishing(replies);
+        assert_eq!(found(asks("Is it?", Expected::Yes), &judges).await, expected);
+        let limits: Vec<u32> = judges.requests().iter().map(|request| request.max_tokens.unwrap()).collect();
+        let usual = limits[0];
+        assert_eq!(limits, [usual, 2 * usual][..count]);
+        assert!(usual >= 800 + 3 * 150);
+    }
+}
+
+/// Whatever is missing of a reply, it never passes: each set of fields, and each beginning of the text.
+#[tokio::test]
+async fn no_incomplete_reply_passes() {
+    let whole = json!({
+        "reasoning": "r", "quotes": [{ "turn": 1, "who": "agent", "text": "your refund" }], "judgment": "yes",
+        "confidence": 0.9,
+    });
+    let mut incomplete = Vec::new();
+    let names: Vec<String> = whole.as_object().unwrap().keys().cloned().collect();
+    for missing in 1_u32..1 << names.len() {
+        let mut fields = whole.clone();
+        let gone = names.iter().enumerate().filter(|(index, _)| missing & (1 << index) != 0);
+        gone.for_each(|(_, name)| _ = fields.as_object_mut().unwrap().remove(name));
+        incomplete.push(fields.to_string());
+    }
+    let text = whole.to_string();
+    incomplete.extend((0..text.len()).map(|end| text[..end].to_owned()));
+    for reply in incomplete {
+        assert_eq!(found(asks("Is it?", Expected::Yes), &three(&reply)).await, MALFORMED, "{reply}");
+    }
+    assert_eq!(found(asks("Is it?", Expected::Yes), &Judges::saying([text])).await, PASS);
+}
+
+/// Several votes are asked at the same time; their calls are numbered before the first is asked.
+#[tokio::test]
+async fn votes_are_counted_for_every_judge() {
+    const TIED: (Finding, Option<FailureKind>) = (Finding::Inconclusive, Some(FailureKind::Undecided));
+    let vote = |word: &str| judged(word, if word == "no" { 0.2 } else { 0.8 });
+    let rows = [
+        (Expected::Yes, vec!["yes", "no", "yes"], PASS),
+        (Expected::Yes, vec!["yes", "no", "no"], FAIL),
+        (Expected::Yes, vec!["yes", "no"], TIED),
+        (Expected::Yes, vec!["yes", "no", "cannot_tell"], TIED),
+        (Expected::Yes, vec!["cannot_tell", "cannot_tell", "yes"], TIED),
+        (Expected::AtLeast(0.6), vec!["yes", "no", "yes"], PASS),
+        (Expected::AtLeast(0.61), vec!["yes", "no", "yes"], FAIL),
+    ];
+    for (expected, votes, outcome) in rows {
+        let judging = Judging { votes: votes.len() as u32, ..Judging::USUAL };
+        let check = Check { judging, ..check(Rule::LlmJudge(asks("Is it?", expected))) };
+        let judges = Judges::saying(votes.iter().map(|word| vote(word)));
+        let judgment = Scene::replied("hi").judge_by(&evaluate::compile(&check).unwrap(), &judges).await;
+        assert_eq!((judgment.finding, judgment.failure), outcome, "{votes:?}: {}", judgment.reason);
+        let calls: Vec<u32> = judges.requests().iter().map(|request| request.context.call).collect();
+        let first_of_each: Vec<u32> = (0..votes.len() as u32).map(|index| index * TRIES).collect();
+        assert_eq!(calls, first_of_each, "each vote has calls of its own for all its tries");
+        if outcome != TIED {
+            assert_eq!(judgment.ballots.len(), votes.len());
+        }
+    }
+    let rule = Rule::SemanticCondition(check::SemanticCondition { condition: "It greets".to_owned() });
+    let judging = Judging { panel: vec!["A".to_owned(), "B".to_owned(), "C".to_owned()], ..Judging::USUAL };
+    let judges = Judges::saying([yes_no("no", 0.1), yes_no("yes", 0.9), yes_no("no", 0.1)]);
+    let evaluator = evaluate::compile(&Check { judging, ..check(rule) }).unwrap();
+    assert_eq!(Scene::replied("hi").judge_by(&evaluator, &judges).await.finding, Finding::Fail);
+    assert_eq!(judges.model_types(), ["A", "B", "C"].map(|judge| Some(judge.to_owned())));
 }
 
 #[tokio::test]
@@ -229,7 +388,11 @@ async fn capabilities_must_all_be_judged() {
     for (capabilities, outcome) in rows {
         let reply =
             json!({ "judgment": "yes", "confidence": 0.9, "capabilities": capabilities, "reasoning": "r" }).to_string();
-        let rule = JudgeRule { capabilities: vec!["one".to_owned(), "two".to_owned()], ..asks("?", Expected::Yes) };
+        let rule = JudgeRule {
+            capabilities: vec!["one".to_owned(), "two".to_owned()],
+            batch: true,
+            ..asks("?", Expected::Yes)
+        };
         assert_eq!(found(rule, &three(&reply)).await, outcome, "{reply}");
     }
 }
@@ -279,13 +442,13 @@ async fn own_schemas() {
 #[tokio::test]
 async fn simple_questions() {
     let material = Material::of_turns(&[turn("hello", "hi")]);
-    let question = Question { text: "Is it?", material: &material, model_type: None, temperature: None, scope: SCOPE };
+    let question = Question::new("Is it?", &material, SCOPE);
     let words = [
         ("yes".to_owned(), Some((true, 1.0))),
         ("No.".to_owned(), Some((false, 0.0))),
         (yes_no("yes", 0.6), Some((true, 0.6))),
         (yes_no("no", 0.4), Some((false, 0.4))),
-        (yes_no("no", 0.9), Some((false, 0.9))),
+        (yes_no("no", 0.9), None),
         (yes_no("yes", 0.05), None),
         ("yesterday".to_owned(), None),
         ("not yes".to_owned(), None),

@@ -14,7 +14,7 @@ use record::{
 };
 use scenario::Check;
 
-use crate::fakes::{Judges, Scene, score, turn, yes_no};
+use crate::fakes::{Judges, Scene, ballot, judged, score, turn, yes_no};
 
 /// One example of one evaluation.
 pub(crate) struct Row {
@@ -49,8 +49,12 @@ pub(crate) enum Says {
     No,
     Score(f64),
     Alike(f64),
-    /// For each criterion.
-    Marks(&'static [&'static str]),
+    /// The verdict on one criterion.
+    Mark(&'static str),
+    /// A point of a scale.
+    Point(i64),
+    /// The verdicts on all criteria, in one call.
+    Sheet(&'static [&'static str]),
     /// What a function gives back.
     Result(&'static str),
     Prose,
@@ -156,16 +160,19 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
 }
 
 impl Says {
-    fn text(&self) -> String {
+    /// `llm_judge` asks for quotes, and other questions for a yes or no do not.
+    fn text(&self, kind: &str) -> String {
+        let answer = if kind == "llm_judge" { judged } else { yes_no };
         match self {
-            Self::Yes => yes_no("yes", 0.9),
-            Self::No => yes_no("no", 0.1),
+            Self::Yes => answer("yes", 0.9),
+            Self::No => answer("no", 0.1),
             Self::Score(value) => score(*value),
             Self::Alike(value) => serde_json::json!({ "similarity": value }).to_string(),
-            Self::Marks(marks) => {
-                let mark = |mark| serde_json::json!({ "mark": mark, "reasoning": "because" });
-                let criteria: Vec<_> = marks.iter().map(mark).collect();
-                serde_json::json!({ "criteria": criteria }).to_string()
+            Self::Mark(mark) => ballot("verdict", *mark, 0.9),
+            Self::Point(point) => ballot("verdict", *point, 0.9),
+            Self::Sheet(marks) => {
+                let entries: Vec<String> = marks.iter().map(|mark| ballot("verdict", *mark, 0.9)).collect();
+                format!(r#"{{"criteria":[{}]}}"#, entries.join(","))
             }
             Self::Result(text) => serde_json::json!({ "result": text }).to_string(),
             Self::Prose => "I would rather not say.".to_owned(),
@@ -178,13 +185,13 @@ async fn every_row_holds() {
     for row in all() {
         let check = read(row.check);
         let evaluator = evaluate::compile(&check).unwrap_or_else(|error| panic!("{}: {error}", row.check));
-        let judges = Judges::saying(row.judges.iter().map(Says::text));
+        let judges = Judges::saying(row.judges.iter().map(|says| says.text(check.rule.kind())));
         let judgment = row.seen.scene().judge_by(&evaluator, &judges).await;
         let shown = format!("{}\n=> {:?}: {}", row.check, judgment.finding, judgment.reason);
         assert_eq!(judgment.finding, row.finding, "{shown}");
         assert!(judgment.reason.contains(row.reason), "{:?} in {shown}", row.reason);
         assert_eq!(judges.requests().len(), row.judges.len(), "as many questions as answers: {shown}");
-        let times: u64 = check.rule.questions().iter().map(|question| question.times).sum();
+        let times: u64 = check.questions().iter().map(|question| question.times).sum();
         assert!(row.judges.len() as u64 <= times * u64::from(TRIES), "the rule says that it asks less: {shown}");
     }
 }

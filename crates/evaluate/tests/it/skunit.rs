@@ -72,7 +72,7 @@ async fn the_two_wrong_files_fail_and_the_right_ones_pass() {
         ("GetFoodMenuChat.md", menu(), Judges::default(), Finding::Pass),
         ("GetFoodMenuChatJson.md", menu(), Judges::default(), Finding::Pass),
         ("GetFoodMenuChatJsonWrong.md", menu(), Judges::default(), Finding::Fail),
-        ("EiffelTallChatWrong.md", tall(), Judges::saying([yes_no("no", 0.9)]), Finding::Fail),
+        ("EiffelTallChatWrong.md", tall(), Judges::saying([yes_no("no", 0.1)]), Finding::Fail),
     ];
     for (name, scene, judges, expected) in rows {
         assert_eq!(judged(&checks(&page(name)), &scene, &judges).await, [expected], "{name}");

@@ -52,7 +52,14 @@ pub(crate) fn answer(behaviour: &Behaviour, request: &Request, role: Role, key: 
         match role {
             Role::Agent => played(behaviour, request, key),
             Role::UserSim => say(behaviour.user_faults.spoil(user::speak(request, key), key)),
-            Role::Judge | Role::Scorer => say(judge::speak(request, behaviour.judge, key)),
+            Role::Judge | Role::Scorer => {
+                let (text, is_cut) = judge::speak(request, behaviour.judge, key);
+                let mut answer = finish(say(text), request);
+                if is_cut {
+                    answer.finish = Finish::Length;
+                }
+                return answer;
+            }
         }
     };
     finish(turn, request)

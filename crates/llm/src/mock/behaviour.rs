@@ -109,6 +109,20 @@ pub struct JudgeSkill {
     /// 0 to 1: how often it answers prose where JSON was asked for.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub malformed_rate: f64,
+    /// 0 to 1: how often its JSON lacks the last field that the form requires.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub missing_field_rate: f64,
+    /// 0 to 1: how often its answer is cut in the middle, as by a token limit.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub cut_rate: f64,
+    /// 0 to 1: how often it quotes words that nobody said, where the form asks for quotes.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub false_quote_rate: f64,
+    /// 0 to 1: how often it cannot tell, where the form allows it.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub cannot_tell_rate: f64,
+    /// Whether every second answer says the opposite, so that an even number of votes ties.
+    pub alternates: bool,
 }
 
 /// A waiting time.
@@ -176,6 +190,10 @@ impl Behaviour {
             ("judge.sensitivity", self.judge.sensitivity),
             ("judge.specificity", self.judge.specificity),
             ("judge.malformed_rate", self.judge.malformed_rate),
+            ("judge.missing_field_rate", self.judge.missing_field_rate),
+            ("judge.cut_rate", self.judge.cut_rate),
+            ("judge.false_quote_rate", self.judge.false_quote_rate),
+            ("judge.cannot_tell_rate", self.judge.cannot_tell_rate),
         ];
         let passes = self.pass.iter().map(|rule| ("pass.probability", rule.probability));
         let mut shares = shares.into_iter().chain(self.user_faults.shares()).chain(passes);
@@ -228,7 +246,16 @@ impl Behaviour {
 
 impl Default for JudgeSkill {
     fn default() -> Self {
-        Self { sensitivity: 1.0, specificity: 1.0, malformed_rate: 0.0 }
+        Self {
+            sensitivity: 1.0,
+            specificity: 1.0,
+            malformed_rate: 0.0,
+            missing_field_rate: 0.0,
+            cut_rate: 0.0,
+            false_quote_rate: 0.0,
+            cannot_tell_rate: 0.0,
+            alternates: false,
+        }
     }
 }
 

@@ -14,8 +14,17 @@ use super::{
 /// How a `CALL` begins its question. What it asks for is no yes or no, and any other answer would be made up.
 const FUNCTION: &str = "Question: You stand for the function `";
 
-/// The judge's whole answer.
-pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> String {
+/// The judge's whole answer, and whether it was cut.
+pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> (String, bool) {
+    let mut text = answer(request, skill, key);
+    let is_cut = request.schema.is_some() && key.text("cut").happens(skill.cut_rate);
+    if is_cut {
+        text.truncate(text.floor_char_boundary(text.len() / 2));
+    }
+    (text, is_cut)
+}
+
+fn answer(request: &Request, skill: JudgeSkill, key: Key) -> String {
     if key.text("malformed").happens(skill.malformed_rate) {
         return "Well, that is hard to tell: there are arguments on either side, and I would rather not commit."
             .to_owned();
@@ -28,9 +37,19 @@ pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> String {
     }
     let bad = request.messages.iter().any(|message| message.content.contains(UNHELPFUL));
     let found_right = key.text("skill").happens(if bad { skill.sensitivity } else { skill.specificity });
-    let good = if found_right { !bad } else { bad };
-    let finding = Finding { good, evidence: evidence(&request.messages, bad), key };
+    let good = found_right != bad;
+    let good = if skill.alternates && request.context.call % 2 == 1 { !good } else { good };
+    let quote = if key.text("false quote").happens(skill.false_quote_rate) {
+        Some("words that nobody said".to_owned())
+    } else {
+        quote(&request.messages)
+    };
+    let cannot_tell = key.text("cannot tell").happens(skill.cannot_tell_rate);
+    let finding = Finding { good, cannot_tell, evidence: evidence(&request.messages, bad), quote, key };
     match &request.schema {
+        Some(schema) if key.text("missing field").happens(skill.missing_field_rate) => {
+            without_last_field(schema::satisfy(schema, &finding)).to_string()
+        }
         Some(schema) => schema::satisfy(schema, &finding).to_string(),
         None => plain(&request.messages, &finding),
     }
@@ -45,6 +64,23 @@ fn evidence(messages: &[Message], bad: bool) -> String {
     let said = texts().find_map(said_in_json).or_else(|| texts().find_map(said_in_lines));
     let said = said.or_else(|| texts().next()?.lines().next().map(str::to_owned));
     words::shorten(&said.unwrap_or_default(), 60)
+}
+
+/// Words that the agent said last, if it said some.
+fn quote(messages: &[Message]) -> Option<String> {
+    let said = messages.iter().rev().find_map(|message| said_in_json(&message.content))?;
+    let words = words::shorten(&said, 60);
+    // A single word is no evidence unless it is the whole message.
+    (words.split_whitespace().count() >= 2 || words == said).then_some(words)
+}
+
+fn without_last_field(mut value: serde_json::Value) -> serde_json::Value {
+    if let Some(fields) = value.as_object_mut()
+        && let Some(last) = fields.keys().next_back().cloned()
+    {
+        fields.remove(&last);
+    }
+    value
 }
 
 /// The last `"agent":"…"`, `"reply":"…"` or `"text":"…"` of material that is JSON.
@@ -83,7 +119,7 @@ mod tests {
 
     fn asked(prompt: &str, skill: JudgeSkill, seed: u64) -> String {
         let request = Request { messages: vec![Message::user(prompt)], ..Request::default() };
-        speak(&request, skill, Key::new(seed))
+        speak(&request, skill, Key::new(seed)).0
     }
 
     #[test]
@@ -98,7 +134,7 @@ mod tests {
 
     #[test]
     fn its_skill_is_what_was_set() {
-        let skill = JudgeSkill { sensitivity: 0.8, specificity: 0.9, malformed_rate: 0.0 };
+        let skill = JudgeSkill { sensitivity: 0.8, specificity: 0.9, ..JudgeSkill::default() };
         let trials = 10_000;
         let count =
             |prompt: &str, answer: &str| (0..trials).filter(|seed| asked(prompt, skill, *seed) == answer).count();

@@ -10,8 +10,12 @@ use super::chance::Key;
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) good: bool,
+    /// Says so where the form allows it, whatever is good.
+    pub(crate) cannot_tell: bool,
     /// The words that it points at.
     pub(crate) evidence: String,
+    /// What it quotes of the agent, where the form asks for quotes.
+    pub(crate) quote: Option<String>,
     pub(crate) key: Key,
 }
 
@@ -97,6 +101,15 @@ impl Walk<'_> {
             ["yes", "pass", "passed", "true", "good", "correct", "achieved", "satisfied", "positive", "met"];
         const BAD: [&str; 10] =
             ["no", "fail", "failed", "false", "bad", "incorrect", "not_achieved", "unsatisfied", "negative", "not_met"];
+        if let Some(cannot_tell) = choices.iter().find(|choice| self.finding.cannot_tell && *choice == "cannot_tell") {
+            return cannot_tell.clone();
+        }
+        // A scale: the best point or the worst.
+        let mut points: Vec<i64> = choices.iter().filter_map(Value::as_i64).collect();
+        points.sort_unstable();
+        if let Some(point) = if self.finding.good { points.last() } else { points.first() } {
+            return json!(point);
+        }
         let wanted = if self.finding.good { GOOD } else { BAD };
         let says = |choice: &&Value| match choice {
             Value::String(text) => wanted.iter().any(|word| word.eq_ignore_ascii_case(text)),
@@ -121,8 +134,13 @@ impl Walk<'_> {
         let properties = fields.get("properties").and_then(Value::as_object);
         let mut object = Map::new();
         for (name, schema) in properties.into_iter().flatten() {
-            object.insert(name.clone(), self.value(schema, Position { name, ..place }));
+            let value = match name.as_str() {
+                "quotes" => self.quotes(),
+                _ => self.value(schema, Position { name, ..place }),
+            };
+            object.insert(name.clone(), value);
         }
+        self.be_sure(&mut object, place);
         let required = fields.get("required").and_then(Value::as_array).into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
             // Required but nowhere described: any value will do.
@@ -131,6 +149,21 @@ impl Walk<'_> {
             }
         }
         object
+    }
+
+    /// The agent's last words; none if it said nothing that can be quoted.
+    fn quotes(&self) -> Value {
+        let quote = |text: &String| json!({ "turn": 1, "who": "agent", "text": text });
+        Value::Array(self.finding.quote.iter().map(quote).collect())
+    }
+
+    /// Beside a judgment, the confidence is how sure the judge is of it, also of a no.
+    fn be_sure(&self, object: &mut Map<String, Value>, place: Position<'_>) {
+        let judges = ["judgment", "verdict"].iter().any(|name| object.contains_key(*name));
+        if let Some(sure) = object.get_mut("confidence").filter(|_| judges && !self.finding.good) {
+            let probability = confidence(false, self.finding.key.text("confidence").number(place.index as u64));
+            *sure = json!(((1.0 - probability) * 100.0).round() / 100.0);
+        }
     }
 
     fn array(&self, fields: &Map<String, Value>, place: Position<'_>) -> Value {
@@ -198,7 +231,16 @@ mod tests {
     use super::*;
 
     fn fill(schema: &Value, good: bool) -> Value {
-        satisfy(schema, &Finding { good, evidence: "the \"words\"".to_owned(), key: Key::new(7) })
+        satisfy(
+            schema,
+            &Finding {
+                good,
+                cannot_tell: false,
+                evidence: "the \"words\"".to_owned(),
+                quote: Some("the words".to_owned()),
+                key: Key::new(7),
+            },
+        )
     }
 
     /// As much of JSON Schema as the forms of the tests use.

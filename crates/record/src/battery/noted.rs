@@ -60,6 +60,7 @@ mod tests {
             line: 0,
             required: false,
             weight: 1.0,
+            ballots: Vec::new(),
         };
         let planned = scenario::Trial {
             number: 0,

@@ -4,7 +4,7 @@ use super::text::{
     MOST_END_BYTES, MOST_ITEMS, MOST_MESSAGE_BYTES, MOST_NOTE_BYTES, MOST_REASON_BYTES, MOST_TEXT_BYTES,
     MOST_TOOL_BYTES, MOST_TURN_BYTES, cut, shorten,
 };
-use crate::{Call, Failure, FailureKind, Judgment, Trial, Turn, Verdict, pace::Pace};
+use crate::{Ballot, Call, Failure, FailureKind, Judgment, Trial, Turn, Verdict, pace::Pace};
 
 /// What each text of a list of fields takes beside itself, at most.
 const AROUND: usize = 16;
@@ -63,10 +63,13 @@ pub fn size_of_turn(turn: &Turn) -> usize {
 #[must_use]
 pub fn size_of_end(trial: &Trial) -> usize {
     let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
-    let judgments = trial
-        .judgments
-        .iter()
-        .map(|it| 8 * AROUND + it.check.len() + it.reason.len() + may(&it.description) + may(&it.evidence));
+    let ballot = |it: &Ballot| {
+        7 * AROUND + it.criterion.len() + it.model.len() + it.digest.len() + it.verdict.len() + it.reason.len()
+    };
+    let judgments = trial.judgments.iter().map(|it| {
+        let texts = it.check.len() + it.reason.len() + may(&it.description) + may(&it.evidence);
+        8 * AROUND + texts + it.ballots.iter().map(ballot).sum::<usize>()
+    });
     let failure = trial.failure.as_ref().map_or(0, |failure| 5 * AROUND + failure.message.len());
     let spend: usize = trial.spend.lines.keys().map(|(_, model)| 14 * AROUND + model.len()).sum();
     let pace = trial.pace.lines.iter().map(|((_, model), line)| {
@@ -108,8 +111,13 @@ fn texts_of(turn: &mut Turn, most: usize) {
 }
 
 fn texts_of_end(trial: &mut Trial, most: usize) {
-    for Judgment { check, description, reason, evidence, .. } in &mut trial.judgments {
+    for Judgment { check, description, reason, evidence, ballots, .. } in &mut trial.judgments {
         shorten(check, most);
+        ballots.truncate(MOST_ITEMS);
+        for Ballot { criterion, model, digest, verdict, confidence: _, reason } in ballots {
+            [criterion, model, digest, verdict].into_iter().for_each(|name| shorten(name, most));
+            cut(reason, most.min(MOST_MESSAGE_BYTES));
+        }
         cut(reason, most);
         description.iter_mut().chain(evidence).for_each(|text| cut(text, most));
     }

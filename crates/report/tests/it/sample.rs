@@ -171,6 +171,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 line: 31,
                 required: true,
                 weight: 1.0,
+                ballots: Vec::new(),
             });
             let message = "llm_judge: the agent asks for the order number in turn 1 and again in turn 4";
             (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_step(1)))
@@ -193,6 +194,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 line: 31,
                 required: true,
                 weight: 1.0,
+                ballots: Vec::new(),
             });
             let message = "llm_judge: the judge answered three times without a score";
             (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message).in_step(1)))
@@ -267,6 +269,7 @@ fn passing(turn: u32) -> Judgment {
         line: 18,
         required: true,
         weight: 1.0,
+        ballots: Vec::new(),
     }
 }
 

@@ -25,6 +25,7 @@ pub struct ContextRetention {
 
 impl Kind for ContextRetention {
     type Written = Self;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
         place.check_not_empty(written.test_memory_of.len(), "test_memory_of");

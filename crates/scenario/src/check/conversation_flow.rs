@@ -29,6 +29,7 @@ pub enum FlowPattern {
 
 impl Kind for ConversationFlow {
     type Written = Self;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
         place.check_not_empty(written.required_patterns.len(), "required_patterns");

@@ -12,6 +12,9 @@ pub trait Kind: Sized {
     /// Whether it looks at a text alone. Only such a check can stand within another one.
     const IS_ABOUT_TEXT: bool = false;
 
+    /// Whether it asks a judge itself, so that it takes the keys of [`super::Judging`].
+    const ASKS_JUDGE: bool = false;
+
     /// Makes the check, and reports what is wrong with it beyond the types of its fields.
     fn read(written: Self::Written, place: &mut Place<'_, '_>) -> Option<Self>;
 

@@ -20,6 +20,9 @@ pub struct JudgeRule {
     pub json_schema: Option<Value>,
     /// What the reply must show, each judged by itself; empty: none asked for.
     pub capabilities: Vec<String>,
+    /// Judges the capabilities in the same call as the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub batch: bool,
 }
 
 /// A language model judges the reply.
@@ -39,10 +42,14 @@ pub struct Written {
     /// What the reply should show. Each is judged on its own and does not affect the finding.
     #[schemars(length(min = 1))]
     capabilities: Option<Vec<String>>,
+    /// Whether the judge answers the question and all capabilities in one call. A `json_schema` always does.
+    #[serde(default)]
+    batch: bool,
 }
 
 impl Kind for JudgeRule {
     type Written = Written;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         if written.capabilities.as_ref().is_some_and(Vec::is_empty) {
@@ -63,10 +70,13 @@ impl Kind for JudgeRule {
             temperature: written.temperature.map(|temperature| temperature.0),
             json_schema: written.json_schema.map(Value::Object),
             capabilities: written.capabilities.unwrap_or_default(),
+            batch: written.batch,
         })
     }
 
     fn questions(&self) -> Vec<Question<'_>> {
-        vec![Question::judge_of_type(self.model_type.as_deref(), 1)]
+        let together = self.batch || self.json_schema.is_some();
+        let times = if together { 1 } else { 1 + self.capabilities.len() as u64 };
+        vec![Question::judge_of_type(self.model_type.as_deref(), times)]
     }
 }

@@ -43,5 +43,5 @@ impl<'a> Question<'a> {
 }
 
 pub(super) fn of_checks(checks: &[Check]) -> Vec<Question<'_>> {
-    checks.iter().flat_map(|check| check.rule.questions()).collect()
+    checks.iter().flat_map(Check::questions).collect()
 }

@@ -26,6 +26,7 @@ pub enum RefusalMethod {
 
 impl Kind for Refusal {
     type Written = Self;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Self, _: &mut Place<'_, '_>) -> Option<Self> {
         Some(written)

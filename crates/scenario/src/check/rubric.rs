@@ -1,12 +1,19 @@
 //! `rubric`: judges mark the agent's work by a list of criteria.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yaml::bounded::{Share, Votes, Weight, Words};
+use yaml::bounded::{Share, Weight, Words};
 
 use super::{kind::Kind, place::Place, question::Question};
 
-/// Each criterion is met, partly met or not met; the weighted mean of 1, 0.5 and 0 must reach the threshold.
+/// A scale has at least a lower and an upper end.
+const LEAST_ANCHORS: usize = 2;
+/// A blocking criterion needs this many votes.
+const BLOCKING_BALLOTS: u64 = 3;
+
+/// Each criterion gets a verdict; the weighted mean of what the verdicts are worth must reach the threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RubricRule {
     pub criteria: Vec<Criterion>,
@@ -14,10 +21,9 @@ pub struct RubricRule {
     pub threshold: f64,
     /// The judge if there is no panel; `None`: the usual one.
     pub model_type: Option<String>,
-    /// How often each judge votes, at least 1.
-    pub votes: u32,
-    /// The model types of several judges; empty: `model_type` alone.
-    pub panel: Vec<String>,
+    /// Judges all criteria in one call.
+    #[serde(default)]
+    pub batch: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,26 +32,29 @@ pub struct Criterion {
     /// What must be true of the agent's work; empty: the name says it.
     pub text: String,
     pub weight: f64,
+    /// What each point of the scale means, from the worst; empty: met, partly met, not met.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub anchors: BTreeMap<i64, String>,
+    /// The rubric fails if this criterion is worth less than the threshold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocking: bool,
 }
 
-/// Judges mark the agent's work by criteria: met, partly met (half) or not met.
+/// Judges give a verdict for each criterion: met, partly met (half), not met, not applicable, cannot tell, or a number.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Rubric")]
 pub struct Written {
-    /// Each gets its own mark.
+    /// Each gets its own verdict, and its own call unless `batch` is set.
     #[schemars(length(min = 1))]
     criteria: Vec<WrittenCriterion>,
-    /// The minimum weighted mean, 0 to 1.
+    /// The minimum weighted mean, 0 to 1. Criteria that do not apply have no weight.
     #[serde(default = "seven_tenths")]
     threshold: Share,
     /// The model type of the judge; `panel` names several.
     model_type: Option<String>,
-    /// How often each judge votes. If an even number of votes splits, the lower of the two middle marks counts.
-    #[serde(default = "once")]
-    votes: Votes,
-    /// The model types of several judges.
+    /// Whether the judge gives all verdicts in one call. It is cheaper and less exact.
     #[serde(default)]
-    panel: Vec<Words>,
+    batch: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -53,24 +62,24 @@ pub struct Written {
 struct WrittenCriterion {
     /// A short name, for reports.
     name: Words,
-    /// What must be true. By default, the name says it.
+    /// What must be true, in positive wording. By default, the name says it.
     #[serde(default)]
     text: String,
     /// The weight of the criterion.
     #[serde(default = "one")]
     weight: Weight,
-}
-
-impl RubricRule {
-    /// The number of ballots: votes times judges.
-    #[must_use]
-    pub fn ballots(&self) -> u64 {
-        u64::from(self.votes).saturating_mul(self.panel.len().max(1) as u64)
-    }
+    /// A scale of whole numbers: what each number from the lowest to the highest means.
+    #[serde(default)]
+    anchors: BTreeMap<String, String>,
+    /// Whether the rubric fails if this criterion is worth less than the threshold. It needs three votes of two or more
+    /// judges.
+    #[serde(default)]
+    blocking: bool,
 }
 
 impl Kind for RubricRule {
     type Written = Written;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         place.check_not_empty(written.criteria.len(), "criteria");
@@ -78,45 +87,80 @@ impl Kind for RubricRule {
             place.error("criteria", "every criterion has weight 0, so there is nothing to judge");
             place.help("remove `weight` if all criteria have the same weight");
         }
-        if written.model_type.is_some() && !written.panel.is_empty() {
-            let spot = place.part.key_spot("model_type");
-            place.findings.warning(spot, "`model_type` has no effect: `panel` names the judges");
+        for criterion in &written.criteria {
+            check_wording(criterion, place);
+            check_blocking(criterion, place);
         }
-        let criteria = written.criteria.into_iter().map(|criterion| Criterion {
-            name: criterion.name.0,
-            text: criterion.text,
-            weight: criterion.weight.0,
+        if written.batch && written.criteria.iter().any(|criterion| !criterion.anchors.is_empty()) {
+            place.error("batch", "`batch` judges criteria without `anchors` only");
+            place.help("remove `batch`: each criterion is a call of its own then");
+        }
+        let criteria = written.criteria.into_iter().map(|criterion| {
+            let anchors = anchors(&criterion, place);
+            let (name, text, weight) = (criterion.name.0, criterion.text, criterion.weight.0);
+            Criterion { name, text, weight, anchors, blocking: criterion.blocking }
         });
-        let rule = Self {
+        Some(Self {
             criteria: criteria.collect(),
             threshold: written.threshold.0,
             model_type: written.model_type,
-            votes: written.votes.0,
-            panel: written.panel.into_iter().map(|judge| judge.0).collect(),
-        };
-        let ballots = rule.ballots();
-        if ballots > 100 {
-            place.error("panel", format!("{ballots} votes are too many; the maximum is 100"));
-            place.help("`votes` applies to each judge of the `panel`");
-        }
-        Some(rule)
+            batch: written.batch,
+        })
     }
 
     fn questions(&self) -> Vec<Question<'_>> {
-        let votes = u64::from(self.votes);
-        if self.panel.is_empty() {
-            return vec![Question::judge_of_type(self.model_type.as_deref(), votes)];
-        }
-        self.panel.iter().map(|judge| Question::judge_of_type(Some(judge), votes)).collect()
+        let times = if self.batch { 1 } else { self.criteria.len() as u64 };
+        vec![Question::judge_of_type(self.model_type.as_deref(), times)]
     }
+}
+
+/// Judges misread negated criteria: "not met" of "does not …" is two negations.
+fn check_wording(criterion: &WrittenCriterion, place: &mut Place<'_, '_>) {
+    const NEGATIONS: [&str; 14] = [
+        "not", "never", "no", "cannot", "doesn't", "don't", "isn't", "won't", "nicht", "nie", "niemals", "kein",
+        "keine", "keinen",
+    ];
+    let text = if criterion.text.trim().is_empty() { &criterion.name.0 } else { &criterion.text };
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’'));
+    let negation = words.map(|word| word.to_lowercase().replace('’', "'")).find(|it| NEGATIONS.contains(&it.as_str()));
+    if let Some(negation) = negation {
+        let message = format!("the criterion `{}` is worded with `{negation}`", criterion.name.0);
+        place.findings.warning(place.part.spot_of("criteria"), message);
+        place.help("judges are more exact with positive wording: say what the agent does");
+    }
+}
+
+fn check_blocking(criterion: &WrittenCriterion, place: &mut Place<'_, '_>) {
+    if !criterion.blocking {
+        return;
+    }
+    let panel = place.part.items_of("panel").len() as u64;
+    let votes = place.part.get("votes").and_then(|votes| votes.value().as_u64()).unwrap_or(1);
+    if panel < 2 || panel * votes < BLOCKING_BALLOTS {
+        let message = format!("the blocking criterion `{}` needs three votes of two or more judges", criterion.name.0);
+        place.error("criteria", message);
+        place.help("name the judges in `panel`, from different families of models");
+    }
+}
+
+fn anchors(criterion: &WrittenCriterion, place: &mut Place<'_, '_>) -> BTreeMap<i64, String> {
+    let read = criterion.anchors.iter().map(|(point, text)| Some((point.parse().ok()?, text.trim().to_owned())));
+    let Some(anchors) = read.collect::<Option<BTreeMap<i64, String>>>() else {
+        place.error("criteria", format!("the anchors of `{}` are not all whole numbers", criterion.name.0));
+        place.help("as in `anchors: {1: rude, 2: neutral, 3: kind}`");
+        return BTreeMap::new();
+    };
+    let span = anchors.keys().next().zip(anchors.keys().last()).map(|(low, high)| high.abs_diff(*low));
+    let complete = span.is_none_or(|span| anchors.len() >= LEAST_ANCHORS && span == anchors.len() as u64 - 1);
+    if !complete || anchors.values().any(String::is_empty) {
+        place.error("criteria", format!("the anchors of `{}` leave out a point of the scale", criterion.name.0));
+        place.help("say what every number from the lowest to the highest means");
+    }
+    anchors
 }
 
 fn seven_tenths() -> Share {
     Share(0.7)
-}
-
-fn once() -> Votes {
-    Votes(1)
 }
 
 fn one() -> Weight {

@@ -12,7 +12,7 @@ use super::{
     JsonPath, JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, MockState, NoRepeatedReply, Number,
     Refusal, RegexMatch, RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, SqlState, StartsWith,
     StringContains, TelephonyEvents, ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described,
-    kind::Kind, place::Place, question::Question, shared_keys,
+    judging, kind::Kind, place::Place, question::Question, shared_keys,
 };
 
 macro_rules! kinds {
@@ -45,9 +45,14 @@ macro_rules! kinds {
                 }
             }
 
-            /// What it asks of models each time it judges, rules within it included. Empty: it asks none.
+            /// Whether it asks a judge itself.
             #[must_use]
-            pub fn questions(&self) -> Vec<Question<'_>> {
+            pub fn asks_judge(&self) -> bool {
+                asks_judge(self.kind())
+            }
+
+            /// What it asks of models each time it judges, rules within it included, without votes. Empty: it asks none.
+            pub(super) fn questions(&self) -> Vec<Question<'_>> {
                 match self {
                     $(Self::$name(data) => data.questions(),)+
                 }
@@ -62,6 +67,13 @@ macro_rules! kinds {
             }
         }
 
+        fn asks_judge(kind: &str) -> bool {
+            match kind {
+                $($kind => <$data as Kind>::ASKS_JUDGE,)+
+                _ => false,
+            }
+        }
+
         impl fmt::Debug for Rule {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
@@ -72,7 +84,7 @@ macro_rules! kinds {
 
         /// One check. Its `type` selects the kind.
         #[derive(Debug, JsonSchema)]
-        #[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = shared_keys::describe)]
+        #[schemars(rename = "Evaluation", tag = "type", rename_all = "snake_case", transform = shared_keys_of)]
         pub enum Evaluation {
             $($name(Described<<$data as Kind>::Written>),)+
         }
@@ -122,6 +134,10 @@ kinds! {
     "mock_state" => MockState(MockState),
 }
 
+fn shared_keys_of(schema: &mut schemars::Schema) {
+    shared_keys::describe(schema, asks_judge);
+}
+
 /// Reads a list of evaluations. One that is faulty is left out, with a finding.
 pub fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
     parts.iter().filter_map(|part| read(part, findings)).collect()
@@ -130,11 +146,15 @@ pub fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
 fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
     let kind = shared_keys::kind(part, KINDS, findings)?;
     let (description, rule) = Rule::read(kind, &mut Place::new(part, findings, read))?;
-    let check = Check { description, ..Check::new(rule, part.line()) };
+    let mut check = Check { description, ..Check::new(rule, part.line()) };
+    if check.rule.asks_judge() {
+        check.judging = judging::read(part, part.get("model_type").is_some(), findings);
+    }
     Some(shared_keys::read(check, part, findings))
 }
 
 fn fields<K: Kind>(place: &mut Place<'_, '_>) -> Option<(Option<String>, K)> {
-    let Described { description, fields } = place.part.decode_without(&shared_keys::KEYS, place.findings)?;
+    let keys = if K::ASKS_JUDGE { shared_keys::KEYS_OF_JUDGES } else { shared_keys::KEYS };
+    let Described { description, fields } = place.part.decode_without(keys, place.findings)?;
     Some((description, K::read(fields, place)?))
 }

@@ -18,6 +18,7 @@ pub struct SemanticCondition {
 impl Kind for SemanticCondition {
     type Written = Self;
     const IS_ABOUT_TEXT: bool = true;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Self, _: &mut Place<'_, '_>) -> Option<Self> {
         Some(written)

@@ -19,6 +19,7 @@ pub struct SemanticSimilar {
 impl Kind for SemanticSimilar {
     type Written = Self;
     const IS_ABOUT_TEXT: bool = true;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
         place.check_values(&written.expected, "expected");

@@ -1,13 +1,16 @@
-//! What every kind takes: `type`, `negate`, `weight` and `required`.
+//! What every kind takes: `type`, `negate`, `weight` and `required`. Kinds that ask a judge take the keys of [`judging`] too.
 
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 use yaml::{Findings, Part, bounded::Weight, suggest};
 
-use super::Check;
+use super::{Check, judging};
 
 /// The keys that are read here, apart from the fields of a kind, so that no kind can lack them.
-pub(super) const KEYS: [&str; 4] = ["type", "negate", "weight", "required"];
+pub(super) const KEYS: &[&str] = &["type", "negate", "weight", "required"];
+/// The same for kinds that ask a judge.
+pub(super) const KEYS_OF_JUDGES: &[&str] =
+    &["type", "negate", "weight", "required", "votes", "panel", "form", "evidence", "language"];
 
 /// The kind that the part names.
 pub(super) fn kind<'a>(part: &'a Part<'_>, known: &[&'static str], findings: &mut Findings) -> Option<&'a str> {
@@ -44,10 +47,13 @@ pub(super) fn read(check: Check, part: &Part<'_>, findings: &mut Findings) -> Ch
     }
 }
 
-/// Adds them to each choice of the JSON Schema.
-pub(super) fn describe(schema: &mut Schema) {
+/// Adds them to each choice of the JSON Schema. `asks_judge` says which kinds take the keys of judges.
+pub(super) fn describe(schema: &mut Schema, asks_judge: fn(&str) -> bool) {
     let Some(choices) = schema.get_mut("oneOf").and_then(Value::as_array_mut) else { return };
     for properties in choices.iter_mut().filter_map(|choice| choice.get_mut("properties")?.as_object_mut()) {
+        if properties.get("type").and_then(|kind| kind.get("const")?.as_str()).is_some_and(asks_judge) {
+            judging::describe(properties);
+        }
         let mut weight = Weight::json_schema(&mut schemars::SchemaGenerator::default()).to_value();
         weight["default"] = 1.0.into();
         weight["description"] = "The weight in the trial's weighted score.".into();

@@ -48,6 +48,7 @@ struct Indicators {
 
 impl Kind for UserSatisfaction {
     type Written = Written;
+    const ASKS_JUDGE: bool = true;
 
     fn read(written: Written, _: &mut Place<'_, '_>) -> Option<Self> {
         let Indicators { positive, negative } = written.indicators.unwrap_or_default();

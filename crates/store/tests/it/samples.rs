@@ -84,6 +84,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
             line: 12,
             required: true,
             weight: 1.0,
+            ballots: Vec::new(),
         }],
         keep_transcript: false,
         exhausted: false,

@@ -124,7 +124,12 @@ fn mock() -> Arc<Resources> {
         mock: mock::Behaviour {
             pass: vec![mock::PassRule { scenario: None, persona: None, turn: None, probability: 0.9 }],
             latency: mock::Delay { kind: mock::DelayKind::Lognormal, ms: 300.0, sigma: 1.0, ..mock::Delay::default() },
-            judge: mock::JudgeSkill { sensitivity: 0.9, specificity: 0.95, malformed_rate: 0.2 },
+            judge: mock::JudgeSkill {
+                sensitivity: 0.9,
+                specificity: 0.95,
+                malformed_rate: 0.2,
+                ..mock::JudgeSkill::default()
+            },
             error_rate: 0.02,
             ..mock::Behaviour::default()
         },

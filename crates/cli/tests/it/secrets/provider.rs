@@ -138,7 +138,8 @@ fn answer(mut stream: &TcpStream, role: &str, deed: &str, key: &str) -> std::io:
         _ if role == "judge" => {
             // A reason shows so much of a judge's reasoning that the cut goes through the last key.
             let reasoning = format!("{} {}{key}", echo("in-reasoning"), "x".repeat(930 - key.len()));
-            let sheet = json!({ "judgment": "no", "confidence": 0.5, "reasoning": reasoning }).to_string();
+            let sheet =
+                json!({ "reasoning": reasoning, "quotes": [], "judgment": "no", "confidence": 0.5 }).to_string();
             whole(200, json, &completion(&sheet, key, false).to_string())
         }
         _ => whole(200, json, &completion(&echo("in-content"), key, true).to_string()),

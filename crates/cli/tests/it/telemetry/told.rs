@@ -24,8 +24,7 @@ run:
 judgment: { strategy: all_pass }
 ";
 /// What an agent and a user may say, and what a judge must.
-const ANSWER: &str =
-    r#"{"choices":[{"message":{"content":"{\"judgment\":\"yes\",\"confidence\":1.0,\"reasoning\":\"it is\"}"}}]}"#;
+const ANSWER: &str = r#"{"choices":[{"message":{"content":"{\"reasoning\":\"it is\",\"quotes\":[],\"judgment\":\"yes\",\"confidence\":1.0}"}}]}"#;
 
 /// The role and the `traceparent` of each request.
 type Told = Arc<Mutex<Vec<(String, String)>>>;

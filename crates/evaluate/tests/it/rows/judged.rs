@@ -1,6 +1,6 @@
 //! Rows of the evaluations that measure meaning, and of those that look at a whole conversation.
 
-use record::Finding::{Fail, Inconclusive, Pass};
+use record::Finding::{Fail, Inconclusive, NotApplicable, Pass};
 
 use super::{Row, Says, Seen, asked, row, seen};
 
@@ -42,29 +42,74 @@ pub(super) const ROWS: &[Row] = &[
     asked(
         RUBRIC,
         TALK,
-        &[Says::Marks(&["not_met", "met"])],
+        &[Says::Mark("not_met"), Says::Mark("met")],
         Pass,
         "rubric 75.0%, required 70.0%: \"polite\" is not met",
     ),
-    asked(RUBRIC, TALK, &[Says::Marks(&["met", "partly"])], Fail, "rubric 62.5%"),
+    asked(RUBRIC, TALK, &[Says::Mark("met"), Says::Mark("partly")], Fail, "rubric 62.5%"),
     asked(
         "type: rubric\nvotes: 3\ncriteria: [{name: polite}]",
         TALK,
-        &[Says::Marks(&["met"]), Says::Marks(&["not_met"]), Says::Marks(&["met"])],
+        &[Says::Mark("met"), Says::Mark("not_met"), Says::Mark("met")],
         Pass,
         "rubric 100.0%, required 70.0%, by 3 of 3 votes",
     ),
     asked(
-        "type: rubric\npanel: [TEXT_SMALL, TEXT_LARGE]\ncriteria: [{name: polite}]",
+        "type: rubric\npanel: [TEXT_SMALL, TEXT_MEDIUM, TEXT_LARGE]\ncriteria: [{name: polite}]",
         TALK,
-        &[Says::Marks(&["met"]), Says::Marks(&["not_met"])],
+        &[Says::Mark("met"), Says::Mark("not_met"), Says::Mark("not_met")],
         Fail,
         "rubric 0.0%",
     ),
     asked(
+        "type: rubric\nvotes: 3\ncriteria: [{name: polite}]",
+        TALK,
+        &[Says::Mark("met"), Says::Mark("partly"), Says::Mark("not_met")],
+        Inconclusive,
+        "\"polite\": the votes tie",
+    ),
+    asked(RUBRIC, TALK, &[Says::Mark("not_applicable"), Says::Mark("met")], Pass, "rubric 100.0%"),
+    asked(
+        RUBRIC,
+        TALK,
+        &[Says::Mark("not_applicable"), Says::Mark("not_applicable")],
+        NotApplicable,
+        "no criterion of the rubric applies",
+    ),
+    asked(RUBRIC, TALK, &[Says::Mark("cannot_tell"), Says::Mark("met")], Pass, "rubric 75.0% to 100.0%"),
+    asked(RUBRIC, TALK, &[Says::Mark("met"), Says::Mark("cannot_tell")], Inconclusive, "rubric 25.0% to 100.0%"),
+    asked(
+        "type: rubric\nbatch: true\ncriteria: [{name: polite}, {name: solves}]",
+        TALK,
+        &[Says::Sheet(&["not_met", "met"])],
+        Fail,
+        "rubric 50.0%",
+    ),
+    asked(
+        "type: rubric\ncriteria: [{name: warmth, anchors: {1: cold, 2: neutral, 3: warm}}]",
+        TALK,
+        &[Says::Point(3)],
+        Pass,
+        "rubric 100.0%",
+    ),
+    asked(
+        "type: rubric\npanel: [A, B, C]\ncriteria:\n  - {name: solves, weight: 9}\n  - {name: safe, blocking: true}",
+        TALK,
+        &[
+            Says::Mark("met"),
+            Says::Mark("met"),
+            Says::Mark("met"),
+            Says::Mark("not_met"),
+            Says::Mark("not_met"),
+            Says::Mark("met"),
+        ],
+        Fail,
+        "blocked by \"safe\"",
+    ),
+    asked(
         "type: rubric\ncriteria: [{name: polite}]",
         TALK,
-        &[Says::Marks(&["great"]), Says::Prose, Says::Marks(&["met", "met"])],
+        &[Says::Mark("great"), Says::Prose, Says::Sheet(&["met"])],
         Inconclusive,
         "failed to understand the judge",
     ),

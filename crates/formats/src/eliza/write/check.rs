@@ -17,6 +17,9 @@ fn write(check: &Check) -> Value {
     map.insert("type".to_owned(), json!(check.rule.kind()));
     put(&mut map, "description", check.description.as_ref().map(|description| json!(description)));
     fields(&check.rule, &mut map);
+    if check.rule.asks_judge() {
+        flat(&plain(&check.judging), &mut map);
+    }
     put(&mut map, "negate", check.negated.then(|| json!(true)));
     put(&mut map, "weight", (check.weight != 1.0).then(|| json!(check.weight)));
     put(&mut map, "required", (!check.required).then(|| json!(false)));
@@ -74,7 +77,7 @@ fn flat(fields: &Value, map: &mut Map<String, Value>) {
     for (name, value) in fields.as_object().into_iter().flatten() {
         let says_nothing = match value {
             Value::Null | Value::Bool(false) => true,
-            Value::Array(list) => list.is_empty() && matches!(name.as_str(), "capabilities" | "panel" | "sees"),
+            Value::Array(list) => list.is_empty() && matches!(name.as_str(), "capabilities" | "sees"),
             _ => false,
         };
         if !says_nothing {

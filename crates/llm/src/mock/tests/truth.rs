@@ -82,7 +82,7 @@ async fn the_judge_sees_what_the_agent_failed() {
         assert_eq!(sheet["judgment"], judgment);
         assert_eq!(sheet["capabilities"].as_array().map(Vec::len), Some(2));
         assert_eq!(sheet["capabilities"][0]["achieved"], judgment == "yes");
-        assert_eq!(sheet["confidence"].as_f64().expect("a number") > 0.8, judgment == "yes");
+        assert!(sheet["confidence"].as_f64().expect("a number") >= 0.8, "it is sure of either answer");
         assert!(sheet["reasoning"].as_str().expect("a text").contains(reply), "{text}");
     }
 }

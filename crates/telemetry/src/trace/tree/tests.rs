@@ -99,6 +99,7 @@ fn judgment(scope: Scope, finding: Finding) -> Judgment {
         line: 7,
         required: true,
         weight: 1.0,
+        ballots: Vec::new(),
     }
 }
 
