@@ -1,7 +1,5 @@
 //! What the client makes of every error that a provider answers, in that provider's own form.
 
-use std::time::Duration;
-
 use llm::{
     Error, Message,
     chat::{Finish, Request},
