@@ -6,6 +6,7 @@ mod reply;
 mod request;
 
 use ::http::header::{HeaderMap, HeaderValue};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
@@ -33,6 +34,10 @@ impl Dialect for Messages {
 
     fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8> {
         dialect::bytes(&request::body(request, manner, self.max_tokens))
+    }
+
+    fn force_tool(&self, name: &str) -> Map<String, Value> {
+        dialect::one("tool_choice", json!({ "type": "tool", "name": name }))
     }
 
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {

@@ -5,6 +5,7 @@
 mod reply;
 mod request;
 
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
@@ -28,6 +29,10 @@ impl Dialect for Converse {
 
     fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8> {
         dialect::bytes(&request::body(request, manner))
+    }
+
+    fn force_tool(&self, name: &str) -> Map<String, Value> {
+        dialect::one("toolConfig", json!({ "toolChoice": { "tool": { "name": name } } }))
     }
 
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::{
-    Context, Error, Message, Timing,
+    Context, Error, Message, Timing, by_tool,
     call::{Call, Named},
     chat::{self, Reply, Request},
     dialect::{Dialect, Manner, SchemaMode},
@@ -112,6 +112,15 @@ impl Client {
     }
 
     async fn chat(&self, request: &Request) -> Result<Reply, Error> {
+        if self.schema_mode == SchemaMode::Tool
+            && let Some(asked) = by_tool::request(request, || self.dialect.force_tool(by_tool::NAME))
+        {
+            return Box::pin(self.converse(&asked)).await.map(by_tool::reply);
+        }
+        self.converse(request).await
+    }
+
+    async fn converse(&self, request: &Request) -> Result<Reply, Error> {
         if !self.images && request.context.role != headers::AGENT && request.messages.iter().any(Message::has_images) {
             return Err(self.unwritable(NO_IMAGES.to_owned()));
         }

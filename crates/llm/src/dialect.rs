@@ -30,6 +30,9 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync {
     /// The body of a call.
     fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8>;
 
+    /// What is added to a body so that the model must call this tool.
+    fn force_tool(&self, name: &str) -> Map<String, Value>;
+
     /// Reads an answer that came whole.
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble>;
 
@@ -72,6 +75,8 @@ pub enum SchemaMode {
     Strict,
     /// `response_format: json_object`, for servers that know no schemas.
     JsonObject,
+    /// As the arguments of a tool that the model must call, for servers that know tools and no schemas.
+    Tool,
     /// Not at all, for servers that refuse it.
     None,
 }
@@ -122,6 +127,11 @@ fn join(body: &mut Map<String, Value>, key: &str, value: &Value) {
             body.insert(key.to_owned(), value.clone());
         }
     }
+}
+
+/// One key with its value, to be added to a body.
+pub(crate) fn one(key: &str, value: Value) -> Map<String, Value> {
+    Map::from_iter([(key.to_owned(), value)])
 }
 
 /// The bytes of a body that is built as a value.

@@ -5,6 +5,7 @@
 mod reply;
 mod request;
 
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
@@ -22,6 +23,11 @@ pub(crate) struct GenerateContent;
 impl Dialect for GenerateContent {
     fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8> {
         dialect::bytes(&request::body(request, manner))
+    }
+
+    fn force_tool(&self, name: &str) -> Map<String, Value> {
+        let config = json!({ "mode": "ANY", "allowedFunctionNames": [name] });
+        dialect::one("toolConfig", json!({ "functionCallingConfig": config }))
     }
 
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {

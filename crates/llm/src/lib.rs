@@ -11,6 +11,7 @@
 mod absent;
 mod anthropic;
 mod bedrock;
+mod by_tool;
 pub mod call;
 pub mod chat;
 mod client;

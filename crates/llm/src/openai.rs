@@ -8,11 +8,12 @@ pub(crate) mod measure;
 mod reply;
 mod request;
 
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
     chat::Request,
-    dialect::{Dialect, Manner, SchemaMode},
+    dialect::{self, Dialect, Manner, SchemaMode},
     gather::{Gather, Trouble},
 };
 
@@ -30,6 +31,10 @@ impl Dialect for Chat {
         request::body(request, manner)
     }
 
+    fn force_tool(&self, name: &str) -> Map<String, Value> {
+        dialect::one("tool_choice", json!({ "type": "function", "function": { "name": name } }))
+    }
+
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
         let completion = Completion::read(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
         gather::take(gather, completion)
@@ -45,6 +50,7 @@ impl Dialect for Chat {
 
     fn mend(&self, parameter: &str, schema_mode: SchemaMode) -> Option<String> {
         match (parameter, schema_mode) {
+            ("tools" | "tool_choice", SchemaMode::Tool) => Some("schema_mode: none".to_owned()),
             ("tools", _) => None,
             ("max_tokens", _) => Some("max_tokens_key: max_completion_tokens".to_owned()),
             ("max_completion_tokens", _) => Some("max_tokens_key: max_tokens".to_owned()),

@@ -5,6 +5,7 @@
 mod reply;
 mod request;
 
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
@@ -19,6 +20,10 @@ pub(crate) struct Responses;
 impl Dialect for Responses {
     fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8> {
         dialect::bytes(&request::body(request, manner))
+    }
+
+    fn force_tool(&self, name: &str) -> Map<String, Value> {
+        dialect::one("tool_choice", json!({ "type": "function", "name": name }))
     }
 
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {

@@ -100,6 +100,11 @@ fn in_pieces(dialect: &dyn Dialect, form: &str, pieces: &[&[u8]]) -> Result<Repl
     gather.finish(&Request::default(), "asked", at, at, true)
 }
 
+/// The reasoning that is kept beside a reply.
+pub(crate) fn reasoning(reply: &Reply) -> &str {
+    reply.notes.iter().find(|note| note.kind == "reasoning").map_or("", |note| &note.text)
+}
+
 /// A reply in one line: the model, the text, the calls, why it ended, and the tokens: in, cached, written, out, reasoned.
 pub(crate) fn line(reply: &Reply) -> String {
     let calls: Vec<String> =

@@ -1,4 +1,4 @@
-//! The examples of docs/agents.md are settings, without anything that would be warned of.
+//! The examples of docs/agents.md and docs/dialects.md are settings, without anything that would be warned of.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,11 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 struct File {
     agents: BTreeMap<String, Settings>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Endpoints {
+    endpoints: BTreeMap<String, llm::endpoint::Settings>,
 }
 
 const SECTIONS: [&str; 11] = [
@@ -43,6 +48,22 @@ fn every_example_can_be_used() {
         }
     }
     assert!(agents >= 8, "{agents}");
+}
+
+#[test]
+fn every_endpoint_of_the_page_on_dialects_can_be_used() {
+    let page = include_str!("../../../../docs/dialects.md");
+    let mut names = Vec::new();
+    for block in page.split("```yaml\n").skip(1) {
+        let text = block.split("```").next().expect("a block has an end");
+        let (file, findings) = yaml::read::<Endpoints>(text, "docs/dialects.md");
+        assert!(findings.is_empty(), "{text}: {findings:?}");
+        for (name, settings) in file.expect("settings").endpoints {
+            assert_eq!(settings.fault(), None, "{name}");
+            names.push(name);
+        }
+    }
+    assert_eq!(names, ["azure", "bedrock", "claude", "gemini", "gpt"]);
 }
 
 #[test]

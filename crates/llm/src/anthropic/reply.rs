@@ -128,6 +128,7 @@ fn open(index: u64, block: Block, is_whole: bool, gather: &mut Gather) -> Result
         }
         "thinking" => {
             let (thinking, signature) = (block.thinking.unwrap_or_default(), block.signature.unwrap_or_default());
+            gather.think(&thinking);
             gather.keep(index, json!({ "type": "thinking", "thinking": thinking, "signature": signature }));
         }
         "redacted_thinking" => {
@@ -145,7 +146,11 @@ fn extend(index: u64, delta: Block, gather: &mut Gather) -> Result<(), Trouble> 
             let arguments = delta.partial_json.unwrap_or_default();
             gather.call(&Piece { index: Some(index), arguments: &arguments, ..Piece::default() })?;
         }
-        "thinking_delta" => gather.keep_more(index, "thinking", &delta.thinking.unwrap_or_default()),
+        "thinking_delta" => {
+            let thinking = delta.thinking.unwrap_or_default();
+            gather.think(&thinking);
+            gather.keep_more(index, "thinking", &thinking);
+        }
         "signature_delta" => gather.keep_more(index, "signature", &delta.signature.unwrap_or_default()),
         _ => {}
     }

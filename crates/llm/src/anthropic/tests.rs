@@ -1,12 +1,10 @@
 //! The wire, as Anthropic documents it.
 
-use serde_json::{Value, json};
-
 use super::*;
 use crate::{
     Message,
     chat::Request,
-    wire::{body, line, request, streamed, whole, with_params},
+    wire::{body, line, reasoning, request, streamed, whole, with_params},
 };
 
 const DIALECT: Messages = Messages { max_tokens: 4_096 };
@@ -53,6 +51,7 @@ fn thinking_goes_back_with_the_calls_that_came_of_it() {
         { "type": "tool_use", "id": "c1", "name": "find", "input": { "q": "bread" } }],
         "stop_reason": "tool_use", "usage": { "input_tokens": 1, "output_tokens": 2 } });
     let reply = whole(&DIALECT, &answer.to_string()).expect("a reply");
+    assert_eq!(reasoning(&reply), "Hm.");
     let said = Message { echo: reply.echo, tool_calls: reply.tool_calls, ..Message::assistant("") };
     let request = Request { messages: vec![Message::user("hi"), said], ..Request::default() };
     let sent: Value = serde_json::from_str(&body(&DIALECT, &request, SchemaMode::None, false)).expect("JSON");
@@ -146,6 +145,7 @@ fn a_stream_means_the_same_in_every_split() {
     let reply = streamed(&DIALECT, &stream.concat()).expect("a reply");
     assert_eq!(line(&reply), r#"m-1-2026 | Grüße | t1=find({"q": 1}) t2=stop({}) | tool_calls | 115 100 5 40 0"#);
     assert_eq!(reply.echo, Some(json!([{ "type": "thinking", "thinking": "Hm", "signature": "sig" }])));
+    assert_eq!(reasoning(&reply), "Hm");
     assert_eq!(
         line(&streamed(&DIALECT, &(start() + &end("max_tokens"))).expect("a reply")),
         "m-1-2026 |  |  | length | 115 100 5 40 0"

@@ -71,8 +71,10 @@ pub(super) fn whole(body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
     gather.begin();
     for (index, block) in (0..).zip(answer.output.message.content) {
         if let Some(reasoning) = block.reasoning_content {
-            let text = reasoning.get("reasoningText").cloned();
-            gather.keep(index, text.unwrap_or(reasoning));
+            let inner = reasoning.get("reasoningText").cloned();
+            gather
+                .think(inner.as_ref().and_then(|inner| inner.get("text")).and_then(Value::as_str).unwrap_or_default());
+            gather.keep(index, inner.unwrap_or(reasoning));
         }
         if let Some(call) = block.tool_use {
             let input = call.input.map_or_else(|| "{}".to_owned(), |input| input.to_string());
@@ -132,6 +134,7 @@ fn extend(index: u64, delta: Block, gather: &mut Gather) -> Result<(), Trouble> 
     if !gather.keeps(index) {
         gather.keep(index, json!({ "text": "", "signature": "" }));
     }
+    gather.think(reasoning.get("text").and_then(Value::as_str).unwrap_or_default());
     for field in ["text", "signature"] {
         gather.keep_more(index, field, reasoning.get(field).and_then(Value::as_str).unwrap_or_default());
     }

@@ -1,13 +1,11 @@
 //! The wire, as Amazon documents it.
 
-use serde_json::{Value, json};
-
 use super::*;
 use crate::{
     Message,
     chat::Request,
     http::eventstream,
-    wire::{body, line, request, streamed_by_amazon, whole},
+    wire::{body, line, reasoning, request, streamed_by_amazon, whole},
 };
 
 const DIALECT: Converse = Converse;
@@ -123,6 +121,7 @@ fn a_stream_means_the_same_in_every_split() {
     ];
     let reply = streamed_by_amazon(&DIALECT, &[begun(), end.concat()].concat()).expect("a reply");
     assert_eq!(line(&reply), r#"asked | Grüße | t1=find({"q":1}) | tool_calls | 110 100 0 40 0"#);
+    assert_eq!(reasoning(&reply), "Hm");
     let said = Message { echo: reply.echo, tool_calls: reply.tool_calls, ..Message::assistant("") };
     let again = Request { messages: vec![Message::user("hi"), said], ..Request::default() };
     let sent: Value = serde_json::from_str(&body(&DIALECT, &again, SchemaMode::None, false)).expect("JSON");

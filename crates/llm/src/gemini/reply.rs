@@ -81,8 +81,10 @@ pub(super) fn take(data: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
 fn hear(part: Value, gather: &mut Gather) -> Result<(), Trouble> {
     let text = part.get("text").and_then(Value::as_str);
     let is_thought = part.get("thought").and_then(Value::as_bool) == Some(true);
-    if let (Some(text), false) = (text, is_thought) {
-        gather.say(text);
+    match text {
+        Some(text) if is_thought => gather.think(text),
+        Some(text) => gather.say(text),
+        None => {}
     }
     if let Some(call) = part.get("functionCall") {
         let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -42,7 +42,7 @@ fn config(request: &Request, schema_mode: SchemaMode) -> Map<String, Value> {
         config.insert("seed".to_owned(), wire_seed(seed).into());
     }
     if let Some(schema) = &request.schema {
-        if schema_mode != SchemaMode::None {
+        if schema_mode.sends_schema() || schema_mode == SchemaMode::JsonObject {
             config.insert("responseMimeType".to_owned(), "application/json".into());
         }
         if schema_mode.sends_schema() {

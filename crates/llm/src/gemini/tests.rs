@@ -1,12 +1,10 @@
 //! The wire, as Google documents it.
 
-use serde_json::{Value, json};
-
 use super::*;
 use crate::{
     Message,
     chat::Request,
-    wire::{body, line, request, streamed, whole},
+    wire::{body, line, reasoning, request, streamed, whole},
 };
 
 const DIALECT: GenerateContent = GenerateContent;
@@ -123,6 +121,7 @@ fn a_stream_means_the_same_in_every_split() {
     ];
     let reply = streamed(&DIALECT, &stream.concat()).expect("a reply");
     assert_eq!(line(&reply), r#"g-3-001 | Grüße | call_0=find({"q":1}) | tool_calls | 20 8 0 35 30"#);
+    assert_eq!(reasoning(&reply), "Hm.");
     let half = stream[..3].concat();
     assert!(matches!(streamed(&DIALECT, &half), Err(Trouble::Malformed(_))));
     let error = piece(json!({ "error": { "code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED" } }));

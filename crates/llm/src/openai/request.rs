@@ -55,7 +55,7 @@ impl Serialize for Body<'_> {
                 SchemaMode::JsonSchema => map.entry("response_format", &schema_format(schema, false))?,
                 SchemaMode::Strict => map.entry("response_format", &schema_format(&complete(schema), true))?,
                 SchemaMode::JsonObject => map.entry("response_format", &OBJECT_FORMAT)?,
-                SchemaMode::None => {}
+                SchemaMode::Tool | SchemaMode::None => {}
             }
         }
         if manner.stream {

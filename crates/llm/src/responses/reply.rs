@@ -73,6 +73,9 @@ pub(super) fn event(data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
                 gather.refuse();
             }
         }
+        "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+            gather.think(event.delta.as_str().unwrap_or_default());
+        }
         "response.output_item.added" => {
             let item = event.item.unwrap_or_default();
             if text(&item, "type") == "function_call" {
@@ -150,7 +153,11 @@ fn hear(index: u64, item: &Value, gather: &mut Gather) -> Result<(), Trouble> {
             }
         }
         "function_call" => call(index, item, text(item, "arguments"), gather)?,
-        "reasoning" => gather.keep(index, item.clone()),
+        "reasoning" => {
+            let parts = ["summary", "content"].into_iter().filter_map(|key| item.get(key)?.as_array()).flatten();
+            parts.for_each(|part| gather.think(text(part, "text")));
+            gather.keep(index, item.clone());
+        }
         _ => {}
     }
     Ok(())

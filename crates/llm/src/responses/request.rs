@@ -89,6 +89,6 @@ fn format(schema: &Value, mode: SchemaMode) -> Option<Value> {
             Some(json!({ "type": "json_schema", "name": "reply", "strict": true, "schema": complete(schema) }))
         }
         SchemaMode::JsonObject => Some(json!({ "type": "json_object" })),
-        SchemaMode::None => None,
+        SchemaMode::Tool | SchemaMode::None => None,
     }
 }

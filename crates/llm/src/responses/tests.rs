@@ -1,12 +1,10 @@
 //! The wire, as OpenAI documents it.
 
-use serde_json::{Value, json};
-
 use super::*;
 use crate::{
     Message,
     chat::Request,
-    wire::{body, line, request, streamed, whole},
+    wire::{body, line, reasoning, request, streamed, whole},
 };
 
 const DIALECT: Responses = Responses;
@@ -96,10 +94,11 @@ fn a_stream_means_the_same_in_every_split() {
         event("response.function_call_arguments.delta", json!({ "output_index": 2, "item_id": "fc_1", "delta": delta }))
     };
     let call = |arguments: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "find", "arguments": arguments });
-    let reasoning = json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "xx" });
+    let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "xx" });
     let begun = [
         event("response.created", json!({ "response": { "model": "m-1-2026", "status": "in_progress" } })),
-        event("response.output_item.done", json!({ "output_index": 0, "item": reasoning })),
+        event("response.reasoning_summary_text.delta", json!({ "output_index": 0, "delta": "Hm." })),
+        event("response.output_item.done", json!({ "output_index": 0, "item": thought })),
         event("response.output_item.added", json!({ "output_index": 1, "item": { "type": "message", "content": [] } })),
         text("Grüß"),
         text("e"),
@@ -114,7 +113,8 @@ fn a_stream_means_the_same_in_every_split() {
     let reply = streamed(&DIALECT, &(begun.clone() + &done("response.completed", response("completed", &json!([])))));
     let reply = reply.expect("a reply");
     assert_eq!(line(&reply), r#"m-1-2026 | Grüße | c1=find({"q":1}) | tool_calls | 20 8 0 35 30"#);
-    assert_eq!(reply.echo, Some(json!([reasoning])));
+    assert_eq!(reply.echo, Some(json!([thought])));
+    assert_eq!(reasoning(&reply), "Hm.");
     let cut = begun.clone() + &done("response.incomplete", incomplete("max_output_tokens", &json!([])));
     assert!(line(&streamed(&DIALECT, &cut).expect("a reply")).contains("| length |"));
     let refused = event("response.refusal.delta", json!({ "delta": "I will not." }))

@@ -161,3 +161,54 @@ fn settings_that_cannot_work_are_refused_with_their_key() {
         assert_eq!(read.fault(), None, "{works}");
     }
 }
+
+/// The answer comes as the arguments of a tool, in the form of each provider.
+#[tokio::test]
+async fn a_schema_can_be_asked_for_as_a_tool() {
+    let arguments = json!({ "score": 3 });
+    let rows = [
+        (
+            "openai",
+            json!({ "choices": [{ "message": { "content": null, "tool_calls": [{ "id": "1", "type": "function",
+                "function": { "name": "reply", "arguments": "{\"score\":3}" } }] }, "finish_reason": "tool_calls" }] }),
+            "/tool_choice/function/name",
+        ),
+        (
+            "responses",
+            json!({ "status": "completed", "output": [{ "type": "function_call", "call_id": "1", "name": "reply",
+                "arguments": "{\"score\":3}" }] }),
+            "/tool_choice/name",
+        ),
+        (
+            "anthropic",
+            json!({ "content": [{ "type": "tool_use", "id": "1", "name": "reply", "input": arguments }], "stop_reason": "tool_use" }),
+            "/tool_choice/name",
+        ),
+        (
+            "gemini",
+            json!({ "candidates": [{ "content": { "parts": [{ "functionCall": { "name": "reply", "args": arguments } }] },
+                "finishReason": "STOP" }] }),
+            "/toolConfig/functionCallingConfig/allowedFunctionNames/0",
+        ),
+        (
+            "bedrock",
+            json!({ "output": { "message": { "content": [{ "toolUse": { "toolUseId": "1", "name": "reply",
+                "input": arguments } }] } }, "stopReason": "tool_use" }),
+            "/toolConfig/toolChoice/tool/name",
+        ),
+    ];
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    for (kind, answer, forced) in rows {
+        let server = Server::start(vec![Answer::json(200, &answer)]).await;
+        let settings = json!({ "kind": kind, "url": server.url, "model": "m", "schema_mode": "tool" });
+        let settings: Settings = serde_json::from_value(settings).expect("settings");
+        let model = Endpoint::open("main", &settings).expect("an endpoint").chat(Policy::model());
+        let schema = json!({ "type": "object", "properties": { "score": { "type": "integer" } } });
+        let request = Request { messages: vec![Message::user("hi")], schema: Some(schema), ..Request::default() };
+        let reply = model.ask(&request).await.expect("a reply");
+        assert_eq!((&*reply.text, reply.tool_calls.len(), reply.finish), (r#"{"score":3}"#, 0, Finish::Stop), "{kind}");
+        let sent = server.calls.lock().unwrap().remove(0).body;
+        assert_eq!(sent.pointer(forced), Some(&json!("reply")), "{kind}: {sent}");
+        assert!(sent.to_string().contains(r#""score":{"type":"integer"}"#), "{kind}: {sent}");
+    }
+}

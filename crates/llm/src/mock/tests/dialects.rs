@@ -31,6 +31,8 @@ fn open(settings: &Value, model: &str, stream: bool) -> std::sync::Arc<dyn Chat>
     let mut settings = settings.clone();
     settings["model"] = json!(model);
     settings["stream"] = json!(stream);
+    // By the headers the mock knows which role it plays.
+    settings["trace"] = json!(true);
     // Any variable that is there holds a key for the mock.
     settings["key"] = json!("env:CARGO_MANIFEST_DIR");
     let mut settings: Settings = serde_json::from_value(settings).expect("settings");
