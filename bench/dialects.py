@@ -7,7 +7,6 @@
 Prints one line for each SDK and way of asking. Exits with 1 if one of them fails.
 """
 import json
-import os
 import re
 import subprocess
 import sys
@@ -96,8 +95,9 @@ def ask_gemini(address):
 def ask_bedrock(address):
     import boto3
 
-    os.environ["AWS_BEARER_TOKEN_BEDROCK"] = "k"
-    client = boto3.client("bedrock-runtime", region_name="eu-central-1", endpoint_url=address)
+    # A bearer is for HTTPS only; the mock takes a signed call too.
+    keys = {"aws_access_key_id": "k", "aws_secret_access_key": "k"}
+    client = boto3.client("bedrock-runtime", region_name="eu-central-1", endpoint_url=address, **keys)
     spec = {"name": "get_weather", "description": "The weather.", "inputSchema": {"json": TOOL}}
     call = {"modelId": "mock", "system": [{"text": "Be brief."}], "toolConfig": {"tools": [{"toolSpec": spec}]},
             "inferenceConfig": {"maxTokens": 500}}

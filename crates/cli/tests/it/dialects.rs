@@ -10,7 +10,7 @@ name: orders
 description: the agent asks its tool, a user talks with it and a judge reads along
 setup:
   mocks:
-    - { service: shop, method: order_status, response: Order 7731 left the warehouse on Tuesday. }
+    - { service: shop, method: order_status, when: { input: { order_id: '7731' } }, response: Order 7731 left the warehouse on Tuesday. }
 run:
   - name: tool
     input: What is the status of my order 7731?

@@ -39,6 +39,13 @@ struct Usage {
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
+    output_tokens_details: Option<Details>,
+}
+
+/// Of the output tokens.
+#[derive(Debug, Deserialize)]
+struct Details {
+    thinking_tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -162,6 +169,8 @@ fn count(usage: Option<Usage>, gather: &mut Gather) {
     let Some(usage) = usage else { return };
     let counts = &mut gather.counts;
     counts.output = tokens(usage.output_tokens).or(counts.output);
+    let thinking = usage.output_tokens_details.and_then(|details| details.thinking_tokens);
+    counts.reasoning = tokens(thinking).or(counts.reasoning);
     counts.cache_write = tokens(usage.cache_creation_input_tokens).or(counts.cache_write);
     counts.cached_input = tokens(usage.cache_read_input_tokens).or(counts.cached_input);
     if let Some(plain) = tokens(usage.input_tokens) {

@@ -110,7 +110,7 @@ fn end(reason: &str) -> String {
     event(
         "message_delta",
         &json!({ "delta": { "stop_reason": reason, "stop_sequence": null },
-        "usage": { "output_tokens": 40 } }),
+        "usage": { "output_tokens": 40, "output_tokens_details": { "thinking_tokens": 30 } } }),
     ) + &event("message_stop", &json!({}))
 }
 
@@ -143,12 +143,12 @@ fn a_stream_means_the_same_in_every_split() {
         end("tool_use"),
     ];
     let reply = streamed(&DIALECT, &stream.concat()).expect("a reply");
-    assert_eq!(line(&reply), r#"m-1-2026 | Grüße | t1=find({"q": 1}) t2=stop({}) | tool_calls | 115 100 5 40 0"#);
+    assert_eq!(line(&reply), r#"m-1-2026 | Grüße | t1=find({"q": 1}) t2=stop({}) | tool_calls | 115 100 5 40 30"#);
     assert_eq!(reply.echo, Some(json!([{ "type": "thinking", "thinking": "Hm", "signature": "sig" }])));
     assert_eq!(reasoning(&reply), "Hm");
     assert_eq!(
         line(&streamed(&DIALECT, &(start() + &end("max_tokens"))).expect("a reply")),
-        "m-1-2026 |  |  | length | 115 100 5 40 0"
+        "m-1-2026 |  |  | length | 115 100 5 40 30"
     );
     let half = [start(), block(0, json!({ "type": "text", "text": "Hi" }))].concat();
     assert!(matches!(streamed(&DIALECT, &half), Err(Trouble::Malformed(_))));

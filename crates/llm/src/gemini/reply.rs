@@ -117,7 +117,14 @@ fn finish(reason: &str, calls: bool) -> Finish {
         "STOP" if calls => Finish::ToolCalls,
         "STOP" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => Finish::Refused,
+        "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "MODEL_ARMOR" => Finish::Refused,
         _ => Finish::Other,
     }
 }

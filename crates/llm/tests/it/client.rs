@@ -13,8 +13,7 @@ use serde_json::json;
 use super::bad_server::{Answer, Server, nobody, resetting};
 
 fn settings(url: &str, more: serde_json::Value) -> endpoint::Settings {
-    let mut settings =
-        json!({ "url": url, "model": "asked", "timeout_ms": 20_000, "retries": { "tries": 1, "deadline_ms": 0 } });
+    let mut settings = json!({ "url": url, "model": "asked", "timeout_ms": 20_000, "trace": true, "retries": { "tries": 1, "deadline_ms": 0 } });
     settings.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     serde_json::from_value(settings).expect("settings")
 }

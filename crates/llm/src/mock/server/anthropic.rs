@@ -1,6 +1,6 @@
 //! Anthropic's Messages API, as the mock speaks it: `POST /v1/messages`.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -15,7 +15,7 @@ use super::{
     spoken::{Asked, Refusal, Spoken, arguments, count, items, object, text, texts, tool, unknown},
 };
 
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 23] = [
     "model",
     "messages",
     "max_tokens",
@@ -35,6 +35,10 @@ const KNOWN: [&str; 19] = [
     "container",
     "mcp_servers",
     "context_management",
+    "inference_geo",
+    "speed",
+    "diagnostics",
+    "user_profile_id",
 ];
 
 /// Of a schema: what the API refuses.
@@ -56,7 +60,7 @@ pub(super) struct Anthropic;
 
 impl Spoken for Anthropic {
     fn read(&self, sent: &HeaderMap, body: &[u8]) -> Result<Asked, Refusal> {
-        if !sent.contains_key("x-api-key") {
+        if !sent.contains_key("x-api-key") && !sent.contains_key(header::AUTHORIZATION) {
             return Err(Refusal::new(401, "x-api-key header is required"));
         }
         if !sent.contains_key("anthropic-version") {
@@ -165,6 +169,7 @@ fn usage(answer: &Answer) -> Value {
     let usage = answer.usage;
     json!({
         "input_tokens": usage.input - usage.cached_input - usage.cache_write, "output_tokens": usage.output,
+        "output_tokens_details": { "thinking_tokens": usage.reasoning },
         "cache_read_input_tokens": usage.cached_input, "cache_creation_input_tokens": usage.cache_write,
     })
 }

@@ -87,7 +87,13 @@ impl Spoken for Gemini {
             max_tokens: count(config.get("maxOutputTokens")),
             seed: config.get("seed").and_then(Value::as_u64),
             tools: declared
-                .map(|one| tool(text(one, "name"), text(one, "description"), one.get("parametersJsonSchema")))
+                .map(|one| {
+                    tool(
+                        text(one, "name"),
+                        text(one, "description"),
+                        one.get("parametersJsonSchema").or_else(|| one.get("parameters_json_schema")),
+                    )
+                })
                 .collect(),
             schema,
             context: headers::read(sent),

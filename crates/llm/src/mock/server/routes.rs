@@ -32,6 +32,7 @@ pub(super) fn chats() -> Router<Arc<Served>> {
         .route("/v1/responses", post(responses))
         .route("/v1/messages", post(messages))
         .route("/v1beta/models/{call}", post(gemini))
+        .route("/v1/models/{call}", post(gemini))
         .route("/model/{model}/converse", post(converse))
         .route("/model/{model}/converse-stream", post(converse_stream))
 }

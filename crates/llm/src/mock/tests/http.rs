@@ -48,6 +48,7 @@ impl Server {
             url: Some(format!("http://{}/v1", self.address)),
             model: Some("mock".to_owned()),
             stream,
+            trace: true,
             retries: endpoint::Retries { tries: 1, deadline_ms: 0 },
             ..endpoint::Settings::default()
         };
