@@ -5,6 +5,7 @@ import argparse
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -58,7 +59,8 @@ def scenario(name, talk, mocks):
 
 def play(options, title, name, settings, talk, mocks):
     folder = options.folder / "runs" / title
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     (folder / "gabfest.yaml").write_text(settings)
     (folder / "talk.scenario.yaml").write_text(scenario(name, talk, mocks))
     command = [options.gabfest, "run", "talk.scenario.yaml", "--agent", name, "--repeats", "3", "--out", "out"]

@@ -37,6 +37,6 @@ serve a2a-0.3 9103 "$place/a2a/bin/python" "$here/a2a_server.py" 9103 0.3
 serve pydantic 9102 "$place/pydantic/bin/python" "$here/pydantic_server.py" 9102
 serve openai 9104 "$place/openai/bin/python" "$here/openai_agents_server.py" 9104
 cd "$here/langgraph_app"
-serve langgraph 2024 env PYTHONDONTWRITEBYTECODE=1 "$place/langgraph/bin/langgraph" dev --port 2024 --no-browser --no-reload
+serve langgraph 9105 env PYTHONDONTWRITEBYTECODE=1 "$place/langgraph/bin/langgraph" dev --port 9105 --no-browser --no-reload
 cd "$root"
 python3 "$here/play.py" --gabfest "$root/target/debug/gabfest" --folder "$place"
