@@ -22,6 +22,7 @@ pub(crate) struct Dist {
     program: Option<PathBuf>,
 }
 
+#[expect(clippy::print_stdout, reason = "the sizes are what the task is for")]
 pub(crate) fn run(dist: &Dist) -> anyhow::Result<()> {
     let built = match &dist.program {
         Some(program) => program.clone(),

@@ -31,7 +31,7 @@ pub(crate) struct LlmJudge {
 #[derive(Debug)]
 enum Asking {
     /// The question, and each capability as a question of its own.
-    OneByOne { form: Form, capabilities: Vec<String>, form_of_capability: Form },
+    OneByOne { form: Box<Form>, capabilities: Vec<String>, form_of_capability: Box<Form> },
     /// The author's schema, or the question and all capabilities on one sheet.
     Sheet(Form),
 }
@@ -44,9 +44,9 @@ impl LlmJudge {
             let question =
                 |capability: &String| format!("Does the agent's work show this capability? {}", capability.trim());
             Asking::OneByOne {
-                form: form_of_ballot(scale(&rule.expected), judging)?,
+                form: Box::new(form_of_ballot(scale(&rule.expected), judging)?),
                 capabilities: rule.capabilities.iter().map(question).collect(),
-                form_of_capability: form_of_ballot(Scale::YesNo, judging)?,
+                form_of_capability: Box::new(form_of_ballot(Scale::YesNo, judging)?),
             }
         };
         let text = match &asking {

@@ -265,7 +265,6 @@ impl Gather {
                 reported_cost_nanos: self.counts.cost_nanos,
                 ..Receipt::default()
             },
-            ..Reply::default()
         })
     }
 

@@ -54,7 +54,7 @@ struct Labelled {
 
 fn read<T: for<'a> Deserialize<'a>>(file: &str) -> Vec<T> {
     let path = format!("{}/tests/faults/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = std::fs::read_to_string(&path).expect("the file of labelled lines is there");
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{path}: {line}: {error}")))
         .collect()
@@ -132,11 +132,11 @@ fn measure(files: &[&str], half: Option<u32>) -> Measured {
     let scenes: Vec<WrittenScene> = read("scenes");
     let mut measured = Measured::default();
     for line in files.iter().flat_map(|file| read::<Labelled>(file)) {
-        let number: u32 = line.id[3..].parse().unwrap();
+        let number: u32 = line.id[3..].parse().expect("an id ends with a number");
         if half.is_some_and(|half| number % 2 != half) {
             continue;
         }
-        let scene = scenes.iter().find(|scene| scene.scene == line.scene).unwrap();
+        let scene = scenes.iter().find(|scene| scene.scene == line.scene).expect("the scene of the line is listed");
         let found = found(&line, scene);
         measured.lines += 1;
         measured.languages.insert(scene.language.clone());

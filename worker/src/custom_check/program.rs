@@ -76,7 +76,7 @@ impl Program {
             None => Process::start(&self.execution, &self.folder, &self.command).await?,
         };
         let answer = timeout(self.timeout, process.ask(id, line)).await;
-        let answer = answer.unwrap_or_else(|_| Err(Broken::Failed(Error::TimedOut(self.timeout))))?;
+        let answer = answer.unwrap_or(Err(Broken::Failed(Error::TimedOut(self.timeout))))?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
         answer
     }

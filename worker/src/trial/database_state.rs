@@ -1,6 +1,6 @@
 //! What checks read from databases: rows, and whether tables are as they were when the trial began.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use evaluate::subject::StateError;
 use record::{Failure, FailureKind};
@@ -22,20 +22,15 @@ impl Tables {
         for check in scenario.checks() {
             let Rule::SqlState(check::SqlState { database, unchanged, .. }) = &check.rule else { continue };
             for table in unchanged {
-                let key = (database.clone(), table.clone());
-                if !tables.0.contains_key(&key) {
-                    let digest = digest(resources, database, table).await.map_err(|error| {
-                        let kind = match &error {
-                            StateError::Unknown => FailureKind::Misconfigured,
-                            StateError::Failed(_) => FailureKind::EnvironmentFailed,
-                        };
-                        Failure::new(
-                            kind,
-                            format!("the table {table} of database {database:?} cannot be read: {error}"),
-                        )
-                    })?;
-                    tables.0.insert(key, digest);
-                }
+                let Entry::Vacant(place) = tables.0.entry((database.clone(), table.clone())) else { continue };
+                let digest = digest(resources, database, table).await.map_err(|error| {
+                    let kind = match &error {
+                        StateError::Unknown => FailureKind::Misconfigured,
+                        StateError::Failed(_) => FailureKind::EnvironmentFailed,
+                    };
+                    Failure::new(kind, format!("the table {table} of database {database:?} cannot be read: {error}"))
+                })?;
+                place.insert(digest);
             }
         }
         Ok(tables)

@@ -131,10 +131,10 @@ mod tests {
                 ],
                 "1:f{}=a 2:f{}=b",
             ),
-            (&[one.clone()], &[json!({ "call_id": "1", "output": { "n": 1 } })], r#"1:f{}={"n":1}"#),
-            (&[one.clone()], &[json!({ "name": "f", "response": "a" })], "1:f{}=a"),
-            (&[one.clone()], &[json!({ "name": "g", "result": "a" })], "1:f{}=? :g{}=a"),
-            (&[one.clone()], &[json!({ "call_id": "7", "result": "a" })], "1:f{}=?"),
+            (std::slice::from_ref(&one), &[json!({ "call_id": "1", "output": { "n": 1 } })], r#"1:f{}={"n":1}"#),
+            (std::slice::from_ref(&one), &[json!({ "name": "f", "response": "a" })], "1:f{}=a"),
+            (std::slice::from_ref(&one), &[json!({ "name": "g", "result": "a" })], "1:f{}=? :g{}=a"),
+            (std::slice::from_ref(&one), &[json!({ "call_id": "7", "result": "a" })], "1:f{}=?"),
             // The same call twice, and two calls with one id.
             (
                 &[

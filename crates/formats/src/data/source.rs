@@ -90,10 +90,10 @@ impl Source {
 
 impl Separated {
     fn next(&mut self) -> Option<Result<RawRow, Fault>> {
-        if self.columns.is_none() {
-            if let Err(fault) = self.read_columns() {
-                return Some(Err(fault));
-            }
+        if self.columns.is_none()
+            && let Err(fault) = self.read_columns()
+        {
+            return Some(Err(fault));
         }
         let mut record = csv::StringRecord::new();
         self.left.set(MOST_READ + BUFFER);

@@ -5,6 +5,9 @@ use super::{eventstream, sse};
 pub(crate) const SSE: &str = "text/event-stream";
 pub(crate) const AMAZON: &str = "application/vnd.amazon.eventstream";
 
+/// The name, which may be empty, and the data of an event.
+pub(crate) type Event<'a> = (&'a [u8], &'a [u8]);
+
 /// Cuts a stream into events.
 #[derive(Debug)]
 pub(crate) enum Frames {
@@ -35,9 +38,9 @@ impl Frames {
         }
     }
 
-    /// The name, which may be empty, and the data of the next whole event, if there is one yet; an error says what
+    /// The next whole event, if there is one yet; an error says what
     /// about the stream cannot be read.
-    pub(crate) fn next_event(&mut self) -> Result<Option<(&[u8], &[u8])>, String> {
+    pub(crate) fn next_event(&mut self) -> Result<Option<Event<'_>>, String> {
         match self {
             Self::Sse(reader) => {
                 let event = reader.next_named().map_err(|long| long.to_string())?;

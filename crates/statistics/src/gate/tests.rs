@@ -419,13 +419,8 @@ fn too_many_faults_of_the_simulated_user_leave_a_run_undecided() {
         assert_eq!((gate.name.as_str(), gate.verdict, gate.reason.as_str()), ("max_simulator_faults", verdict, reason));
         for before in [RunVerdict::Pass, RunVerdict::Inconclusive, RunVerdict::Fail] {
             let decision = Decision { gates: Vec::new(), verdict: before, cases: Vec::new() };
-            let expected = if before == RunVerdict::Fail {
-                before
-            } else if verdict == RunVerdict::Pass {
-                before
-            } else {
-                verdict
-            };
+            let keeps = before == RunVerdict::Fail || verdict == RunVerdict::Pass;
+            let expected = if keeps { before } else { verdict };
             let after = decision.and(gate.clone());
             assert_eq!((after.verdict, after.gates.len()), (expected, 1));
         }

@@ -225,8 +225,8 @@ fn code(rest: &str, scene: &Scene<'_>) -> Option<Range<usize>> {
     let mut before: Vec<&str> = Vec::new();
     // A bare number answers the agent's question for one.
     if rest.split_whitespace().count() <= BARE_ANSWER {
-        let heard = scene.heard().split(|edge: char| !edge.is_alphanumeric());
-        before.extend(heard.filter(|word| is_cue(word)).last());
+        let mut heard = scene.heard().split(|edge: char| !edge.is_alphanumeric());
+        before.extend(heard.rfind(|word| is_cue(word)));
     }
     for word in rest.split_whitespace() {
         let bare = word.trim_matches(|edge: char| !edge.is_alphanumeric());

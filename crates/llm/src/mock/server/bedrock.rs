@@ -159,7 +159,8 @@ fn messages(body: &Value, has_tools: bool) -> Result<Vec<Message>, Refusal> {
             )));
         }
         open = ids(blocks, "toolUse");
-        if !has_tools && !(open.is_empty() && results.is_empty()) {
+        let calls_tools = !open.is_empty() || !results.is_empty();
+        if calls_tools && !has_tools {
             return Err(Refusal::bad(
                 "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
             ));
