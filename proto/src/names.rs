@@ -3,6 +3,7 @@
 use record::{
     Blame, FailureKind, Finding, Role, Verdict,
     call::{ErrorKind, Finish},
+    stop::Stopper,
     summary::RunState,
     turn::Origin,
 };
@@ -58,6 +59,12 @@ words!(finding, Finding, "finding", [
     Finding::Inconclusive => "inconclusive",
     Finding::Error => "error",
     Finding::NotApplicable => "not_applicable",
+]);
+words!(stopper, Stopper, "end of a talk", [
+    Stopper::User => "user",
+    Stopper::Script => "script",
+    Stopper::Condition => "condition",
+    Stopper::Limit => "limit",
 ]);
 words!(role, Role, "role", [
     Role::Agent => "agent",
@@ -115,6 +122,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::AgentExcessive => "agent_excessive",
     FailureKind::SimulatorFailed => "simulator_failed",
     FailureKind::SimulatorFault => "simulator_fault",
+    FailureKind::OutOfScope => "out_of_scope",
     FailureKind::JudgeFailed => "judge_failed",
     FailureKind::JudgeMissing => "judge_missing",
     FailureKind::JudgeMalformed => "judge_malformed",

@@ -152,6 +152,7 @@ mod tests {
             duration_micros: 0,
             calls: vec![],
             notes: vec![],
+            simulated: None,
             messages: vec![],
         }
     }

@@ -1,7 +1,7 @@
 //! Trials, judgments and spending on the wire.
 
 use record::{
-    Ballot, Failure, Judgment, Scope, Tokens, Trial, Usd,
+    Ballot, Failure, Judgment, Scope, Stop, Tokens, Trial, Usd,
     battery::Examined,
     call::{Spend, SpendLine},
     pace::{Pace, PaceLine},
@@ -36,6 +36,7 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         }),
         strategy: names::strategy::word(trial.strategy).to_owned(),
         termination_reason: trial.termination_reason,
+        stop: trial.stop.map(stop_to_wire),
         turns: trial.turns,
         conversations: trial.conversations,
         duration_millis: trial.duration_ms,
@@ -56,6 +57,14 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         examined: trial.examined.map(|examined| examined.to_json().into()).unwrap_or_default(),
         user: trial.user.map(|user| user_to_wire(*user)),
     }
+}
+
+fn stop_to_wire(stop: Stop) -> v1::TalkStop {
+    v1::TalkStop { who: names::stopper::word(stop.who).to_owned(), signal: stop.signal, turn: stop.turn }
+}
+
+fn stop_from_wire(stop: v1::TalkStop) -> Result<Stop, Error> {
+    Ok(Stop { who: names::stopper::read(&stop.who)?, signal: stop.signal, turn: stop.turn })
 }
 
 fn examined_from_wire(json: &[u8]) -> Result<Option<Box<Examined>>, Error> {
@@ -79,6 +88,7 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
         failure: trial.failure.map(failure_from_wire).transpose()?,
         strategy: names::strategy::read(&trial.strategy)?,
         termination_reason: trial.termination_reason,
+        stop: trial.stop.map(stop_from_wire).transpose()?,
         turns: trial.turns,
         conversations: trial.conversations,
         duration_ms: trial.duration_millis,
@@ -290,7 +300,7 @@ fn finite(what: &'static str, number: f64) -> Result<f64, Error> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Blame, FailureKind, Finding, Role, Verdict};
+    use record::{Blame, FailureKind, Finding, Role, Verdict, stop::Stopper};
     use scenario::Strategy;
 
     use super::*;
@@ -353,6 +363,11 @@ mod tests {
                 failure: Some(Failure::new(FailureKind::CheckFailed, "rude").in_step(1).in_turn(2)),
                 strategy: Strategy::AnyPass,
                 termination_reason: Some("goal_achieved".into()),
+                stop: (verdict == Verdict::Fail).then(|| Stop {
+                    who: Stopper::Script,
+                    signal: "gave_up".into(),
+                    turn: 4,
+                }),
                 turns: 4,
                 conversations: 1,
                 duration_ms: 77,

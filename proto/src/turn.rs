@@ -1,7 +1,7 @@
 //! Turns on the wire and in stored segments.
 
 use record::{
-    Call, Tokens, Turn, Usd,
+    Call, Simulated, Tokens, Turn, Usd,
     turn::{Note, Said, ToolCall},
 };
 
@@ -34,7 +34,18 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
             .into_iter()
             .map(|said| v1::Said { text: said.text, tool_calls_before: said.tool_calls_before })
             .collect(),
+        simulated: turn.simulated.map(|it| simulated_to_wire(*it)),
     }
+}
+
+fn simulated_to_wire(simulated: Simulated) -> v1::Simulated {
+    let Simulated { sent_back, summed_up, parts_done } = simulated;
+    v1::Simulated { sent_back, summed_up, parts_done }
+}
+
+fn simulated_from_wire(simulated: v1::Simulated) -> Box<Simulated> {
+    let v1::Simulated { sent_back, summed_up, parts_done } = simulated;
+    Box::new(Simulated { sent_back, summed_up, parts_done })
 }
 
 pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
@@ -60,6 +71,7 @@ pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
             .into_iter()
             .map(|said| Said { text: said.text, tool_calls_before: said.tool_calls_before })
             .collect(),
+        simulated: turn.simulated.map(simulated_from_wire),
     })
 }
 
@@ -158,6 +170,9 @@ mod tests {
                     retried_micros: micros,
                 }],
                 notes: vec![Note { kind: "k".into(), text: "t".into() }],
+                simulated: number.is_multiple_of(2).then(|| {
+                    Box::new(Simulated { sent_back: 1, summed_up: 2, parts_done: vec!["refund".into()] })
+                }),
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use record::{
-    Ballot, Call, Failure, Judgment, Trial, Turn,
+    Ballot, Call, Failure, Judgment, Simulated, Stop, Trial, Turn,
     call::Spend,
     pace::Pace,
     turn::{Note, Said, ToolCall},
@@ -51,6 +51,7 @@ impl Cleaner {
             duration_micros,
             calls,
             notes,
+            simulated,
         } = turn;
         holds_no_text((*number, *step, *speaker, *exit_code, *started_micros, *duration_micros));
         self.text(user);
@@ -60,6 +61,13 @@ impl Cleaner {
         tool_calls.iter_mut().for_each(|call| self.tool_call(call));
         calls.iter_mut().for_each(|call| self.call(call));
         notes.iter_mut().for_each(|note| self.note(note));
+        simulated.iter_mut().for_each(|simulated| self.simulated(simulated));
+    }
+
+    fn simulated(&self, simulated: &mut Simulated) {
+        let Simulated { sent_back, summed_up, parts_done } = simulated;
+        holds_no_text((*sent_back, *summed_up));
+        self.texts(parts_done);
     }
 
     fn trial(&self, trial: &mut Trial) {
@@ -76,6 +84,7 @@ impl Cleaner {
             failure,
             strategy,
             termination_reason,
+            stop,
             turns,
             conversations,
             duration_ms,
@@ -95,12 +104,19 @@ impl Cleaner {
         holds_no_text((*turns, *conversations, *duration_ms, *unanswered, *keep_transcript, *exhausted));
         latencies.iter().copied().for_each(holds_no_text);
         self.texts(termination_reason);
+        stop.iter_mut().for_each(|stop| self.stop(stop));
         self.spend(spend);
         self.pace(pace);
         failure.iter_mut().for_each(|failure| self.failure(failure));
         judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
         user.iter_mut().for_each(|user| self.user(user));
         examined.iter_mut().for_each(|examined| examined.each_text(&mut |text| self.text(text)));
+    }
+
+    fn stop(&self, stop: &mut Stop) {
+        let Stop { who, signal, turn } = stop;
+        holds_no_text((*who, *turn));
+        self.text(signal);
     }
 
     fn said(&self, said: &mut Said) {
@@ -242,6 +258,7 @@ mod tests {
         battery::Examined,
         call::{ErrorKind, SpendLine},
         pace::PaceLine,
+        stop::Stopper,
         trial::TurnLatency,
         turn::Origin,
     };
@@ -300,8 +317,9 @@ mod tests {
             duration_micros: 5,
             calls: vec![call(), call()],
             notes: vec![Note { kind: said(), text: said() }],
+            simulated: Some(Box::new(Simulated { sent_back: 6, summed_up: 7, parts_done: vec![said()] })),
         };
-        let texts = 18;
+        let texts = 19;
         let before = format!("{turn:?}");
         assert_eq!(before.matches("Tr0ub4dor").count(), texts);
         super::turn(&mut turn);
@@ -352,6 +370,7 @@ mod tests {
             }),
             strategy: Strategy::AllPass,
             termination_reason: Some(said()),
+            stop: Some(Stop { who: Stopper::User, signal: said(), turn: 7 }),
             turns: 7,
             conversations: 8,
             duration_ms: 9,
@@ -386,10 +405,10 @@ mod tests {
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 15);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 16);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 15));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 16));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

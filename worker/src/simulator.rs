@@ -1,60 +1,108 @@
 //! The simulated user's calls: a language model drafts the next line of the person that it plays.
 //!
-//! The crate `user` says what the model sees and what its answer means. A model that fails or says nothing is our fault and
-//! ends the trial: no line is ever made up for it.
+//! The crate `user` says what the model sees, what its answer means, and why a draft goes back. A model that fails or says
+//! nothing is our fault and ends the trial: no line is ever made up for it.
 
-use record::{Failure, FailureKind, Turn};
-use scenario::{conversation::Simulator, ids::seed_of};
-use user::{Draft, prompt};
+use record::{Failure, FailureKind};
+use scenario::{ids::seed_of, user::ReplyForm};
+use user::{Draft, Prompt, Situation, TemplateError, User};
 
-/// A model that says nothing is asked once more.
-const MOST_CALLS: u32 = 2;
+/// What the keys and the thought of a reply in JSON take beside the words.
+const JSON_TOKENS: u32 = 200;
 
-/// A draft and the prompt that led to it.
+/// A draft and what led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Drafted {
     pub(crate) draft: Draft,
     /// The whole prompt, one block for each message.
     pub(crate) prompt_for_debug: String,
+    /// Drafts that went back before this one.
+    pub(crate) sent_back: u32,
+    /// Turns that the model saw only in a summary.
+    pub(crate) summed_up: u32,
 }
 
-/// Asks `model` to speak as the user after `turns`, the conversation so far, oldest first.
+/// Asks `model` for the person's next line. Silence, a cut and an objection each cost one more call at most.
 ///
-/// `context`: of the first call. `seed`: of this trial and turn.
+/// `context`: of the first call. `debug`: keep the prompt.
 pub(crate) async fn draft(
-    simulator: &Simulator,
-    turns: &[Turn],
+    user: &User<'_>,
+    situation: &Situation<'_>,
     model: &dyn llm::Chat,
     context: llm::Context,
-    seed: u64,
+    debug: bool,
 ) -> Result<Drafted, Failure> {
-    let mut request = llm::chat::Request {
-        messages: prompt::messages(simulator, turns),
+    let Prompt { messages, schema, summed_up } = user.prompt(situation).map_err(|error| misconfigured(&error))?;
+    let mut request = request(user, situation, messages, schema, context);
+    let (mut was_silent, mut was_cut, mut sent_back, mut calls) = (false, false, 0, 0);
+    loop {
+        let reply = model.ask(&request).await.map_err(|error| failure(&error))?;
+        calls += 1;
+        let is_cut = reply.finish == llm::chat::Finish::Length;
+        let draft = user.read(reply.text);
+        if is_cut {
+            if was_cut {
+                return Err(failed(format!(
+                    "the simulated user's line was cut twice, at {} tokens at last",
+                    request.max_tokens.unwrap_or_default()
+                )));
+            }
+            was_cut = true;
+            request.max_tokens = request.max_tokens.map(|most| most.saturating_mul(2));
+        } else if draft.is_empty() {
+            if was_silent {
+                return Err(said_nothing(calls, &draft.raw));
+            }
+            was_silent = true;
+        } else {
+            let objection = user.objection(&draft, situation).filter(|_| sent_back == 0);
+            let Some(objection) = objection else {
+                let prompt_for_debug = if debug { shown(&request.messages) } else { String::new() };
+                return Ok(Drafted { draft, prompt_for_debug, sent_back, summed_up });
+            };
+            sent_back += 1;
+            request.messages.push(llm::Message::assistant(draft.raw));
+            request.messages.push(llm::Message::user(objection.reason));
+        }
+        // Another call, not another try of the first: with its key and seed it would get the same answer.
+        request.context.call += 1;
+        request.context.idempotency_key.push_str("/again");
+        request.seed = Some(seed_of(&[&situation.seed.to_le_bytes(), &calls.to_le_bytes()]));
+    }
+}
+
+/// The failure of a model that gave no words to go on with.
+pub(crate) fn said_nothing(calls: u32, raw: &str) -> Failure {
+    let said = if raw.trim().is_empty() { String::new() } else { format!(": it answered {raw:?}") };
+    failed(format!("the simulated user said nothing, asked {calls} times{said}"))
+}
+
+fn request(
+    user: &User<'_>,
+    situation: &Situation<'_>,
+    messages: Vec<llm::Message>,
+    schema: Option<serde_json::Value>,
+    context: llm::Context,
+) -> llm::chat::Request {
+    let simulator = user.simulator();
+    let more = if simulator.extras.reply == Some(ReplyForm::Json) { JSON_TOKENS } else { 0 };
+    llm::chat::Request {
+        messages,
         temperature: Some(simulator.temperature),
-        max_tokens: Some(simulator.max_tokens),
-        seed: Some(seed),
+        max_tokens: Some(simulator.max_tokens + more),
+        seed: Some(situation.seed),
+        schema,
         context,
         ..llm::chat::Request::default()
-    };
-    let mut raw = String::new();
-    for call in 0..MOST_CALLS {
-        if call > 0 {
-            // Another call, not another try of the first: with its key and seed it would get the same nothing.
-            request.context.call += 1;
-            request.context.idempotency_key.push_str("/again");
-            request.seed = Some(seed_of(&[&seed.to_le_bytes(), &call.to_le_bytes()]));
-        }
-        let draft = Draft::read(model.ask(&request).await.map_err(|error| failure(&error))?.text);
-        if !draft.say.is_empty() {
-            return Ok(Drafted { draft, prompt_for_debug: shown(&request.messages) });
-        }
-        raw = draft.raw;
     }
-    let said = if raw.trim().is_empty() { String::new() } else { format!(": it answered {raw:?}") };
-    Err(Failure::new(
-        FailureKind::SimulatorFailed,
-        format!("the simulated user said nothing, asked {MOST_CALLS} times{said}"),
-    ))
+}
+
+fn failed(message: String) -> Failure {
+    Failure::new(FailureKind::SimulatorFailed, message)
+}
+
+pub(crate) fn misconfigured(error: &TemplateError) -> Failure {
+    Failure::new(FailureKind::Misconfigured, error.to_string())
 }
 
 fn failure(error: &llm::Error) -> Failure {

@@ -89,6 +89,7 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         duration_micros: 2_000,
         calls: vec![call],
         notes: Vec::new(),
+        simulated: None,
     }
 }
 
@@ -119,6 +120,7 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         failure: (verdict == Verdict::Fail).then(|| Failure::new(FailureKind::CheckFailed, "no greeting").in_turn(1)),
         strategy: Strategy::AllPass,
         termination_reason: None,
+        stop: None,
         turns: turns.len() as u32,
         conversations: 0,
         duration_ms: 4,

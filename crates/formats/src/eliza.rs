@@ -15,10 +15,17 @@ use scenario::{
     format::{Files, Script},
 };
 use serde_json::Value;
-use yaml::{Diagnostic, Document, Findings, schema};
+use yaml::{
+    Diagnostic, Document, Findings,
+    path::{Path, Segment},
+    schema,
+};
 
 use self::document::ScenarioDocument;
-use crate::include;
+use crate::{
+    include,
+    simulated_user::{key, put_prompts_in},
+};
 
 pub use write::{Unwritable, write, write_matrix};
 
@@ -42,6 +49,10 @@ impl Format for Eliza {
 
     fn put_files_in(&self, document: &mut Document, files: &mut dyn Files, findings: &mut Findings) {
         include::put_in(document, files, findings, sql::put_in);
+        let users: Vec<Path> = (0..document.root().items_of("run").len())
+            .map(|step| Path(vec![key("run"), Segment::Index(step), key("conversation"), key("user_simulator")]))
+            .collect();
+        put_prompts_in(document, &users, files, findings);
     }
 
     fn has_placeholders(&self) -> bool {

@@ -18,6 +18,7 @@ pub mod persona;
 pub mod qna;
 pub mod read;
 mod scenario_file;
+mod simulated_user;
 pub mod skunit;
 
 pub use all::{ALL, named, of_file, of_named_file, without_ending};

@@ -2,14 +2,22 @@
 
 use scenario::{
     conversation::KnowledgeLevel,
+    format::Files,
     persona::{ALL, Library, Persona},
+    user::Extras,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use yaml::{Diagnostic, Document, Findings, Part, schema};
+use yaml::{
+    Diagnostic, Document, Findings, Part,
+    path::{Path, Segment},
+    schema,
+};
 
 use yaml::bounded::{ReplyTokens, Temperature, Words};
+
+use crate::simulated_user::{self, put_prompts_in};
 
 /// The simulated user.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,6 +42,9 @@ struct PersonaDocument {
     temperature: Option<Temperature>,
     /// The maximum length of a message, 50 to 500 tokens. The default is the scenario's.
     max_tokens: Option<ReplyTokens>,
+    /// Keys that only gabfest knows. Those of the scenario win.
+    #[serde(default)]
+    gabfest: Extras,
 }
 
 /// The JSON Schema of one persona.
@@ -44,8 +55,13 @@ pub fn schema() -> Value {
 
 /// Adds the personas of one file to the library. A faulty one is left out, the others are kept.
 #[must_use]
-pub fn read(document: &Document, library: &mut Library) -> Vec<Diagnostic> {
+pub fn read(document: &mut Document, files: &mut dyn Files, library: &mut Library) -> Vec<Diagnostic> {
     let mut findings = Findings::new(&document.path);
+    let personas: Vec<Path> = match document.value.as_array() {
+        Some(list) => (0..list.len()).map(|index| Path(vec![Segment::Index(index)])).collect(),
+        None => vec![Path::default()],
+    };
+    put_prompts_in(document, &personas, files, &mut findings);
     let root = document.root();
     let parts = if document.value.is_array() { root.items() } else { vec![root] };
     for part in parts {
@@ -56,6 +72,9 @@ pub fn read(document: &Document, library: &mut Library) -> Vec<Diagnostic> {
 
 fn read_one(part: &Part<'_>, path: &str, library: &mut Library, findings: &mut Findings) {
     let Some(written) = part.decode::<PersonaDocument>(findings) else { return };
+    if let Some(ours) = part.get("gabfest") {
+        simulated_user::check(&ours, &written.gabfest, findings);
+    }
     let persona = written.into_persona();
     if persona.name == ALL {
         findings
@@ -80,6 +99,7 @@ impl PersonaDocument {
             knowledge_level: self.knowledge_level,
             temperature: self.temperature.map(|temperature| temperature.0),
             max_tokens: self.max_tokens.map(|tokens| tokens.0),
+            extras: self.gabfest,
         }
     }
 }

@@ -167,8 +167,9 @@ impl Reader {
     }
 
     fn personas(&mut self, file: &Found) {
-        if let Some(document) = self.open(&file.path) {
-            let diagnostics = persona::read(&document, &mut self.reading.personas);
+        if let Some(mut document) = self.open(&file.path) {
+            let mut beside = Beside::below(file.root());
+            let diagnostics = persona::read(&mut document, &mut beside, &mut self.reading.personas);
             self.reading.diagnostics.extend(diagnostics);
         }
     }

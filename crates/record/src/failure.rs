@@ -42,6 +42,8 @@ pub enum FailureKind {
     SimulatorFailed,
     /// The agent got a line of the simulated user that no user would say.
     SimulatorFault,
+    /// The agent needs something of the user that the scenario does not give.
+    OutOfScope,
     /// The judge's model failed.
     JudgeFailed,
     /// The endpoint of the judge has no key.
@@ -99,7 +101,7 @@ impl FailureKind {
             | Self::AgentEmpty
             | Self::AgentMalformed
             | Self::AgentExcessive => Blame::Agent,
-            Self::SimulatorFailed | Self::SimulatorFault => Blame::UserSim,
+            Self::SimulatorFailed | Self::SimulatorFault | Self::OutOfScope => Blame::UserSim,
             Self::JudgeFailed
             | Self::JudgeMalformed
             | Self::Undecided
@@ -135,6 +137,7 @@ impl FailureKind {
             Self::AgentExcessive => "agent_excessive",
             Self::SimulatorFailed => "simulator_failed",
             Self::SimulatorFault => "simulator_fault",
+            Self::OutOfScope => "out_of_scope",
             Self::JudgeFailed => "judge_failed",
             Self::JudgeMissing => "judge_missing",
             Self::JudgeMalformed => "judge_malformed",

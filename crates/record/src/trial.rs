@@ -6,7 +6,7 @@ use scenario::{CaseId, Strategy, TrialId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blame, Failure, FailureKind, Judgment, Role, Turn, Verdict,
+    Blame, Failure, FailureKind, Judgment, Role, Stop, Turn, Verdict,
     battery::{Examined, noted},
     call::Spend,
     pace::Pace,
@@ -31,6 +31,9 @@ pub struct Trial {
     pub strategy: Strategy,
     /// The condition that ended the last conversation; `None` without a conversation.
     pub termination_reason: Option<String>,
+    /// Who ended the last conversation with a simulated user, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     pub turns: u32,
     /// Conversations held: one for each step with a simulated user or a battery, and one for all scripted messages.
     pub conversations: u32,
@@ -104,7 +107,8 @@ impl Trial {
                 | FailureKind::Misconfigured
                 | FailureKind::ExecutionNotAllowed
                 | FailureKind::Poisoned
-                | FailureKind::Cancelled,
+                | FailureKind::Cancelled
+                | FailureKind::OutOfScope,
                 _,
             ) => Replay::Never,
             (_, Blame::Agent | Blame::Config) => Replay::Never,
@@ -187,6 +191,7 @@ impl Trial {
             failure: Some(failure),
             strategy: Strategy::default(),
             termination_reason: None,
+            stop: None,
             turns: 0,
             conversations: 0,
             duration_ms: 0,

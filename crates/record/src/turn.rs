@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Call;
+use crate::{Call, Simulated};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -36,6 +36,9 @@ pub struct Turn {
     pub calls: Vec<Call>,
     /// Notes for the author of the scenario: simulator prompts, termination decisions, skipped parts.
     pub notes: Vec<Note>,
+    /// What came of the simulated user's draft beside its words; most turns have nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Box<Simulated>>,
 }
 
 /// The source of a turn's user message.
@@ -83,6 +86,7 @@ impl Turn {
             duration_micros: 0,
             calls: Vec::new(),
             notes: Vec::new(),
+            simulated: None,
         }
     }
 
@@ -172,6 +176,7 @@ mod tests {
             duration_micros: 0,
             calls: Vec::new(),
             notes: Vec::new(),
+            simulated: None,
         }
     }
 

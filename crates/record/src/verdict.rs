@@ -126,7 +126,7 @@ pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
 ///
 /// A trial that broke off is ERROR, whatever passed before. But a FAIL under all_pass stays a FAIL, whatever broke it off:
 /// nothing that could still have come would have changed it. A trial that the operator does not allow, or has no judge
-/// for, is SKIPPED. With a `required_score` judgments are weighed instead of folded.
+/// for, is SKIPPED. One whose user was asked for what the scenario does not give is INCONCLUSIVE. With a `required_score` judgments are weighed instead of folded.
 ///
 /// Where the scenario must fail (`expect_failure`), PASS and FAIL are exchanged, and a trial that broke off is ERROR in
 /// any case: an agent that is not there has not failed in the way that is looked for.
@@ -151,6 +151,7 @@ pub fn conclude(
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
         _ if is_decided => fold(strategy, judgments),
         FailureKind::ExecutionNotAllowed | FailureKind::JudgeMissing => (Verdict::Skipped, Some(failure)),
+        FailureKind::OutOfScope => (Verdict::Inconclusive, Some(failure)),
         _ => (Verdict::Error, Some(failure)),
     }
 }

@@ -131,6 +131,7 @@ mod tests {
             duration_micros: 0,
             calls: Vec::new(),
             notes: Vec::new(),
+            simulated: None,
         }
     }
 

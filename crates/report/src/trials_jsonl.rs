@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Blame, FailureKind, Judgment, Role, Tokens, Trial, Verdict, battery::Examined, user_fault::UserConduct, visible,
+    Blame, FailureKind, Judgment, Role, Stop, Tokens, Trial, Verdict, battery::Examined, user_fault::UserConduct,
+    visible,
 };
 use scenario::{CaseId, Strategy, TrialId};
 use serde::Serialize;
@@ -36,6 +37,7 @@ pub fn line(trial: &Trial) -> String {
         failure_turn: failure.and_then(|failure| failure.turn),
         strategy: trial.strategy,
         termination_reason: trial.termination_reason.as_deref(),
+        stop: trial.stop.as_ref(),
         conversations: trial.conversations,
         turns: trial.turns,
         duration_ms: trial.duration_ms,
@@ -71,6 +73,9 @@ struct Line<'a> {
     failure_turn: Option<u32>,
     strategy: Strategy,
     termination_reason: Option<&'a str>,
+    /// Who ended the last conversation with a simulated user, how, and after which turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<&'a Stop>,
     conversations: u32,
     turns: u32,
     duration_ms: u64,

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Check;
+use crate::{Check, user::Extras};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     /// What the user says first; the simulator speaks from the second turn on.
     pub opening_line: String,
-    /// 2 to 20.
+    /// 2 to 20, as ElizaOS writes it. [`Conversation::most_turns`] counts.
     pub max_turns: u32,
     pub turn_timeout_ms: u64,
     pub total_timeout_ms: u64,
@@ -21,6 +21,14 @@ pub struct Conversation {
     /// Evaluations at the end of the conversation.
     pub final_checks: Vec<Check>,
     pub debug: DebugOptions,
+}
+
+impl Conversation {
+    /// The maximum number of exchanges: gabfest's own key, else ElizaOS's.
+    #[must_use]
+    pub fn most_turns(&self) -> u32 {
+        self.simulator.extras.max_turns.map_or(self.max_turns, |most| most.0)
+    }
 }
 
 /// Who the simulated user is and how its words are made.
@@ -36,6 +44,9 @@ pub struct Simulator {
     pub constraints: Vec<String>,
     pub emotional_state: Option<String>,
     pub knowledge_level: KnowledgeLevel,
+    /// What only gabfest knows.
+    #[serde(default, rename = "gabfest", skip_serializing_if = "Extras::is_empty")]
+    pub extras: Extras,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

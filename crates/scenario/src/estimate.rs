@@ -17,6 +17,8 @@ const REPLY: Span = Span { typical: 120, upper: 600 };
 const FINDING: Span = Span { typical: 80, upper: 300 };
 /// The tokens that gabfest adds around a prompt.
 const FRAME: u64 = 120;
+/// The solved examples in the prompt of a simulated user.
+const EXAMPLES: u64 = 700;
 
 /// The size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,7 +111,7 @@ pub fn trial(scenario: &Scenario) -> Estimate {
 }
 
 fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate) {
-    let most = u64::from(conversation.max_turns);
+    let most = u64::from(conversation.most_turns());
     // Conversations that can end early mostly do, after about two thirds of their turns.
     let usual = if conversation.stops.is_empty() { most } else { (most * 2).div_ceil(3) };
     let user = &conversation.simulator;
@@ -117,6 +119,8 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
         .into_iter()
         .flatten()
         .chain(&user.constraints)
+        .chain(user.extras.facts.iter().map(|(_, fact)| &fact.value))
+        .chain(user.extras.goal.iter().map(|part| &part.text))
         .map(|text| tokens(text))
         .sum();
     let line = Span { typical: u64::from(user.max_tokens).min(60), upper: u64::from(user.max_tokens) };
@@ -127,12 +131,13 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
             let opening = tokens(&conversation.opening_line);
             Span { typical: opening, upper: opening }
         } else {
-            // The simulator sees its profile, the last turns and a summary of those before.
-            let seen = Span { typical: history.typical.min(800), upper: history.upper.min(4_000) };
+            // The simulator sees its profile and the whole conversation, as far as its budget goes.
+            let budget = u64::from(user.extras.history_tokens());
+            let seen = Span { typical: history.typical.min(budget), upper: history.upper.min(budget) };
             if typically == 1 {
-                size.typical.user_sim.call(FRAME + profile + seen.typical, line.typical);
+                size.typical.user_sim.call(FRAME + EXAMPLES + profile + seen.typical, line.typical);
             }
-            size.upper.user_sim.call(FRAME + profile + seen.upper, line.upper);
+            size.upper.user_sim.call(FRAME + EXAMPLES + profile + seen.upper, line.upper);
             line
         };
         *history = history.plus(said.typical * typically, said.upper);

@@ -21,6 +21,7 @@ mod reading;
 pub mod rows;
 mod scenario;
 pub mod trial_path;
+pub mod user;
 
 pub use asks::Asks;
 pub use battery::Battery;

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{KnowledgeLevel, Simulator};
+use crate::{
+    conversation::{KnowledgeLevel, Simulator},
+    user::Extras,
+};
 
 mod library;
 
@@ -35,6 +38,9 @@ pub struct Persona {
     /// 50 to 500.
     #[serde(default)]
     pub max_tokens: Option<u32>,
+    /// Keys that only gabfest knows. Those of the scenario win.
+    #[serde(default, rename = "gabfest", skip_serializing_if = "Extras::is_empty")]
+    pub extras: Extras,
 }
 
 impl Persona {
@@ -56,5 +62,6 @@ impl Persona {
         if let Some(max_tokens) = self.max_tokens {
             simulator.max_tokens = max_tokens;
         }
+        simulator.extras.add(&self.extras);
     }
 }

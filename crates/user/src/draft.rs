@@ -1,20 +1,26 @@
 //! A draft: what the model wrote for the simulated user, before it is sent.
 
-use crate::cleaning;
+use record::stop::Signal;
 
 /// What the model wrote. Nothing of it is sent before it was examined.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     /// The person's next words; empty if the model gave none.
     pub say: String,
+    /// How the person ends the talk, if it does.
+    pub signal: Option<Signal>,
+    /// The parts of the goal that the person believes to be done, as far as they are parts of it.
+    pub parts_done: Vec<String>,
+    /// What the model thought. It is never sent, and the model does not see it again.
+    pub thought: Option<String>,
     /// The model's whole answer.
     pub raw: String,
 }
 
 impl Draft {
-    /// Reads the model's answer.
+    /// Whether there is nothing in it to go on with.
     #[must_use]
-    pub fn read(raw: String) -> Self {
-        Self { say: cleaning::clean(&raw), raw }
+    pub fn is_empty(&self) -> bool {
+        self.say.is_empty() && self.signal.is_none()
     }
 }

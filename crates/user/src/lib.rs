@@ -1,12 +1,27 @@
 //! The simulated user, without its calls to a model: what it sees, and how its draft becomes a line.
 //!
-//! [`prompt`] asks a model to play the person. [`draft`] is the model's answer as a value, and [`cleaning`] keeps only the
-//! person's own words of it. [`faults`] finds what no person would say. The worker makes the calls.
+//! A [`User`] plays one person in one conversation. [`prompt`] is what its model sees: instructions, [`examples`] and a
+//! card with the [`history`] and the state of its [`goal`]. [`reply`] reads the model's answer as a [`Draft`], [`faults`] finds
+//! what no person would say, and [`objection`] why a signal goes back. The worker makes the calls, and sends only what passed.
 
-pub mod draft;
 pub mod faults;
-pub mod prompt;
 
 mod cleaning;
+mod draft;
+mod examples;
+mod goal;
+mod handover;
+mod history;
+mod length;
+mod objection;
+mod prompt;
+mod questions;
+mod reply;
+mod template;
+mod user;
 
 pub use draft::Draft;
+pub use objection::Objection;
+pub use prompt::Prompt;
+pub use template::Error as TemplateError;
+pub use user::{End, Situation, User};

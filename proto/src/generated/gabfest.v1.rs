@@ -563,6 +563,9 @@ pub struct Trial {
     /// The conduct of the simulated user; missing where none spoke.
     #[prost(message, optional, tag = "35")]
     pub user: ::core::option::Option<UserConduct>,
+    /// Who ended the last conversation with a simulated user.
+    #[prost(message, optional, tag = "34")]
+    pub stop: ::core::option::Option<TalkStop>,
 }
 /// How often the simulated user was at fault in a trial.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -592,6 +595,16 @@ pub struct UserFaultCount {
     pub refused: u32,
     #[prost(uint32, tag = "3")]
     pub sent: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TalkStop {
+    #[prost(string, tag = "1")]
+    pub who: ::prost::alloc::string::String,
+    /// A signal of the user, or the name of a termination condition.
+    #[prost(string, tag = "2")]
+    pub signal: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub turn: u32,
 }
 /// The turns of one attempt in the segment of one batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -757,6 +770,22 @@ pub struct Turn {
     /// All messages of the agent, in order; empty if `agent` is the only one.
     #[prost(message, repeated, tag = "13")]
     pub messages: ::prost::alloc::vec::Vec<Said>,
+    /// What came of the simulated user's draft beside its words.
+    #[prost(message, optional, tag = "14")]
+    pub simulated: ::core::option::Option<Simulated>,
+}
+/// What is kept of a simulated line beside its words.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Simulated {
+    /// Drafts that went back to the model.
+    #[prost(uint32, tag = "1")]
+    pub sent_back: u32,
+    /// Turns that the model saw only in a summary.
+    #[prost(uint32, tag = "2")]
+    pub summed_up: u32,
+    /// Parts of the goal that the user believes to be done after this exchange.
+    #[prost(string, repeated, tag = "3")]
+    pub parts_done: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// One message of the agent within a turn.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -23,6 +23,7 @@ fn turn(number: u32) -> Turn {
         duration_micros: 0,
         calls: vec![],
         notes: vec![],
+        simulated: None,
     }
 }
 
@@ -39,6 +40,7 @@ fn trial(number: u64) -> Trial {
         failure: None,
         strategy: Strategy::AllPass,
         termination_reason: None,
+        stop: None,
         turns: 2,
         conversations: 0,
         duration_ms: 0,

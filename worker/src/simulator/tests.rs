@@ -3,10 +3,14 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
-use record::{Blame, FailureKind};
+use record::{Blame, FailureKind, stop::Signal};
 use scenario::conversation::{KnowledgeLevel, Simulator};
+use user::{Situation, User};
 
 use super::{Drafted, draft};
+
+/// Ends an answer that the model's limit cut.
+const CUT: &str = "[cut]";
 
 #[derive(Debug, Default)]
 struct Script {
@@ -25,7 +29,11 @@ impl llm::Call<llm::chat::Request> for Script {
     async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         self.asked.lock().unwrap().push(request.clone());
         let answer = self.answers.lock().unwrap().pop_front().expect("the script has an answer");
-        answer.map(|text| llm::chat::Reply { text: text.to_owned(), ..llm::chat::Reply::default() })
+        answer.map(|text| {
+            let (text, is_cut) = text.strip_suffix(CUT).map_or((text, false), |text| (text, true));
+            let finish = if is_cut { llm::chat::Finish::Length } else { llm::chat::Finish::Stop };
+            llm::chat::Reply { text: text.to_owned(), finish, ..llm::chat::Reply::default() }
+        })
     }
 }
 
@@ -40,6 +48,7 @@ fn simulator(temperature: f64) -> Simulator {
         constraints: Vec::new(),
         emotional_state: None,
         knowledge_level: KnowledgeLevel::Beginner,
+        extras: scenario::user::Extras::default(),
     }
 }
 
@@ -54,7 +63,10 @@ async fn ask(
         idempotency_key: "r/t/2".to_owned(),
         ..llm::Context::default()
     };
-    let line = draft(&simulator(temperature), &[], &script, context, 42).await;
+    let simulator = simulator(temperature);
+    let user = User::new(&simulator, true).unwrap();
+    let situation = Situation { opening: &[], turns: &[], exchanges: 3, line: 4, lines_left: 5, seed: 42 };
+    let line = draft(&user, &situation, &script, context, true).await;
     (line, script.asked.into_inner().unwrap())
 }
 
@@ -64,8 +76,13 @@ async fn the_line_is_clean_and_what_led_to_it_is_kept() {
     let line = line.unwrap();
     assert_eq!(line.draft.say, "I want a refund.");
     assert_eq!(line.draft.raw, "User: \"I want a refund.\"");
-    assert!(line.prompt_for_debug.starts_with("[system]\nYou are a customer"), "{}", line.prompt_for_debug);
-    assert!(line.prompt_for_debug.ends_with("\n\n[user]\nBegin the conversation."), "{}", line.prompt_for_debug);
+    assert!(
+        line.prompt_for_debug.starts_with("[system]\nYou write the next message of a person"),
+        "{}",
+        line.prompt_for_debug
+    );
+    assert!(line.prompt_for_debug.ends_with("\n\nYou begin the chat:"), "{}", line.prompt_for_debug);
+    assert_eq!((line.sent_back, line.summed_up), (0, 0));
     // Zero is a temperature, not a missing one.
     assert_eq!((asked[0].temperature, asked[0].max_tokens, asked[0].seed), (Some(0.0), Some(120), Some(42)));
     assert_eq!((asked[0].context.call, asked[0].context.idempotency_key.as_str()), (0, "r/t/2"));
@@ -120,4 +137,32 @@ async fn a_simulator_that_fails_is_our_fault_and_gets_no_words_of_ours() {
         assert_eq!((failure.kind, failure.blame, failure.message.as_str()), (kind, blame, message));
         assert_eq!(asked.len(), calls);
     }
+}
+
+#[tokio::test]
+async fn a_line_that_is_cut_is_asked_for_once_more_with_twice_the_room() {
+    let (line, asked) = ask(0.7, [Ok("I want my[cut]"), Ok("I want my money back.")]).await;
+    assert_eq!(line.unwrap().draft.say, "I want my money back.");
+    assert_eq!(asked.iter().map(|request| request.max_tokens).collect::<Vec<_>>(), [Some(120), Some(240)]);
+    let (line, asked) = ask(0.7, [Ok("I want my[cut]"), Ok("I want[cut]")]).await;
+    let failure = line.unwrap_err();
+    assert_eq!((failure.kind, failure.blame), (FailureKind::SimulatorFailed, Blame::UserSim));
+    assert_eq!(
+        (failure.message.as_str(), asked.len()),
+        ("the simulated user's line was cut twice, at 240 tokens at last", 2)
+    );
+}
+
+#[tokio::test]
+async fn an_end_that_comes_too_early_goes_back_once_with_the_reason() {
+    let (line, asked) = ask(0.7, [Ok("Is it done?\n###DONE###"), Ok("Is it done? Please tell me.")]).await;
+    let line = line.unwrap();
+    assert_eq!((line.draft.say.as_str(), line.draft.signal, line.sent_back), ("Is it done? Please tell me.", None, 1));
+    let added: Vec<(&str, &str)> =
+        asked[1].messages[asked[0].messages.len()..].iter().map(|it| (it.role.name(), it.content.as_str())).collect();
+    assert_eq!(added[0], ("assistant", "Is it done?\n###DONE###"));
+    assert!(added[1].1.starts_with("You end the talk and ask a question."), "{added:?}");
+    // The second time it stands.
+    let (line, asked) = ask(0.7, [Ok("Is it done?\n###DONE###"), Ok("Done?\n###DONE###")]).await;
+    assert_eq!((line.unwrap().draft.signal, asked.len()), (Some(Signal::Done), 2));
 }

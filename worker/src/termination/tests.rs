@@ -67,6 +67,7 @@ fn turn(number: u32, user: &str, agent: &str) -> Turn {
         duration_micros: 0,
         calls: Vec::new(),
         notes: Vec::new(),
+        simulated: None,
     }
 }
 

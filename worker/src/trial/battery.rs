@@ -13,16 +13,19 @@ use record::{
 use scenario::{
     Battery, Message,
     battery::{Answer, Examination, Kind, Part, Saved, Test, Tester, planning},
+    conversation::Simulator,
     message,
 };
 use tokio::time::Instant;
+use user::User;
 
 use super::{
     agent_calls::{Broken, answered_calls},
-    next_line::next_line,
+    next_line::{Next, Place, next_line},
     say::say,
     stage::Stage,
 };
+use crate::simulator::misconfigured;
 
 /// Holds the conversation, or takes a saved one, and examines it.
 pub(super) async fn examine(stage: &mut Stage, step: u32, battery: &Battery) -> Result<(), Failure> {
@@ -73,10 +76,7 @@ async fn hold(stage: &mut Stage, step: u32, battery: &Battery, examination: &Exa
                 (line, Origin::Scripted)
             }
             (None, Tester::Model(simulator)) => {
-                // A turn is two messages.
-                let shown = (battery.tester_memory as usize).div_ceil(2);
-                let first = first_turn.max(stage.transcript.len().saturating_sub(shown));
-                (next_line(stage, simulator, false, first).await?, Origin::Simulated)
+                (model_line(stage, battery, simulator, first_turn).await?, Origin::Simulated)
             }
             (None, Tester::Agent(name)) => {
                 let memory = battery.tester_memory as usize;
@@ -94,6 +94,31 @@ async fn hold(stage: &mut Stage, step: u32, battery: &Battery, examination: &Exa
         history.extend([said, answer]);
     }
     Ok(())
+}
+
+/// A model speaks, which has seen the last turns.
+async fn model_line(
+    stage: &mut Stage,
+    battery: &Battery,
+    simulator: &Simulator,
+    first_turn: usize,
+) -> Result<String, Failure> {
+    let mut user = User::new(simulator, false).map_err(|error| misconfigured(&error))?;
+    // A turn is two messages.
+    let shown = (battery.tester_memory as usize).div_ceil(2);
+    let exchanges = u32::try_from(stage.transcript.len() - first_turn).unwrap_or(u32::MAX);
+    let place = Place {
+        first_seen: first_turn.max(stage.transcript.len().saturating_sub(shown)),
+        opening: false,
+        exchanges,
+        lines_left: battery.length.saturating_sub(exchanges),
+        debug: false,
+    };
+    match next_line(stage, &mut user, place).await? {
+        Next::Say(line) | Next::SayGoodbye(line, _) => Ok(line),
+        // The tester of a battery may not end the talk.
+        Next::Stop(_) => Ok(String::new()),
+    }
 }
 
 /// Takes a saved conversation instead of holding one.

@@ -20,7 +20,8 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     });
     Trial {
         strategy: scenario.strategy,
-        termination_reason: progress.termination_reason.clone(),
+        termination_reason: progress.stop.as_ref().map(|stop| stop.signal.clone()),
+        stop: progress.stop.clone(),
         turns: transcript.number(),
         conversations: progress.conversations + u32::from(has_scripted_message(stage)),
         duration_ms: u64::try_from(progress.began.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -2,16 +2,17 @@
 
 use std::{slice, time::Duration};
 
-use record::{Failure, FailureKind, Scope, turn::Origin};
+use record::{Failure, FailureKind, Scope, Stop, stop::Stopper, turn::Origin};
 use scenario::{Conversation, Message, conversation::Condition};
+use user::{End, User};
 
 use super::{
     judge::{Judged, judge},
-    next_line::next_line,
+    next_line::{Next, Place, next_line},
     say::say,
     stage::Stage,
 };
-use crate::{compiled::StepChecks, termination};
+use crate::{compiled::StepChecks, simulator::misconfigured, termination};
 
 /// Holds a conversation and judges it.
 pub(super) async fn hold(
@@ -23,7 +24,8 @@ pub(super) async fn hold(
     stage.progress.conversations += 1;
     let first_turn = stage.transcript.len();
     let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), first_turn };
-    stage.progress.termination_reason = Some(turns(stage, step, written, checks, &clock).await?);
+    let stop = turns(stage, step, written, checks, &clock).await?;
+    stage.progress.stop = Some(stop);
     let transcript = record::turn::transcript(&stage.transcript.turns()[first_turn..]);
     let what = Judged {
         scope: Scope::Conversation { step },
@@ -37,17 +39,20 @@ pub(super) async fn hold(
     Ok(())
 }
 
-/// Plays the turns of a conversation. Returns the name of the condition that ended it.
+/// Plays the turns of a conversation. Returns how it ended.
 async fn turns(
     stage: &mut Stage,
     step: u32,
     written: &Conversation,
     checks: &StepChecks,
     clock: &Clock,
-) -> Result<String, Failure> {
+) -> Result<Stop, Failure> {
+    let mut user = User::new(&written.simulator, true).map_err(|error| misconfigured(&error))?;
+    let most = written.most_turns();
     let mut line = Message::user(written.opening_line.clone());
     let mut speaker = Origin::Scripted;
-    for turn in 1..=written.max_turns {
+    let mut farewell = None;
+    for turn in 1..=most {
         let left = clock.left(stage)?;
         let whole = Duration::from_millis(written.turn_timeout_ms);
         if let Err(failure) = say(stage, step, slice::from_ref(&line), speaker, whole.min(left), None).await {
@@ -56,17 +61,43 @@ async fn turns(
             return Err(clock.left(stage).err().filter(|_| cut_short).unwrap_or(failure));
         }
         judge_turn(stage, step, checks).await;
+        if let Some(end) = farewell {
+            return Ok(ended_by_user(stage, end));
+        }
         match is_over(stage, written, clock.first_turn).await? {
-            Some(fired) => return Ok(fired),
-            None if turn == written.max_turns => break,
+            Some(fired) => return Ok(stopped(stage, Stopper::Condition, fired)),
+            None if turn == most => break,
             None => {}
         }
         clock.left(stage)?;
-        let debug = written.debug.log_user_simulation;
-        line = Message::user(next_line(stage, &written.simulator, debug, clock.first_turn).await?);
+        user.hear();
+        let place = Place {
+            first_seen: 0,
+            opening: true,
+            exchanges: turn,
+            lines_left: most - turn,
+            debug: written.debug.log_user_simulation,
+        };
+        let said = match next_line(stage, &mut user, place).await? {
+            Next::Stop(end) => return Ok(ended_by_user(stage, end)),
+            Next::Say(said) => said,
+            Next::SayGoodbye(said, end) => {
+                farewell = Some(end);
+                said
+            }
+        };
+        line = Message::user(said);
         speaker = Origin::Simulated;
     }
-    Ok(Condition::MaxTurnsReached.name().to_owned())
+    Ok(stopped(stage, Stopper::Limit, Condition::MaxTurnsReached.name().to_owned()))
+}
+
+fn ended_by_user(stage: &Stage, end: End) -> Stop {
+    stopped(stage, end.who, end.signal.name().to_owned())
+}
+
+fn stopped(stage: &Stage, who: Stopper, signal: String) -> Stop {
+    Stop { who, signal, turn: stage.transcript.number() }
 }
 
 /// Applies the checks of each turn to the last turn.

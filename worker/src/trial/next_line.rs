@@ -1,35 +1,109 @@
-//! What the simulated user says next.
+//! What the simulated user does next: say a line, or end the talk.
 
-use record::{Failure, Role};
-use scenario::conversation::Simulator;
+use std::sync::Arc;
+
+use record::{Failure, FailureKind, Role, Simulated, Stop, stop::Signal};
+use user::{End, Situation, User};
 
 use super::stage::Stage;
-use crate::simulator;
+use crate::simulator::{self, Drafted};
 
-/// Asks the simulated user, who has seen the turns from `first_turn` on.
-pub(super) async fn next_line(
-    stage: &mut Stage,
-    user: &Simulator,
-    debug: bool,
-    first_turn: usize,
-) -> Result<String, Failure> {
+/// What the simulated user does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    Say(String),
+    /// Its last words, and how it ends the talk.
+    SayGoodbye(String, End),
+    Stop(End),
+}
+
+/// Where the talk is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Index of the first turn that the user has seen.
+    pub(super) first_seen: usize,
+    /// Whether it has seen what was said before the first turn.
+    pub(super) opening: bool,
+    /// Exchanges of this conversation.
+    pub(super) exchanges: u32,
+    /// Lines that the user can still write.
+    pub(super) lines_left: u32,
+    /// Keep prompt and answer.
+    pub(super) debug: bool,
+}
+
+/// Asks the simulated user for its next line.
+///
+/// Nothing of a draft reaches the agent before it has come through here: this is the one place between the user's model and
+/// the agent.
+pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Place) -> Result<Next, Failure> {
     let number = stage.transcript.next_number();
-    let model = stage.calling.recorded(stage.resources.models.user_sim(&user.model_type), Role::UserSim);
+    let simulator = user.simulator();
+    let model = stage.calling.recorded(stage.resources.models.user_sim(&simulator.model_type), Role::UserSim);
     let (context, seed) = stage.calling.of_user(number);
-    let turns = &stage.transcript.turns()[first_turn..];
-    let drafted = match simulator::draft(user, turns, &model, context, seed).await {
-        Ok(drafted) => drafted,
+    let script = Arc::clone(&stage.script);
+    let situation = Situation {
+        opening: if place.opening { &script.scenario.opening } else { &[] },
+        turns: &stage.transcript.turns()[place.first_seen..],
+        exchanges: place.exchanges,
+        line: place.exchanges + 1,
+        lines_left: place.lines_left,
+        seed,
+    };
+    let drafted = simulator::draft(user, &situation, &model, context, place.debug).await;
+    let spoken = drafted.and_then(|mut drafted| {
+        let end = user.speak(&mut drafted.draft, &situation);
+        if end.is_none() && drafted.draft.say.is_empty() {
+            // It ended the talk with a signal that does not count.
+            return Err(simulator::said_nothing(drafted.sent_back + 1, &drafted.draft.raw));
+        }
+        let unanswered = situation.turns.last().and_then(|turn| turn.said().map(std::borrow::Cow::into_owned));
+        match end {
+            Some(End { signal: Signal::OutOfScope, .. }) => Ok((drafted, end, unanswered)),
+            _ => Ok((drafted, end, None)),
+        }
+    });
+    let (drafted, end, unanswered) = match spoken {
+        Ok(spoken) => spoken,
         Err(failure) => {
             // The turn that this call was made for never exists.
             stage.settle_trial();
             return Err(failure.in_turn(number));
         }
     };
-    if debug {
-        tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = drafted.draft.raw, "user simulation");
-        stage.transcript.note("simulator_prompt", drafted.prompt_for_debug);
-        stage.transcript.note("simulator_reply", drafted.draft.raw);
+    let Drafted { draft, prompt_for_debug, sent_back, summed_up } = drafted;
+    stage.transcript.parts_done(draft.parts_done);
+    if place.debug {
+        tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = draft.raw, "user simulation");
+        stage.transcript.note("simulator_prompt", prompt_for_debug);
+        stage.transcript.note("simulator_reply", draft.raw);
+        if let Some(thought) = draft.thought {
+            stage.transcript.note("simulator_thought", thought);
+        }
     }
-    // Faults in a draft are found here, before the agent sees any of it.
-    Ok(drafted.draft.say)
+    match end {
+        Some(end) if !end.says_farewell => {
+            stage.settle_trial();
+            match unanswered {
+                Some(question) => {
+                    let turn = stage.transcript.number();
+                    stage.progress.stop = Some(Stop { who: end.who, signal: end.signal.name().to_owned(), turn });
+                    Err(out_of_scope(&question).in_turn(turn))
+                }
+                None => Ok(Next::Stop(end)),
+            }
+        }
+        _ => {
+            stage.transcript.simulated(Simulated { sent_back, summed_up, parts_done: Vec::new() });
+            Ok(match end {
+                Some(end) => Next::SayGoodbye(draft.say, end),
+                None => Next::Say(draft.say),
+            })
+        }
+    }
+}
+
+fn out_of_scope(question: &str) -> Failure {
+    let message = format!("the scenario does not say what the simulated user must answer to {question:?}");
+    Failure::new(FailureKind::OutOfScope, message)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::AtomicU32};
 
 use agent::Agent;
-use record::{Failure, FailureKind, Judgment, battery::Examined};
+use record::{Failure, FailureKind, Judgment, Stop, battery::Examined};
 use tokio::time::Instant;
 
 use super::{
@@ -43,7 +43,8 @@ pub(super) struct Progress {
     pub(super) step: Option<u32>,
     /// Conversations that were held; scripted steps not included.
     pub(super) conversations: u32,
-    pub(super) termination_reason: Option<String>,
+    /// How the last conversation with a simulated user ended.
+    pub(super) stop: Option<Stop>,
 }
 
 impl Stage {
@@ -76,7 +77,7 @@ impl Stage {
                 began_millis: (resources.now_millis)(),
                 step: None,
                 conversations: 0,
-                termination_reason: None,
+                stop: None,
             },
             ticket,
             script,

@@ -22,6 +22,7 @@ mod conversations;
 mod custom_checks;
 #[cfg(feature = "databases")]
 mod end_states;
+mod ends;
 mod messages;
 mod remote_tools;
 mod steps_besides;

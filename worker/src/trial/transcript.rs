@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use record::{
-    Call, Failure, Trial, Turn,
+    Call, Failure, Simulated, Trial, Turn,
     call::{ErrorKind, Spend},
     pace::Pace,
     trial::TurnLatency,
@@ -29,6 +29,8 @@ pub(crate) struct Transcript {
     unanswered: u32,
     /// Notes for the next turn.
     notes: Vec<Note>,
+    /// What came of the draft for the next turn.
+    simulated: Option<Box<Simulated>>,
     size: Size,
     log: Arc<CallLog>,
     emission: Emission,
@@ -52,6 +54,7 @@ impl Transcript {
             latencies: Vec::new(),
             unanswered: 0,
             notes: Vec::new(),
+            simulated: None,
             size: Size::default(),
             log,
             emission: Emission { attempt, outbox, place, emitted: 0 },
@@ -103,11 +106,24 @@ impl Transcript {
         self.notes.push(Note { kind: kind.to_owned(), text: text.into() });
     }
 
+    /// Keeps for the next turn what came of its draft.
+    pub(super) fn simulated(&mut self, simulated: Simulated) {
+        self.simulated = simulated.boxed();
+    }
+
+    /// Keeps with the last turn which parts of its goal the user believes to be done after it.
+    pub(super) fn parts_done(&mut self, parts: Vec<String>) {
+        if let Some(turn) = self.turns.last_mut().filter(|_| !parts.is_empty()) {
+            turn.simulated.get_or_insert_default().parts_done = parts;
+        }
+    }
+
     /// A new turn, with the calls that led to it and its notes.
     pub(super) fn begin(&mut self, step: u32, speaker: Origin, user: String, started_micros: u64) -> Turn {
         Turn {
             calls: self.log.take(),
             notes: std::mem::take(&mut self.notes),
+            simulated: self.simulated.take(),
             ..Turn::new(self.next_number(), step, speaker, user, started_micros)
         }
     }

@@ -80,7 +80,7 @@ impl<'a> TrialWorkspace<'a> {
             script: &stage.script,
             ticket: &stage.ticket,
             turns: stage.transcript.turns(),
-            stop: stage.progress.termination_reason.as_deref(),
+            stop: stage.progress.stop.as_ref().map(|stop| stop.signal.as_str()),
             toolbox: &stage.line.toolbox,
             tables: &stage.tables,
             attempt: &stage.calling.context.idempotency_key,

@@ -29,6 +29,7 @@ fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {
         failure: failure.map(|kind| Failure::new(kind, "")),
         strategy: Strategy::AllPass,
         termination_reason: None,
+        stop: None,
         turns: 0,
         conversations: 0,
         duration_ms: 0,

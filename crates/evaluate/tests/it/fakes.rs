@@ -232,6 +232,7 @@ pub(crate) fn turn(user: &str, agent: &str) -> Turn {
         duration_micros: 0,
         calls: Vec::new(),
         notes: Vec::new(),
+        simulated: None,
     }
 }
 

@@ -139,6 +139,7 @@ impl ModelDocument {
             constraints,
             emotional_state: feeling,
             knowledge_level: KnowledgeLevel::default(),
+            extras: scenario::user::Extras::default(),
         }
     }
 }

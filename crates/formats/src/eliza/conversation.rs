@@ -8,15 +8,18 @@ use scenario::check::{self, Evaluation};
 use scenario::{
     Conversation,
     conversation::{Condition, DebugOptions, KnowledgeLevel, Simulator, Stop, StopJudge},
+    user::Extras,
 };
 use yaml::bounded::{ReplyTokens, Share, Temperature, TotalMillis, TurnMillis, Turns};
 use yaml::{Findings, Part};
+
+use crate::simulated_user;
 
 /// A conversation between a simulated user and the agent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Conversation")]
 pub(crate) struct ConversationDocument {
-    /// The maximum number of exchanges, 2 to 20.
+    /// The maximum number of exchanges, 2 to 20. `user_simulator.gabfest.max_turns` allows more.
     max_turns: Turns,
     /// The time limit for one exchange, in milliseconds.
     #[serde(default = "turn_timeout")]
@@ -75,6 +78,9 @@ pub(crate) struct SimulatorDocument {
     #[serde(default)]
     #[schemars(extend("default" = "intermediate"))]
     knowledge_level: KnowledgeLevel,
+    /// Keys that only gabfest knows.
+    #[serde(default)]
+    gabfest: Extras,
 }
 
 /// A condition that ends the conversation.
@@ -132,6 +138,9 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Conversat
     let turn_checks = check::read_all(&part.items_of("turn_evaluations"), findings);
     let final_checks = check::read_all(&part.items_of("final_evaluations"), findings);
     let written = written?;
+    if let Some(ours) = part.get("user_simulator").and_then(|user| user.get("gabfest")) {
+        simulated_user::check(&ours, &written.user_simulator.gabfest, findings);
+    }
     Some(Conversation {
         opening_line: String::new(),
         max_turns: written.max_turns.0,
@@ -177,6 +186,7 @@ impl SimulatorDocument {
             constraints: self.constraints,
             emotional_state: self.emotional_state,
             knowledge_level: self.knowledge_level,
+            extras: self.gabfest,
         }
     }
 }

@@ -71,7 +71,7 @@ fn matrices_and_personas_are_read_or_explained() {
     for (_, text) in texts("persona") {
         if let Ok(document) = yaml::open(&text, "x.persona.yaml") {
             let mut library = Library::default();
-            let findings = formats::persona::read(&document, &mut library);
+            let findings = formats::persona::read(&mut document.clone(), &mut scenario::format::NoFiles, &mut library);
             assert!(library.names().next().is_some() || !findings.is_empty() || document.value.is_array());
         }
     }

@@ -167,7 +167,7 @@ fn read_all(text: &str) {
         assert!(script.is_some() || findings.iter().any(scenario::Diagnostic::is_error));
         let (matrix, findings) = matrix::read(&document);
         assert!(matrix.is_some() || findings.iter().any(scenario::Diagnostic::is_error));
-        let _ = formats::persona::read(&document, &mut Library::default());
+        let _ = formats::persona::read(&mut document.clone(), &mut scenario::format::NoFiles, &mut Library::default());
         for format in [formats::line::FORMAT, formats::battery::FORMAT] {
             let (script, findings) = format.read(&document);
             assert!(script.is_some() || findings.iter().any(scenario::Diagnostic::is_error));

@@ -19,6 +19,7 @@ mod qna;
 mod qna_cases;
 mod reading;
 mod schemas;
+mod simulated_user;
 mod skunit;
 mod skunit_cases;
 

@@ -1,26 +1,38 @@
 //! The mock user: has a wish, answers questions, and is satisfied after a few good replies.
 
-use crate::{chat::Request, message::MessageRole};
+mod seen;
 
+use serde_json::json;
+
+use crate::chat::Request;
+
+use self::seen::Seen;
 use super::{UNHELPFUL, chance::Key, topics, words};
 
-/// How the simulator's question begins.
-const QUOTE: &str = "The agent says to you: \"";
-
-/// What the user says next.
+/// What the user says next, in the form that the prompt asks for.
 pub(crate) fn speak(request: &Request, key: Key) -> String {
-    let user = User::read(request, key);
-    let heard = Heard::read(request);
-    let Some(last) = heard.last else {
+    let seen = Seen::read(request);
+    let marks = Marks::of(&seen);
+    let say = words_of(&seen, request.seed, key, marks.ends);
+    marks.on(say, request.schema.is_some())
+}
+
+fn words_of(seen: &Seen, seed: Option<u64>, key: Key, ends: bool) -> String {
+    let user = User::read(seen, key);
+    let Some(last) = seen.heard.last() else {
         return format!("Hello, I need help. {}", user.wish());
     };
     if last.contains(UNHELPFUL) {
         return format!("{} {}", user.complaint(), user.wish());
     }
-    if heard.was_thanked {
+    if ends {
+        return user.contentment().to_owned();
+    }
+    if seen.said.iter().any(|said| words::mentions(said, &["thank"])) {
         return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
     }
-    if is_content(heard.helpful, Key::of_seed(request.seed)) {
+    // A user with a goal of parts is content when the last of them is done.
+    if seen.goal.is_empty() && is_content(helpful(seen), Key::of_seed(seed)) {
         return user.contentment().to_owned();
     }
     let answer = if last.trim_end().ends_with('?') { user.answer(last) } else { user.go_on() };
@@ -30,49 +42,47 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
     }
 }
 
-/// What the agent said, out of the question that quotes it.
-fn words(heard: &str) -> &str {
-    let quoted = heard.strip_prefix(QUOTE).and_then(|rest| rest.rsplit_once("\"\n\n"));
-    quoted.map_or(heard, |(words, _)| words)
+/// Replies that were not refusals.
+fn helpful(seen: &Seen) -> usize {
+    let (mut earlier, mut refused) = (0, 0);
+    for line in &seen.earlier {
+        let number = line.strip_prefix("Turn ").and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
+        // The number counts the turns that are left out of the summary, too.
+        earlier = earlier.max(number.unwrap_or(0));
+        refused += usize::from(number.is_some() && line.contains(UNHELPFUL));
+    }
+    let shown = seen.heard.iter().filter(|heard| !heard.contains(UNHELPFUL)).count();
+    earlier.saturating_sub(refused) + shown
 }
 
-/// What the agent has said to this user.
+/// What the user marks beside its words: each helpful reply does the next part of the goal, and the last part ends the talk.
 #[derive(Debug, Default)]
-struct Heard<'a> {
-    last: Option<&'a str>,
-    /// Replies that were not refusals.
-    helpful: usize,
-    was_thanked: bool,
+struct Marks<'a> {
+    done: Option<&'a str>,
+    ends: bool,
 }
 
-impl<'a> Heard<'a> {
-    /// The roles are swapped: the agent speaks as `user`. Everything before the user's own first words is an
-    /// instruction, and the system message summarises turns that are left out, a line each.
-    fn read(request: &'a Request) -> Self {
-        let mut heard = Self::default();
-        let (mut earlier, mut refused) = (0, 0);
-        for line in said_by(request, MessageRole::System).flat_map(str::lines) {
-            let number = line.strip_prefix("Turn ").and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
-            // The number counts the turns that are left out of the summary, too.
-            earlier = earlier.max(number.unwrap_or(0));
-            refused += usize::from(number.is_some() && line.contains(UNHELPFUL));
+impl<'a> Marks<'a> {
+    fn of(seen: &'a Seen) -> Self {
+        let open: Vec<_> = seen.goal.iter().filter(|part| !part.is_done).collect();
+        let was_helped = seen.heard.last().is_some_and(|last| !last.contains(UNHELPFUL));
+        let done = open.iter().find(|part| !part.is_later).filter(|_| was_helped).map(|part| part.id.as_str());
+        // A user whose end went back goes on.
+        let ends = !seen.goal.is_empty() && open.len() == usize::from(done.is_some()) && !seen.is_sent_back;
+        Self { done, ends }
+    }
+
+    /// The words with these marks.
+    fn on(&self, say: String, as_json: bool) -> String {
+        if as_json {
+            let signal = if self.ends { "done" } else { "none" };
+            let done: Vec<&str> = self.done.into_iter().collect();
+            return json!({ "thought": "It is my turn.", "say": say, "signal": signal, "parts_done": done })
+                .to_string();
         }
-        heard.helpful = earlier.saturating_sub(refused);
-        let mut begun = false;
-        for message in &request.messages {
-            match message.role {
-                MessageRole::Assistant => {
-                    begun = true;
-                    heard.was_thanked |= words::mentions(&message.content, &["thank"]);
-                }
-                MessageRole::User if begun => {
-                    heard.last = Some(words(&message.content));
-                    heard.helpful += usize::from(!message.content.contains(UNHELPFUL));
-                }
-                _ => {}
-            }
-        }
-        heard
+        let part = self.done.map(|id| format!("\n###PART {id}###")).unwrap_or_default();
+        let end = if self.ends { "\n###DONE###" } else { "" };
+        say + &part + end
     }
 }
 
@@ -94,9 +104,11 @@ struct User<'a> {
     objective: String,
     /// Order numbers and the like, which the agent will ask for.
     number: Option<&'a str>,
+    /// What the user knows and may tell: name and value.
+    facts: &'a [(String, String)],
     learns: bool,
     mood: Mood,
-    said: Vec<&'a str>,
+    said: &'a [String],
     key: Key,
 }
 
@@ -111,30 +123,18 @@ enum Mood {
 }
 
 impl<'a> User<'a> {
-    fn read(request: &'a Request, key: Key) -> Self {
-        let (mut persona, mut objective, mut number) = (String::new(), "", None);
-        for line in said_by(request, MessageRole::System).flat_map(str::lines) {
-            let Some((name, value)) = line.split_once(':') else { continue };
-            match name.trim().to_ascii_lowercase().as_str() {
-                "objective" | "goal" if objective.is_empty() => objective = value.trim(),
-                "constraints" => {
-                    number =
-                        words::words(value).find(|word| word.len() > 2 && word.bytes().all(|b| b.is_ascii_digit()));
-                }
-                "persona" | "style" | "mood" | "knowledge" => {
-                    persona.push_str(value);
-                    persona.push(' ');
-                }
-                _ => {}
-            }
-        }
+    fn read(seen: &'a Seen, key: Key) -> Self {
+        let objective = seen.profile("objective");
+        let persona = ["persona", "style", "mood", "knowledge"].map(|name| seen.profile(name)).join(" ");
+        let mut constraints = words::words(seen.profile("constraints"));
         let topic = topics::topic_of(objective);
         Self {
             objective: plain(objective),
-            number,
+            number: constraints.find(|word| word.len() > 2 && word.bytes().all(|b| b.is_ascii_digit())),
+            facts: &seen.facts,
             learns: topic.is_taught || !topic.is_known() && topics::wants_to_learn(objective),
             mood: Mood::of(&persona),
-            said: said_by(request, MessageRole::Assistant).collect(),
+            said: &seen.said,
             key,
         }
     }
@@ -177,6 +177,12 @@ impl<'a> User<'a> {
                 Mood::Calm | Mood::Polite => "Partly, yes.",
             };
             return format!("{partly} {}", self.go_on());
+        }
+        let asked = self.facts.iter().find(|(name, value)| {
+            words::words(name).any(|word| words::contains_ignoring_case(question, word)) && !self.has_said(value)
+        });
+        if let Some((name, value)) = asked {
+            return format!("The {name} is {value}.");
         }
         let detail = match self.number.filter(|number| !self.has_said(number)) {
             Some(number) => format!("The number is {number}."),
@@ -304,10 +310,6 @@ fn plain(objective: &str) -> String {
         .find_map(|start| text.strip_prefix(start))
         .unwrap_or(text);
     words::lower_first(&words::shorten(text, 160))
-}
-
-fn said_by(request: &Request, role: MessageRole) -> impl Iterator<Item = &str> {
-    request.messages.iter().filter(move |message| message.role == role).map(|message| message.content.as_str())
 }
 
 #[cfg(test)]

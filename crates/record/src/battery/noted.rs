@@ -47,6 +47,7 @@ mod tests {
             duration_micros: 0,
             calls: Vec::new(),
             notes: vec![Note { kind: "battery".into(), text: HEAD.into() }],
+            simulated: None,
         };
         let judgment = |scope, evidence: &str| Judgment {
             check: "ML-A6".into(),

@@ -4,7 +4,7 @@ use super::text::{
     MOST_END_BYTES, MOST_ITEMS, MOST_MESSAGE_BYTES, MOST_NOTE_BYTES, MOST_REASON_BYTES, MOST_TEXT_BYTES,
     MOST_TOOL_BYTES, MOST_TURN_BYTES, cut, shorten,
 };
-use crate::{Ballot, Call, Failure, FailureKind, Judgment, Trial, Turn, Verdict, pace::Pace};
+use crate::{Ballot, Call, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, pace::Pace};
 
 /// What each text of a list of fields takes beside itself, at most.
 const AROUND: usize = 16;
@@ -17,6 +17,9 @@ pub fn turn(turn: &mut Turn) {
     turn.notes.truncate(MOST_ITEMS);
     // What they cost is counted before.
     turn.calls.truncate(MOST_ITEMS);
+    if let Some(simulated) = &mut turn.simulated {
+        simulated.parts_done.truncate(MOST_ITEMS);
+    }
     let mut most = MOST_TEXT_BYTES;
     texts_of(turn, most);
     while size_of_turn(turn) > MOST_TURN_BYTES && most > AROUND {
@@ -56,7 +59,8 @@ pub fn size_of_turn(turn: &Turn) -> usize {
     let actions: usize = turn.actions.iter().map(|action| text(action)).sum();
     let calls: usize = turn.calls.iter().map(size_of_call).sum();
     let notes: usize = turn.notes.iter().map(|note| text(&note.kind) + text(&note.text)).sum();
-    8 * AROUND + text(&turn.user) + may(&turn.agent) + messages + tools + actions + calls + notes
+    let simulated = turn.simulated.as_deref().map_or(0, size_of_simulated);
+    8 * AROUND + text(&turn.user) + may(&turn.agent) + messages + tools + actions + calls + notes + simulated
 }
 
 /// Bytes of the end of a trial, at least as many as it has on the wire without the places of its turns.
@@ -79,8 +83,13 @@ pub fn size_of_end(trial: &Trial) -> usize {
     let latencies = 2 * AROUND * trial.latencies.len();
     let examined = trial.examined.as_ref().map_or(0, |examined| examined.size());
     let user = trial.user.as_ref().map_or(0, |user| 6 * AROUND + may(&user.persona) + 4 * AROUND * user.faults.len());
-    let rest = user + examined + may(&trial.termination_reason) + ids + latencies + 20 * AROUND;
+    let stop = trial.stop.as_ref().map_or(0, |stop| 4 * AROUND + stop.signal.len());
+    let rest = user + examined + may(&trial.termination_reason) + stop + ids + latencies + 20 * AROUND;
     judgments.sum::<usize>() + failure + spend + pace.sum::<usize>() + rest
+}
+
+fn size_of_simulated(simulated: &Simulated) -> usize {
+    4 * AROUND + simulated.parts_done.iter().map(|part| part.len() + AROUND).sum::<usize>()
 }
 
 fn size_of_call(call: &Call) -> usize {
@@ -108,6 +117,9 @@ fn texts_of(turn: &mut Turn, most: usize) {
         name(&mut note.kind);
         cut(&mut note.text, most.min(MOST_NOTE_BYTES));
     }
+    if let Some(simulated) = &mut turn.simulated {
+        simulated.parts_done.iter_mut().for_each(name);
+    }
 }
 
 fn texts_of_end(trial: &mut Trial, most: usize) {
@@ -125,4 +137,5 @@ fn texts_of_end(trial: &mut Trial, most: usize) {
     trial.failure.iter_mut().for_each(|failure| cut(&mut failure.message, most.min(MOST_MESSAGE_BYTES)));
     trial.user.iter_mut().filter_map(|user| user.persona.as_mut()).for_each(|persona| shorten(persona, most));
     trial.termination_reason.iter_mut().for_each(|text| cut(text, most.min(MOST_MESSAGE_BYTES)));
+    trial.stop.iter_mut().for_each(|stop| shorten(&mut stop.signal, most));
 }

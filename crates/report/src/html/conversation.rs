@@ -185,8 +185,10 @@ fn facts(selected: &Selected, agent: Option<&str>) -> Vec<Fact> {
     if let Some(score) = verdict::weighted_score(&trial.judgments) {
         fact("score by weight", figures::percent(score));
     }
-    if let Some(reason) = &trial.termination_reason {
-        fact("ended by", reason.clone());
+    match (&trial.stop, &trial.termination_reason) {
+        (Some(stop), _) => fact("ended by", format!("{}: {} after turn {}", stop.who.name(), stop.signal, stop.turn)),
+        (None, Some(reason)) => fact("ended by", reason.clone()),
+        (None, None) => {}
     }
     let dollars = trial.spend.cost().dollars();
     let cost = spending::marked(trial.spend.estimated_calls(), usd(dollars));

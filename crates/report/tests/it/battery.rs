@@ -180,6 +180,7 @@ fn turns(rows: &[Value]) -> Vec<Turn> {
         duration_micros: (row["Response times"].as_f64().unwrap() * 1e6).round() as u64,
         calls: Vec::new(),
         notes: Vec::new(),
+        simulated: None,
     };
     rows.iter().enumerate().map(turn).collect()
 }

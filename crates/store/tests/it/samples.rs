@@ -65,6 +65,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         failure: None,
         strategy: Strategy::AllPass,
         termination_reason: Some("l'utilisateur a dit « merci » 🙂 \"\\\u{0}".into()),
+        stop: None,
         turns: 4,
         conversations: 1,
         duration_ms: 12_345,

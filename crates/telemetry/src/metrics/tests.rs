@@ -79,6 +79,7 @@ fn turn(speaker: Origin, agent: Option<&str>, calls: Vec<Call>) -> Turn {
         duration_micros: 90_000,
         calls,
         notes: Vec::new(),
+        simulated: None,
     }
 }
 

@@ -57,6 +57,7 @@ async fn served(response: String, key: Option<&str>) -> (Result<Answer, Error>, 
         duration_micros: 0,
         calls: Vec::new(),
         notes: Vec::new(),
+        simulated: None,
     };
     let answer = hook.ask(&context, "t1", &[turn]).await;
     if answer.is_err() {

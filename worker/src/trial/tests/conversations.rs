@@ -196,9 +196,9 @@ async fn what_the_simulator_is_shown_is_what_was_said() {
     assert_eq!(played.end().0, Verdict::Pass);
     let asked = cast.user_sim.asked.lock().unwrap();
     assert_eq!(asked.len(), 2);
-    let shown: Vec<&str> = asked[1].messages.iter().skip(2).map(|message| message.content.as_str()).collect();
-    assert_eq!(shown[..3], ["How is the weather?", "1: How is the weather?", "And tomorrow?"]);
-    assert!(shown[3].starts_with("The agent says to you: \"2: And tomorrow?\"\n\n"), "{}", shown[3]);
+    let card = &asked[1].messages.last().unwrap().content;
+    let chat = "Chat so far:\nYou: How is the weather?\nOther: 1: How is the weather?\nYou: And tomorrow?\n\n";
+    assert!(card.starts_with(chat) && card.ends_with("\nOther says: 2: And tomorrow?\nYou answer:"), "{card}");
     assert_eq!(asked.iter().map(|request| request.context.turn).collect::<Vec<_>>(), [2, 3]);
     assert!(asked.iter().all(|request| request.context.role == "user_sim"));
 }
@@ -220,7 +220,7 @@ async fn what_its_author_asked_to_see_is_noted() {
     };
     let all = first(&debug(true, true, true), &Cast::plain()).await;
     assert_eq!(all.notes("simulator_reply"), ["And tomorrow?", "And tomorrow?"]);
-    assert!(all.notes("simulator_prompt")[0].contains("Persona: a traveller"), "{all:?}");
+    assert!(all.notes("simulator_prompt")[0].contains("You are a traveller."), "{all:?}");
     assert!(all.notes("termination")[0].starts_with("escalation_needed: no"), "{all:?}");
     // A line stands with the turn that it led to, a decision with the turn that it followed.
     let kinds: Vec<Vec<&str>> =

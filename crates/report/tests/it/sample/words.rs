@@ -87,6 +87,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 step: 1,
                 speaker: if turn == 1 { Origin::Scripted } else { Origin::Simulated },
                 user: USER[index].to_owned(),
+                simulated: None,
                 agent: agent.map(str::to_owned),
                 messages: Vec::new(),
                 exit_code: None,

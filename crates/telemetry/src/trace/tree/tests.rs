@@ -83,6 +83,7 @@ fn turn(number: u32, calls: Vec<Call>) -> Turn {
         duration_micros: 1_000,
         calls,
         notes: Vec::new(),
+        simulated: None,
     }
 }
 
@@ -120,6 +121,7 @@ fn trial(verdict: Verdict, judgments: Vec<Judgment>) -> Trial {
         judgments,
         failure,
         termination_reason: Some("max_turns".into()),
+        stop: None,
         ..Trial::unplayed(&planned, 2, verdict, Failure::new(FailureKind::Panicked, ""))
     }
 }

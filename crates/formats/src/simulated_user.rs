@@ -1,0 +1,127 @@
+//! The key `gabfest` of a simulated user, in scenarios and personas: its template's text, and what its types cannot say.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use minijinja::Environment;
+use regex::Regex;
+use scenario::{
+    format::Files,
+    user::{Extras, MOST_TEMPLATE_BYTES, Part as GoalPart, VARIABLES},
+};
+use serde_json::{Value, json};
+use yaml::{
+    Document, Findings, Part,
+    path::{Path, Segment},
+    suggest,
+};
+
+/// A prompt reads no other files.
+static OTHER_FILES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{%-?\s*(include|import|extends|from)\b").expect("the expression is fixed, and a test compiles it")
+});
+
+/// Functions of the template engine, which it reports like variables.
+const FUNCTIONS: [&str; 4] = ["range", "dict", "namespace", "debug"];
+
+/// Puts the text of each prompt file into the document. `users`: the paths of the mappings that have the key `gabfest`.
+pub(crate) fn put_prompts_in(document: &mut Document, users: &[Path], files: &mut dyn Files, findings: &mut Findings) {
+    let mut texts = Vec::new();
+    for user in users {
+        let path = [key("gabfest"), key("prompt")].into_iter().fold(user.clone(), |path, segment| path.join(segment));
+        let Some(Value::String(name)) = path.find(&document.value).cloned() else { continue };
+        match files.text(&document.path, &name) {
+            Ok(text) => texts.push((path, json!({ "path": name, "text": text }))),
+            Err(fault) => {
+                let spot = document.root().nearest(&path).spot();
+                findings.error(spot, format!("the prompt file `{name}` {fault}"));
+            }
+        }
+    }
+    for (path, text) in texts {
+        path.set(&mut document.value, text).expect("the path was just walked");
+    }
+}
+
+pub(crate) fn key(name: &str) -> Segment {
+    Segment::Key(name.to_owned())
+}
+
+/// Reports what is wrong with the keys beyond their types. `part`: the mapping `gabfest`.
+pub(crate) fn check(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
+    check_goal(part, &extras.goal, findings);
+    if let Some(prompt) = &extras.prompt {
+        check_template(part, &prompt.path, &prompt.text, findings);
+    }
+}
+
+fn check_goal(part: &Part<'_>, goal: &[GoalPart], findings: &mut Findings) {
+    let mut known = BTreeSet::new();
+    let ids: Vec<&str> = goal.iter().map(|part| part.id.as_str()).collect();
+    for (written, one) in part.items_of("goal").iter().zip(goal) {
+        if !known.insert(one.id.as_str()) {
+            findings.error(written.spot_of("id"), format!("the part `{}` exists already", one.id));
+        }
+        for before in &one.after {
+            if !ids.contains(&before.as_str()) {
+                findings.error(written.spot_of("after"), format!("`after` names no part of the goal: `{before}`"));
+                findings.help(suggest::known_names(before, ids.iter().copied()));
+            }
+        }
+    }
+    // Parts that wait for each other are never done. Those that can be done in turn are taken away.
+    let mut left: Vec<usize> = (0..goal.len()).collect();
+    loop {
+        let waits =
+            |index: &usize| goal[*index].after.iter().any(|before| left.iter().any(|it| goal[*it].id == *before));
+        let still: Vec<usize> = left.iter().copied().filter(waits).collect();
+        if still.len() == left.len() {
+            break;
+        }
+        left = still;
+    }
+    if let Some(first) = left.first() {
+        let spot = part.items_of("goal").get(*first).map_or(part.spot(), |written| written.spot_of("after"));
+        findings.error(spot, format!("the part `{}` waits for itself through `after`", goal[*first].id));
+    }
+}
+
+fn check_template(part: &Part<'_>, path: &str, text: &str, findings: &mut Findings) {
+    let spot = part.spot_of("prompt");
+    if text.len() > MOST_TEMPLATE_BYTES {
+        let message =
+            format!("the prompt `{path}` has {} bytes, at most {MOST_TEMPLATE_BYTES} are allowed", text.len());
+        findings.error(spot, message);
+        return;
+    }
+    if let Some(tag) = OTHER_FILES.captures(text).and_then(|found| found.get(1)) {
+        findings.error(spot, format!("the prompt `{path}` uses `{}`, but a prompt is one file", tag.as_str()));
+        return;
+    }
+    let environment = Environment::new();
+    let template = match environment.template_from_str(text) {
+        Ok(template) => template,
+        Err(error) => {
+            let line = error.line().map_or_else(String::new, |line| format!(", line {line}"));
+            let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+            findings.error(spot, format!("the prompt `{path}`{line} does not compile: {detail}"));
+            return;
+        }
+    };
+    let used = template.undeclared_variables(false);
+    let names = || VARIABLES.iter().map(|(name, _)| *name);
+    let mut unknown: Vec<&str> =
+        used.iter().map(String::as_str).filter(|name| !names().chain(FUNCTIONS).any(|known| known == *name)).collect();
+    unknown.sort_unstable();
+    for name in unknown {
+        findings.error(spot, format!("the prompt `{path}` uses the unknown variable `{name}`"));
+        findings.help(suggest::known_names(name, names()));
+    }
+    if !used.contains("reply_form") {
+        findings.error(spot, format!("the prompt `{path}` lacks `{{{{ reply_form }}}}`"));
+        findings.help("without it, the model does not know how to reply and how to end the talk");
+    }
+    if !used.contains("objective") && !used.contains("goal") {
+        findings.error(spot, format!("the prompt `{path}` uses neither `objective` nor `goal`"));
+        findings.help("the user must know what it wants");
+    }
+}

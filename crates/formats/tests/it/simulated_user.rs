@@ -1,0 +1,139 @@
+//! The keys of a simulated user that only gabfest knows: what they give, and what is wrong with them.
+
+use std::{fs, path::Path};
+
+use formats::read;
+use scenario::{Action, conversation::Simulator};
+
+const USER: &str = "\
+name: Talk
+description: d
+judgment: {strategy: all_pass}
+run:
+  - conversation:
+      max_turns: 4
+      user_simulator:
+        persona: p
+        objective: o
+        gabfest:
+";
+
+/// A scenario with these lines below `gabfest`, and a prompt file beside it.
+fn reading(keys: &str, prompt: &str) -> scenario::Reading {
+    let folder = tempfile::tempdir().unwrap();
+    let keys: String = keys.lines().map(|line| format!("          {line}\n")).collect();
+    put(folder.path(), "talk.scenario.yaml", &format!("{USER}{keys}"));
+    put(folder.path(), "user.j2", prompt);
+    read::read(&[folder.path().join("talk.scenario.yaml")])
+}
+
+fn put(folder: &Path, name: &str, content: &str) {
+    fs::write(folder.join(name), content).unwrap();
+}
+
+fn findings(keys: &str, prompt: &str) -> Vec<String> {
+    let reading = reading(keys, prompt);
+    let shown = reading
+        .diagnostics
+        .iter()
+        .map(|found| format!("{}: {} ({})", found.line, found.message, found.help.as_deref().unwrap_or_default()));
+    shown.collect()
+}
+
+fn simulator(keys: &str, prompt: &str) -> (Simulator, u32) {
+    let reading = reading(keys, prompt);
+    assert_eq!(reading.diagnostics, []);
+    let Action::Converse(conversation) = &reading.scenarios[0].script.scenario.steps[0].action else {
+        panic!("a conversation")
+    };
+    (conversation.simulator.clone(), conversation.most_turns())
+}
+
+#[test]
+fn the_keys_are_read_with_the_text_of_the_prompt_file() {
+    let keys = "agent_is: the assistant of a shop\n\
+                facts:\n  order: {value: W-4711, asked_by: [order number]}\n  card: {value: '4242', tell: never}\n\
+                unknown: [warranty number]\n\
+                goal:\n  - {id: refund, text: 30 EUR back}\n  - {id: mail, text: a mail, after: [refund]}\n\
+                stops: {min_turns: 3}\n\
+                max_turns: 60\n\
+                history: {tokens: 900}\n\
+                prompt: user.j2\n\
+                reply: json";
+    let (simulator, most) = simulator(keys, "{{ objective }} {{ reply_form }}");
+    let extras = &simulator.extras;
+    assert_eq!((most, extras.agent_is(), extras.history_tokens()), (60, "the assistant of a shop", 900));
+    assert_eq!(extras.facts.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["order", "card"]);
+    assert_eq!((extras.stops().min_turns.0, extras.stops().patience.0), (3, 6));
+    assert_eq!(extras.prompt.as_ref().unwrap().text, "{{ objective }} {{ reply_form }}");
+    assert_eq!(extras.goal[1].after, ["refund"]);
+}
+
+#[test]
+fn a_fault_has_its_line_and_a_hint() {
+    let good = "{{ objective }}{{ reply_form }}";
+    let rows: &[(&str, &str, &[&str])] = &[
+        ("fact: {}", good, &["11: unknown key `fact` (did you mean `facts`?)"]),
+        ("facts:\n  order: {tell: asked}", good, &["12: missing key `value` in `user_simulator.gabfest.facts.order`"]),
+        ("facts: {order: {value: ''}}", good, &["11: expected text, found none"]),
+        ("facts: {order: {value: x, tell: often}}", good, &["11: unknown word `often`"]),
+        ("max_turns: 501", good, &["11: expected a whole number from 2 to 500, found 501"]),
+        (
+            "goal:\n  - {id: a, text: t}\n  - {id: a, text: t, after: [b]}",
+            good,
+            &["13: the part `a` exists already", "13: `after` names no part of the goal: `b`"],
+        ),
+        (
+            "goal:\n  - {id: a, text: t, after: [b]}\n  - {id: b, text: t, after: [a]}",
+            good,
+            &["12: the part `a` waits for itself through `after`"],
+        ),
+        ("prompt: other.j2", good, &["11: the prompt file `other.j2` cannot be read"]),
+        ("prompt: ../user.j2", good, &["11: the prompt file `../user.j2` "]),
+        (
+            "prompt: user.j2",
+            "{{ objectiv }}{{ goal }}{{ reply_form }}",
+            &["11: the prompt `user.j2` uses the unknown variable `objectiv` (did you mean `objective`?)"],
+        ),
+        ("prompt: user.j2", "{{ objective }}", &["11: the prompt `user.j2` lacks `{{ reply_form }}`"]),
+        ("prompt: user.j2", "{{ reply_form }}", &["11: the prompt `user.j2` uses neither `objective` nor `goal`"]),
+        ("prompt: user.j2", "a\n{% if %}", &["11: the prompt `user.j2`, line 2 does not compile: "]),
+        (
+            "prompt: user.j2",
+            "{% include 'x' %}",
+            &["11: the prompt `user.j2` uses `include`, but a prompt is one file"],
+        ),
+    ];
+    for (keys, prompt, expected) in rows {
+        let found = findings(keys, prompt);
+        assert_eq!(found.len(), expected.len(), "{keys}: {found:?}");
+        for (found, expected) in found.iter().zip(*expected) {
+            assert!(found.starts_with(expected), "{keys}: {found:?}");
+        }
+    }
+    let long = format!("{good}{}", "x".repeat(16 * 1_024));
+    let found = findings("prompt: user.j2", &long);
+    assert!(found[0].starts_with("11: the prompt `user.j2` has 16415 bytes, at most 16384 are allowed"), "{found:?}");
+}
+
+#[test]
+fn a_persona_takes_the_same_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "user.j2", "{{ goal }}{{ reply_form }}");
+    put(
+        folder.path(),
+        "a.persona.yaml",
+        "name: ana\npersona: p\ngabfest: {facts: {name: {value: Ana}}, prompt: user.j2}\n",
+    );
+    put(
+        folder.path(),
+        "b.persona.yaml",
+        "- name: bob\n  persona: p\n  gabfest: {goal: [{id: a, text: t, after: [b]}]}\n",
+    );
+    let reading = read::read(&[folder.path().to_path_buf()]);
+    let found: Vec<String> =
+        reading.diagnostics.iter().map(|found| format!("{}: {}", found.line, found.message)).collect();
+    assert_eq!(found, ["3: `after` names no part of the goal: `b`"]);
+    let ana = reading.personas.get("ana").unwrap();
+    assert_eq!(ana.extras.prompt.as_ref().unwrap().text, "{{ goal }}{{ reply_form }}");
+}

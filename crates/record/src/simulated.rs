@@ -1,0 +1,23 @@
+//! What came of the simulated user's draft, beside the words that the agent got.
+
+use serde::{Deserialize, Serialize};
+
+/// What is kept of a simulated line beside its words. A turn has it only if it has something in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Simulated {
+    /// Drafts that were sent back to the model before this line.
+    pub sent_back: u32,
+    /// Turns that the model saw only in a summary, since the whole conversation is beyond its budget.
+    pub summed_up: u32,
+    /// Parts of the goal that the user believes to be done after this exchange.
+    pub parts_done: Vec<String>,
+}
+
+impl Simulated {
+    /// `None` if there is nothing in it.
+    #[must_use]
+    pub fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
+}

@@ -1,0 +1,198 @@
+//! What only gabfest knows of a simulated user: the key `gabfest` of `user_simulator` and of personas.
+
+mod fact;
+mod goal;
+mod named;
+mod stops;
+mod template;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yaml::bounded::{Words, all_words, some_words};
+
+pub use self::{
+    fact::{Fact, Tell},
+    goal::Part,
+    named::Named,
+    stops::{Farewell, Stops},
+    template::{MOST_TEMPLATE_BYTES, Prompt, VARIABLES},
+};
+
+yaml::bounded! {
+    /// The length of a conversation with gabfest's own key, in turns.
+    pub ManyTurns: u32, "integer", 2.0 to Some(500.0);
+    /// A budget of tokens for what the simulated user remembers.
+    pub HistoryTokens: u32, "integer", 200.0 to Some(1_000_000.0);
+}
+
+/// Keys of the simulated user that only gabfest knows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "SimulatedUser")]
+pub struct Extras {
+    /// What the user talks to, such as `the assistant of an online shop`. The default is `an assistant`.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_words")]
+    #[schemars(with = "Option<Words>")]
+    pub agent_is: Option<String>,
+    /// The language of the user: a code such as `de`, or a name. The default is the language of the objective.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_words")]
+    #[schemars(with = "Option<Words>")]
+    pub language: Option<String>,
+    /// What the user knows, by name. With facts, the user knows nothing else.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub facts: Named<Fact>,
+    /// What the user does not know and says so, such as `the warranty number`.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_words")]
+    #[schemars(with = "Vec<Words>")]
+    pub unknown: Vec<String>,
+    /// What the user may make up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invent: Option<Invent>,
+    /// The parts of the goal. The user ends the talk when it believes that all are done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub goal: Vec<Part>,
+    /// How the user ends the talk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stops: Option<Stops>,
+    /// The maximum number of exchanges, 2 to 500. Overrides the conversation's `max_turns`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<ManyTurns>,
+    /// How much of the conversation the user's model sees word by word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<Memory>,
+    /// A file with a template (minijinja) that replaces the prompt. The path is relative to this file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Prompt>,
+    /// The form in which the user's model replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<ReplyForm>,
+}
+
+/// What the user may make up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Invent {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Small talk that nobody acts on, such as the weather.
+    Harmless,
+}
+
+/// How much of the conversation the user's model sees.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "UserHistory")]
+pub struct Memory {
+    /// The budget in tokens of 3 bytes. The oldest turns beyond it are summed up. The default is 6,000.
+    pub tokens: HistoryTokens,
+}
+
+/// The form in which the user's model replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyForm {
+    /// The bare words, with marks such as `###DONE###`. Small models keep to it.
+    #[default]
+    Text,
+    /// A JSON object, with a schema where the endpoint takes one.
+    Json,
+}
+
+impl Extras {
+    /// Tokens of history that a model sees word by word.
+    pub const USUAL_HISTORY_TOKENS: u32 = 6_000;
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    #[must_use]
+    pub fn agent_is(&self) -> &str {
+        self.agent_is.as_deref().unwrap_or("an assistant")
+    }
+
+    #[must_use]
+    pub fn stops(&self) -> Stops {
+        self.stops.unwrap_or_default()
+    }
+
+    #[must_use]
+    pub fn history_tokens(&self) -> u32 {
+        self.history.map_or(Self::USUAL_HISTORY_TOKENS, |memory| memory.tokens.0)
+    }
+
+    /// Adds what a persona says. What the scenario says wins; facts and unknown things are put together.
+    pub fn add(&mut self, persona: &Self) {
+        fn or<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
+            if own.is_none() {
+                own.clone_from(other);
+            }
+        }
+        or(&mut self.agent_is, &persona.agent_is);
+        or(&mut self.language, &persona.language);
+        self.facts.add(&persona.facts);
+        let new = persona.unknown.iter().filter(|thing| !self.unknown.contains(thing)).cloned().collect::<Vec<_>>();
+        self.unknown.extend(new);
+        or(&mut self.invent, &persona.invent);
+        if self.goal.is_empty() {
+            self.goal.clone_from(&persona.goal);
+        }
+        or(&mut self.stops, &persona.stops);
+        or(&mut self.max_turns, &persona.max_turns);
+        or(&mut self.history, &persona.history);
+        or(&mut self.prompt, &persona.prompt);
+        or(&mut self.reply, &persona.reply);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn extras(value: serde_json::Value) -> Extras {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn the_scenario_wins_over_the_persona_and_facts_are_put_together() {
+        let mut own = extras(json!({
+            "agent_is": "the assistant of a shop",
+            "facts": { "order": { "value": "W-1" }, "name": { "value": "Ana" } },
+            "unknown": ["the colour"],
+            "stops": { "patience": 3 },
+        }));
+        own.add(&extras(json!({
+            "agent_is": "a bank", "language": "de",
+            "facts": { "name": { "value": "Bob" }, "mail": { "value": "b@example.com", "tell": "first" } },
+            "unknown": ["the colour", "the size"],
+            "goal": [{ "id": "a", "text": "done" }],
+            "stops": { "patience": 9 },
+            "max_turns": 60,
+        })));
+        let facts: Vec<(&str, &str)> = own.facts.iter().map(|(name, fact)| (name, fact.value.as_str())).collect();
+        assert_eq!(facts, [("order", "W-1"), ("name", "Ana"), ("mail", "b@example.com")]);
+        assert_eq!((own.agent_is(), own.language.as_deref()), ("the assistant of a shop", Some("de")));
+        assert_eq!(own.unknown, ["the colour", "the size"]);
+        assert_eq!((own.stops().patience.0, own.goal.len(), own.max_turns.map(|most| most.0)), (3, 1, Some(60)));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let written = json!({
+            "agent_is": "a tutor",
+            "facts": { "card": { "value": "4242", "tell": "never", "asked_by": ["card number"] } },
+            "goal": [{ "id": "a", "text": "t", "after": ["b"] }, { "id": "b", "text": "u" }],
+            "stops": { "min_turns": 1, "farewell": "send" },
+            "history": { "tokens": 500 },
+            "prompt": { "path": "p.j2", "text": "{{ objective }}{{ reply_form }}" },
+            "reply": "json",
+        });
+        let read = extras(written);
+        assert_eq!(extras(serde_json::to_value(&read).unwrap()), read);
+        assert!(Extras::default().is_empty() && !read.is_empty());
+        assert_eq!(serde_json::to_value(Extras::default()).unwrap(), json!({}));
+    }
+}

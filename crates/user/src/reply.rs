@@ -1,0 +1,131 @@
+//! Reads the model's answer as a draft: a JSON object, or words with marks such as `###DONE###`.
+
+use std::sync::LazyLock;
+
+use record::stop::Signal;
+use regex::Regex;
+use scenario::user::{Extras, ReplyForm};
+use serde::Deserialize;
+
+use crate::{cleaning, draft::Draft};
+
+/// Tiny models drop a sign or add a space.
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)#{2,5}[ \t]*(?:(done|gave[_ ]up|handed[_ ]over|out[_ -]of[_ -]scope)|part[ \t:]+([^#\n]{1,80}?))[ \t]*(?:#{2,5}|$|\n)",
+    )
+    .expect("the expression is fixed, and a test compiles it")
+});
+
+/// What reasoning models put before their answer, where the endpoint does not take it away.
+const END_OF_THOUGHT: &str = "</think>";
+
+/// An answer in the form of JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Written {
+    thought: Option<String>,
+    say: Option<String>,
+    signal: Option<String>,
+    parts_done: Vec<String>,
+}
+
+/// The draft in the model's answer. `may_end: false`: signals in it count for nothing.
+pub(crate) fn read(raw: String, extras: &Extras, may_end: bool) -> Draft {
+    let (thought, answer) = match raw.rsplit_once(END_OF_THOUGHT) {
+        Some((thought, answer)) => (Some(thought.trim().trim_start_matches("<think>").trim().to_owned()), answer),
+        None => (None, raw.as_str()),
+    };
+    let written = (extras.reply == Some(ReplyForm::Json)).then(|| of_json(answer)).flatten();
+    let mut draft = written.unwrap_or_else(|| of_text(answer));
+    draft.thought = draft.thought.or(thought);
+    draft.parts_done.retain(|id| extras.goal.iter().any(|part| part.id == *id));
+    if !may_end {
+        draft.signal = None;
+    }
+    draft.raw = raw;
+    draft
+}
+
+/// `None`: it is no object with these keys, so that the bare words count.
+fn of_json(answer: &str) -> Option<Draft> {
+    let object = &answer[answer.find('{')?..=answer.rfind('}')?];
+    let written: Written = serde_json::from_str(object).ok()?;
+    let say = cleaning::clean(written.say.as_deref().unwrap_or_default());
+    let signal = written.signal.as_deref().and_then(|name| Signal::of_name(&name.to_lowercase()));
+    let thought = written.thought.filter(|thought| !thought.trim().is_empty());
+    Some(Draft { say, signal, parts_done: written.parts_done, thought, raw: String::new() })
+}
+
+fn of_text(answer: &str) -> Draft {
+    let mut draft = Draft::default();
+    for mark in MARK.captures_iter(answer) {
+        if let Some(signal) = mark.get(1) {
+            let name = signal.as_str().to_lowercase().replace([' ', '-'], "_");
+            draft.signal = Signal::of_name(&name);
+        }
+        draft.parts_done.extend(mark.get(2).map(|id| id.as_str().trim().to_owned()));
+    }
+    draft.say = cleaning::clean(&MARK.replace_all(answer, "\n"));
+    draft
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn extras(reply: &str) -> Extras {
+        let goal = json!([{ "id": "refund", "text": "30 EUR" }, { "id": "by mail", "text": "a mail" }]);
+        serde_json::from_value(json!({ "goal": goal, "reply": reply })).unwrap()
+    }
+
+    fn shown(reply: &str, raw: &str) -> String {
+        let draft = read(raw.to_owned(), &extras(reply), true);
+        assert_eq!(draft.raw, raw);
+        let signal = draft.signal.map_or("-", Signal::name);
+        format!("{} | {signal} | {} | {}", draft.say, draft.parts_done.join(","), draft.thought.unwrap_or_default())
+    }
+
+    #[test]
+    fn words_with_marks_are_read() {
+        for (raw, expected) in [
+            ("I want a refund.", "I want a refund. | - |  | "),
+            ("Thanks!\n###DONE###", "Thanks! | done |  | "),
+            ("User: \"Thanks!\" ###DONE###", "Thanks! | done |  | "),
+            ("###GAVE_UP###", " | gave_up |  | "),
+            ("Fine.\n## Gave up ##", "Fine. | gave_up |  | "),
+            ("Bye ###HANDED_OVER", "Bye | handed_over |  | "),
+            ("###OUT OF SCOPE###", " | out_of_scope |  | "),
+            ("Great.\n###PART refund###\n###PART by mail###", "Great. | - | refund,by mail | "),
+            ("Great. ###PART pizza###", "Great. | - |  | "),
+            ("<think>They want the number.</think>It is 7.", "It is 7. | - |  | They want the number."),
+            ("I am done with #1.", "I am done with #1. | - |  | "),
+            ("### Heading", "### Heading | - |  | "),
+        ] {
+            assert_eq!(shown("text", raw), expected, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn an_object_is_read_and_words_count_where_there_is_none() {
+        for (raw, expected) in [
+            (r#"{"thought": "Hm.", "say": "Yes.", "signal": "none", "parts_done": []}"#, "Yes. | - |  | Hm."),
+            (
+                "```json\n{\"say\": \"Bye.\", \"signal\": \"done\", \"parts_done\": [\"refund\", \"x\"]}\n```",
+                "Bye. | done | refund | ",
+            ),
+            (r#"{"signal": "gave_up"}"#, " | gave_up |  | "),
+            ("I want it back.", "I want it back. | - |  | "),
+        ] {
+            assert_eq!(shown("json", raw), expected, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_tester_that_may_not_end_the_talk_gives_no_signal() {
+        let draft = read("Bye.\n###DONE###".to_owned(), &Extras::default(), false);
+        assert_eq!((draft.say.as_str(), draft.signal), ("Bye.", None));
+    }
+}

@@ -1,0 +1,121 @@
+//! One person in one conversation: what it has been through, and what comes next.
+
+use record::{
+    Turn,
+    stop::{Signal, Stopper},
+};
+use scenario::{Message, conversation::Simulator, user::Farewell};
+
+use crate::{
+    draft::Draft,
+    goal::Goal,
+    handover,
+    objection::{self, Objection},
+    prompt::{self, Prompt},
+    reply,
+    template::{Error, Template},
+};
+
+/// A person that a model plays.
+#[derive(Debug)]
+pub struct User<'a> {
+    simulator: &'a Simulator,
+    /// Whether the person may end the talk. The tester of a battery may not.
+    may_end: bool,
+    template: Option<Template>,
+    goal: Goal,
+}
+
+/// Where the conversation is when the person is about to speak.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// What was said before the first turn.
+    pub opening: &'a [Message],
+    /// All turns that the person has seen.
+    pub turns: &'a [Turn],
+    /// Exchanges of this conversation.
+    pub exchanges: u32,
+    /// The number of the line that the person is about to write, from 1 over the conversation.
+    pub line: u32,
+    /// Lines that the person can write, this one included.
+    pub lines_left: u32,
+    /// Of this trial and line.
+    pub seed: u64,
+}
+
+/// How the person ends the talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    pub who: Stopper,
+    pub signal: Signal,
+    /// Whether the agent gets the last words.
+    pub says_farewell: bool,
+}
+
+impl<'a> User<'a> {
+    /// # Errors
+    /// The scenario's template does not compile.
+    pub fn new(simulator: &'a Simulator, may_end: bool) -> Result<Self, Error> {
+        let written = simulator.extras.prompt.as_ref();
+        let template = written.map(|prompt| Template::new(&prompt.path, &prompt.text)).transpose()?;
+        Ok(Self { simulator, may_end, template, goal: Goal::new(&simulator.extras.goal) })
+    }
+
+    #[must_use]
+    pub fn simulator(&self) -> &'a Simulator {
+        self.simulator
+    }
+
+    /// The agent has answered.
+    pub fn hear(&mut self) {
+        self.goal.was_answered();
+    }
+
+    /// What the model sees.
+    ///
+    /// # Errors
+    /// The scenario's template does not render.
+    pub fn prompt(&self, situation: &Situation<'_>) -> Result<Prompt, Error> {
+        let template = self.template.as_ref();
+        let rendered = template.map(|it| it.render(self.simulator, &self.goal, situation, self.may_end)).transpose()?;
+        Ok(prompt::prompt(rendered, self.simulator, &self.goal, situation, self.may_end))
+    }
+
+    /// Reads the model's answer.
+    #[must_use]
+    pub fn read(&self, raw: String) -> Draft {
+        reply::read(raw, &self.simulator.extras, self.may_end)
+    }
+
+    /// Why a draft goes back to the model, if it does.
+    #[must_use]
+    pub fn objection(&self, draft: &Draft, situation: &Situation<'_>) -> Option<Objection> {
+        let min_turns = self.simulator.extras.stops().min_turns.0;
+        objection::to_signal(draft, situation.turns, situation.exchanges, min_turns)
+    }
+
+    /// Takes a draft as the person's next line: what it believes, and whether it ends the talk. Without a signal the talk ends
+    /// where the person's patience does.
+    ///
+    /// A handover that the agent has not made does not count. The person's beliefs change nothing but its own prompt and
+    /// patience.
+    pub fn speak(&mut self, draft: &mut Draft, situation: &Situation<'_>) -> Option<End> {
+        let parts = &self.simulator.extras.goal;
+        self.goal.believe_done(parts, &draft.parts_done);
+        self.goal.was_pursued(parts);
+        if draft.signal == Some(Signal::HandedOver) && !handover::is_shown(situation.turns) {
+            draft.signal = None;
+        }
+        let Some(signal) = draft.signal else {
+            let patience = self.simulator.extras.stops().patience.0;
+            let end = End { who: Stopper::Script, signal: Signal::GaveUp, says_farewell: false };
+            return (self.may_end && self.goal.is_hopeless(patience)).then_some(end);
+        };
+        let sends = self.simulator.extras.stops().farewell == Farewell::Send;
+        let says_farewell = sends && !draft.say.is_empty() && signal != Signal::OutOfScope;
+        Some(End { who: Stopper::User, signal, says_farewell })
+    }
+}
+
+#[cfg(test)]
+mod tests;
