@@ -25,6 +25,8 @@ import sqlite3
 import sys
 
 Z = 1.959963984540054  # the 97.5 % point of the normal distribution
+# All input and output, then their parts.
+KINDS = ["input", "output", "cached_input", "cache_write", "reasoning"]
 ROLES = ["agent", "judge", "scorer", "user_sim"]
 VERDICTS = ["pass", "fail", "inconclusive", "error", "skipped", "cancelled"]
 QUANTILES = [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]
@@ -84,7 +86,7 @@ class Folder:
         for text in texts:
             for entry in json.loads(text):
                 of, line = spend[entry["role"], entry["model"]], entry["line"]
-                of.update({"input": line["tokens"]["input"], "output": line["tokens"]["output"]})
+                of.update({kind: line["tokens"].get(kind, 0) for kind in KINDS})
                 of.update({key: value for key, value in line.items() if key != "tokens"})
         return spend
 
@@ -453,9 +455,11 @@ def compare_calls(comparison, folder):
     for number in folder.transcripts:
         for call in folder.calls(number):
             transcribed[call["role"], call["model"]].update(
-                calls=1, input=call["tokens"]["input"], output=call["tokens"]["output"], cost=call["cost"] or 0,
+                calls=1, cost=call["cost"] or 0, plain_priced_calls=call.get("plain_priced", False),
+                cut_calls=call.get("finish") == "length", reported_cost=call.get("reported_cost", 0),
                 unpriced_calls=(call["cost"] is None) + call["lost_tries"], estimated_calls=call["estimated"],
-                tries=call["tries"], throttled_tries=call["throttled_tries"], wait_micros=call["wait_micros"])
+                tries=call["tries"], throttled_tries=call["throttled_tries"], wait_micros=call["wait_micros"],
+                **{kind: call["tokens"].get(kind, 0) for kind in KINDS})
     whole = len(folder.transcripts) == summary["attempts"]["total"] and has_all_calls(folder)
     for key in set(folder.batches) | set(transcribed):
         for figure in set(folder.batches[key]) | set(transcribed[key]):
@@ -470,6 +474,9 @@ def compare_calls(comparison, folder):
         path, line = ("summary", "models", index), spend[model["role"], model["model"]]
         for name, value in [
             (("calls",), line["calls"]), (("tokens", "input"), line["input"]), (("tokens", "output"), line["output"]),
+            *[(("tokens", kind), line[kind]) for kind in KINDS[2:] if line[kind]],
+            *[((name,), line[name]) for name in ["plain_priced_calls", "cut_calls"] if line[name]],
+            *[(("reported_usd",), line["reported_cost"] / 1e9)] * bool(line["reported_cost"]),
             (("cost_usd",), line["cost"] / 1e9), (("unpriced_calls",), line["unpriced_calls"]),
             (("estimated_calls",), line["estimated_calls"]), (("throttling", "tries"), line["tries"]),
             (("throttling", "throttled_tries"), line["throttled_tries"]),
@@ -481,15 +488,18 @@ def compare_calls(comparison, folder):
     sum_of = lambda figure, role=None: sum(line[figure] for (it, _), line in spend.items() if role in (None, it))
     for role in ROLES:
         comparison.equal(("summary", "llm_calls", role), sum_of("calls", role))
-        for direction in ["input", "output"]:
-            comparison.equal(("summary", "tokens", role, direction), sum_of(direction, role))
+        for kind in KINDS:
+            if kind in KINDS[:2] or sum_of(kind, role):
+                comparison.equal(("summary", "tokens", role, kind), sum_of(kind, role))
     unsettled = folder.run["unsettled_nanos"]
-    priced = all(it["unpriced_calls"] == 0 and (it["estimated_calls"] == 0 or it["cost"] == 0) for it in spend.values())
+    guessed = lambda it: it["estimated_calls"] + it["plain_priced_calls"]
+    priced = all(it["unpriced_calls"] == 0 and (guessed(it) == 0 or it["cost"] == 0) for it in spend.values())
     free = bool(spend) and all(it["unpriced_calls"] == 0 and it["cost"] == 0 for it in spend.values()) and not unsettled
     unknown = 0 if free else folder.lost
     for key, value in [
         ("total_usd", sum_of("cost") / 1e9), ("unpriced_calls", sum_of("unpriced_calls")),
         ("estimated_calls", sum_of("estimated_calls")), ("unknown_attempts", unknown),
+        *[("plain_priced_calls", sum_of("plain_priced_calls"))] * bool(sum_of("plain_priced_calls")),
         ("complete", priced and unknown == 0 and unsettled == 0),
     ]:
         comparison.equal(("summary", "cost", key), value)

@@ -245,7 +245,7 @@ fn kind_of(error: &llm::Error) -> ErrorKind {
         llm::Error::Throttled { .. } => ErrorKind::Throttled,
         llm::Error::TimedOut { .. } => ErrorKind::TimedOut,
         llm::Error::Malformed { .. } => ErrorKind::Malformed,
-        llm::Error::Unreachable { status: Some(..500), .. } => ErrorKind::Refused,
+        llm::Error::Unreachable { status: Some(408 | 409 | 424), .. } => ErrorKind::Refused,
         llm::Error::Unreachable { status: Some(_), .. } => ErrorKind::Failed,
         llm::Error::Unreachable { status: None, .. } => ErrorKind::Unreachable,
         llm::Error::OutOfResources { .. } => ErrorKind::OutOfResources,

@@ -208,6 +208,7 @@ mod tests {
             gates: Gates::default(),
             replays: 2,
             pass_k: None,
+            endpoints: std::collections::BTreeMap::new(),
         };
         let tables = Tables::of(&Breakdown::of(std::sync::Arc::new(parts(&plan))));
         let agents: Vec<_> = tables.agents.iter().map(|row| (row.agent.as_str(), row.figures.trials)).collect();

@@ -46,6 +46,7 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         gates: Gates::default(),
         replays: 2,
         pass_k: None,
+        endpoints: std::collections::BTreeMap::new(),
     }
 }
 

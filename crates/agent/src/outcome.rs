@@ -41,7 +41,7 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
         llm::Error::Refused { status: 429, .. } => FailureKind::AgentThrottled,
         llm::Error::Refused { status: 500.., .. } => FailureKind::AgentFailed,
         llm::Error::Refused { .. } => FailureKind::AgentRefused,
-        llm::Error::Unreachable { status: Some(..500), .. } => FailureKind::AgentRefused,
+        llm::Error::Unreachable { status: Some(408 | 409 | 424), .. } => FailureKind::AgentRefused,
         llm::Error::Throttled { .. } => FailureKind::AgentThrottled,
         llm::Error::TimedOut { .. } => FailureKind::AgentTimeout,
         llm::Error::Malformed { .. } => FailureKind::AgentMalformed,

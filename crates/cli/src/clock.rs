@@ -14,6 +14,11 @@ pub(crate) fn new_run_id() -> scenario::RunId {
     scenario::RunId::new(format!("{}-{apart:04x}", stamp(now)))
 }
 
+/// `YYYY-MM-DD`.
+pub(crate) fn today() -> String {
+    Utc::now().format("%Y-%m-%d").to_string()
+}
+
 fn stamp(at: DateTime<Utc>) -> String {
     at.format("%Y%m%d-%H%M%S").to_string()
 }

@@ -9,6 +9,7 @@ mod init;
 mod mock;
 mod models;
 mod ping;
+mod prices;
 mod qnamaker;
 mod report;
 mod resume;
@@ -96,8 +97,10 @@ pub(crate) enum Command {
     Runs(runs::Args),
     /// List the workers of a coordinator, and what they play
     Workers(workers::Args),
-    /// Manage small models that run inside gabfest
+    /// Manage small models that run inside gabfest, and probe the parameters of endpoints
     Models(models::Args),
+    /// Write the price table of `price: auto`
+    Prices(prices::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -136,6 +139,7 @@ impl Command {
             Self::Runs(args) => runs::list(args).await,
             Self::Workers(args) => workers::list(args).await,
             Self::Models(args) => models::models(args).await,
+            Self::Prices(args) => prices::prices(&args),
             Self::Completions(args) => Ok(completions::print(&args, Args::command())),
         }
     }

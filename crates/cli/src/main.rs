@@ -29,6 +29,7 @@ mod play;
 mod preflight;
 mod printer;
 mod probe;
+mod probe_params;
 mod progress;
 mod remote;
 mod report_files;

@@ -52,7 +52,8 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         return Err(usage(anyhow!("nothing was played: {}", diagnostics::count(&found))));
     }
     match scenario::plan::build(&reading, &choices) {
-        Ok(plan) => {
+        Ok(mut plan) => {
+            plan.endpoints = read.settings.digests();
             let tags: Vec<String> = choices.tags.iter().chain(&choices.exclude_tags).cloned().collect();
             found.extend(scenario::plan::unknown_tags(&reading, &tags));
             if selection.strict {

@@ -63,6 +63,9 @@ pub(crate) struct Settings {
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) slots: Option<u32>,
     pub(crate) tool_server: ToolServer,
+    /// The price table that `price: auto` reads, as `gabfest prices update` writes it; relative to this file (the table that
+    /// gabfest ships).
+    pub(crate) prices: Option<PathBuf>,
 }
 
 /// Where agents that call their tools themselves find the mocks of scenarios.
@@ -174,7 +177,10 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         placeholder::report(faults, &document, &mut findings);
         return (None, findings.into_sorted());
     }
-    let settings: Option<Settings> = document.root().decode_guarded(is_protection, &mut findings);
+    let mut settings: Option<Settings> = document.root().decode_guarded(is_protection, &mut findings);
+    if let Some(settings) = &mut settings {
+        take_prices(settings, &document, path, &mut findings);
+    }
     if let Some(slots) = settings.as_ref().and_then(|settings| settings.slots)
         && !SLOTS.contains(&slots)
     {
@@ -209,6 +215,46 @@ fn unset(error: std::env::VarError) -> String {
     match error {
         std::env::VarError::NotPresent => "is not set".to_owned(),
         std::env::VarError::NotUnicode(_) => "is not text".to_owned(),
+    }
+}
+
+fn digest(endpoint: &llm::endpoint::Settings) -> String {
+    let llm::endpoint::Settings { kind, model, params, max_tokens_key, reasoning_reserve, .. } = endpoint;
+    let llm::endpoint::Settings { system_role, schema_mode, stream, .. } = endpoint;
+    let value = serde_json::json!([
+        kind,
+        model,
+        params,
+        max_tokens_key,
+        reasoning_reserve,
+        system_role,
+        schema_mode,
+        stream,
+        endpoint.price()
+    ]);
+    scenario::Digest::of_json(&value).short().to_owned()
+}
+
+/// Puts the prices of the settings' own table in the place of `price: auto`.
+fn take_prices(settings: &mut Settings, document: &yaml::Document, path: &str, findings: &mut yaml::Findings) {
+    let Some(written) = &settings.prices else { return };
+    let file = Path::new(path).parent().unwrap_or(Path::new("")).join(written);
+    let text = std::fs::read_to_string(&file).map_err(|error| error.to_string());
+    let table = match text.and_then(|text| llm::prices::Table::read(&text).map_err(|error| error.to_string())) {
+        Ok(table) => table,
+        Err(error) => {
+            let message = format!("prices: {} cannot be read: {error}", file.display());
+            return findings.error(document.root().key_spot("prices"), message);
+        }
+    };
+    for (name, endpoint) in &mut settings.endpoints {
+        if let Err(reason) = endpoint.take_price(&table)
+            && let Some(written) = document.root().get("endpoints").and_then(|endpoints| endpoints.get(name))
+        {
+            findings.error(written.key_spot("price"), format!("endpoints.{name}.price {reason}"));
+            // It is told once, and not again of the table that is shipped.
+            endpoint.price = None;
+        }
     }
 }
 
@@ -281,6 +327,12 @@ impl Settings {
         let of_checks = self.checks.values().filter_map(|check| check.key.clone());
         let of_hosts = self.state_hosts.values().filter_map(|host| host.key.clone());
         of_endpoints.chain(of_agents).chain(of_hooks).chain(of_checks).chain(of_hosts).collect()
+    }
+
+    /// How each endpoint is asked, for the plan: what decides on replies and costs, and neither addresses nor keys.
+    pub(crate) fn digests(&self) -> BTreeMap<String, String> {
+        let asked = self.endpoints.iter().filter(|(_, endpoint)| endpoint.kind != llm::endpoint::Kind::Mock);
+        asked.map(|(name, endpoint)| (name.clone(), digest(endpoint))).collect()
     }
 
     /// The names that plans may use for agents.

@@ -25,6 +25,7 @@ use crate::{
         frames::{AMAZON, Frames, SSE},
         headers,
         sender::{Outgoing, Unusable, outgoing},
+        windows,
     },
     json,
     measure::{Embed, Moderate},
@@ -135,6 +136,7 @@ impl Client {
             Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
         };
         reply.receipt.timing.connect = answer.connect();
+        reply.receipt.used_up_for = windows::used_up(answer.headers());
         Ok(reply)
     }
 

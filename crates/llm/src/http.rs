@@ -28,6 +28,7 @@ pub mod secrets;
 pub(crate) mod sender;
 pub(crate) mod sse;
 mod stream;
+pub(crate) mod windows;
 pub mod written;
 
 pub use ::http::{

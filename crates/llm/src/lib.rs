@@ -33,6 +33,7 @@ mod message;
 pub mod mock;
 mod openai;
 pub mod price;
+pub mod prices;
 mod receipt;
 mod responses;
 pub mod retry;

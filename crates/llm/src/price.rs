@@ -22,7 +22,7 @@ pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// What each call costs besides its tokens; nothing where it is not written.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(range(min = 0.0))]
     pub per_call: f64,
     #[schemars(range(min = 0.0))]
@@ -263,6 +263,11 @@ impl<R: Request, C: Call<R>> Call<R> for Priced<C> {
         }
         Ok(reply)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(price: &f64) -> bool {
+    *price == 0.0
 }
 
 /// A dollar for a million tokens is a thousand nano-dollars a token.

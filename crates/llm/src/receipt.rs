@@ -19,6 +19,8 @@ pub struct Receipt {
     pub cost_nanos: Option<i64>,
     /// The price says nothing of a part of the tokens, so that part costs as much as other input.
     pub plain_priced: bool,
+    /// How long the server takes no more calls: a rate-limit window of it is used up.
+    pub used_up_for: Option<Duration>,
     /// What the provider itself says that the call cost, in nano-dollars.
     pub reported_cost_nanos: Option<i64>,
 }

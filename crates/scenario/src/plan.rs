@@ -60,6 +60,10 @@ pub struct Plan {
     /// The k of pass^k; `None`: the smallest number of repeats, at most 8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_k: Option<u32>,
+    /// How the endpoints of the settings are asked, by their names: a digest of kind, model, parameters and price. Addresses
+    /// and keys are no part of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub endpoints: BTreeMap<String, String>,
 }
 
 /// A scenario and what it is multiplied by: axes x personas x repeats.

@@ -42,6 +42,7 @@ fn plan(agents: usize) -> Plan {
         replays: 2,
         gates: Gates { max_unjudged: 0.25, ..Gates::default() },
         pass_k: None,
+        endpoints: std::collections::BTreeMap::new(),
     }
 }
 

@@ -296,7 +296,7 @@ async fn hostile_answers_are_classified() {
         ("a gzip bomb", bomb, AgentMalformed, "its encoding is gzip"),
         ("a redirect", Answer::new(302, "", "").header("location", "http://127.0.0.1:1/"), AgentRefused, "302"),
         ("400", Answer::json(400, &json!({ "error": { "message": "no" } })), AgentRefused, "status 400: POST http://"),
-        ("403 as HTML", Answer::new(403, "text/html", html), AgentRefused, "status 403"),
+        ("403 as HTML", Answer::new(403, "text/html", html), record::FailureKind::Misconfigured, "status 403"),
         ("402", Answer::new(402, "", ""), ProviderExhausted, "402"),
         ("429", Answer::new(429, "", "slow down").header("retry-after", "3600"), AgentThrottled, "slow down"),
         ("500", Answer::new(500, "", "oops"), AgentFailed, ": oops; hint: look into the log"),

@@ -153,7 +153,7 @@ async fn connections_that_go_wrong() {
         ("5 MB", long, json!({}), AgentMalformed, "too long"),
         ("no JSON", garbage, json!({ "reply": { "text": "$.text" } }), AgentMalformed, "it is no JSON"),
         ("a page", web(&page.url), json!({}), AgentRefused, "status 200"),
-        ("forbidden", web(&forbidden.url), json!({}), AgentRefused, "status 403"),
+        ("forbidden", web(&forbidden.url), json!({}), record::FailureKind::Misconfigured, "status 403"),
         ("nobody", web(&nobody().await), json!({}), AgentUnreachable, "cannot be reached"),
     ];
     for (what, url, more, kind, says) in rows {

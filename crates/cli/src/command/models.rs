@@ -1,6 +1,6 @@
-//! `gabfest models`: which models are kept on this machine, and getting one.
+//! `gabfest models`: which models are kept on this machine, getting one, and probing the parameters of an endpoint.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use embed::{
@@ -12,6 +12,7 @@ use crate::{
     args::Config,
     exit::{Exit, usage},
     model_shelf::shelf,
+    probe_params::{self, Probed},
     settings, stdout,
 };
 
@@ -27,6 +28,19 @@ pub(crate) enum Command {
     List,
     /// Download a model to GABFEST_MODELS or the user's cache
     Fetch(FetchArgs),
+    /// Find the parameters that an endpoint takes, in at most 10 paid calls, and print the settings that fit
+    Probe(ProbeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProbeArgs {
+    /// An endpoint of the settings
+    name: String,
+    #[command(flatten)]
+    config: Config,
+    /// Give up an answer after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    timeout: u64,
 }
 
 #[derive(Debug, clap::Args)]
@@ -48,6 +62,7 @@ pub(crate) async fn models(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::List => list(),
         Command::Fetch(args) => get(args).await,
+        Command::Probe(args) => probe(args).await,
     }
 }
 
@@ -66,6 +81,29 @@ fn list() -> anyhow::Result<Exit> {
     writeln!(text, "in {}", shelf.folder().display())?;
     stdout::write(&text)?;
     Ok(Exit::Held)
+}
+
+async fn probe(args: ProbeArgs) -> anyhow::Result<Exit> {
+    let read = settings::read(&args.config, false)?;
+    let name = &args.name;
+    let endpoints = &read.settings.endpoints;
+    let written = endpoints.get(name).ok_or_else(|| {
+        let names: Vec<&str> = endpoints.keys().map(String::as_str).collect();
+        usage(anyhow!("there is no endpoint {name:?}\nhint: the settings define {}", names.join(", ")))
+    })?;
+    let probed = probe_params::probe(name, written, Duration::from_secs(args.timeout)).await;
+    let Probed { settings, calls, spend, error } = probed.context("failed to set up the endpoint").map_err(usage)?;
+    let mut text = match (&error, probe_params::block(name, written, &settings)) {
+        (Some(error), _) => format!("no call was answered: {error}\n"),
+        (None, Some(block)) => block,
+        (None, None) => format!("{name} takes all parameters that gabfest sends\n"),
+    };
+    let used = spend.of(record::Role::Judge);
+    let cost = if spend.unpriced_calls() > 0 { "cost unknown".to_owned() } else { spend.cost().to_string() };
+    let calls = record::count::plural(calls as u64, "call", "calls");
+    writeln!(text, "# {calls}, {} tokens in, {} out, {cost}", used.tokens.input, used.tokens.output)?;
+    stdout::write(&redact::redact(&text))?;
+    Ok(if error.is_some() { Exit::Usage } else { Exit::Held })
 }
 
 async fn get(args: FetchArgs) -> anyhow::Result<Exit> {

@@ -106,7 +106,7 @@ fn agent(name: &str, settings: &Settings, sharers: u64) -> Asked {
 fn at_endpoint(name: String, role: Role, endpoint: String, settings: &Settings, sharers: u64) -> Asked {
     let written = settings.endpoints.get(&endpoint);
     let is_mock = judges::is_mock(settings, Some(&endpoint));
-    let price = written.and_then(|endpoint| endpoint.price.clone()).or_else(|| is_mock.then_some(Price::FREE));
+    let price = written.and_then(|endpoint| endpoint.price()).or_else(|| is_mock.then_some(Price::FREE));
     let limits = written.map(|endpoint| endpoint.limits).unwrap_or_default();
     Asked { name, role, server: Server::Endpoint(endpoint), limits, price, sharers }
 }

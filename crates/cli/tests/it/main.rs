@@ -20,6 +20,7 @@ mod kill_and_resume;
 mod killed_at_once;
 mod metrics;
 mod one_process;
+mod probes;
 mod process;
 mod qnamaker;
 mod replays;

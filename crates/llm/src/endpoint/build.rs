@@ -63,8 +63,6 @@ pub enum Error {
     Header { endpoint: String, source: written::Error },
     #[error("the timeout of endpoint {endpoint} is 0, in which nothing can be answered")]
     Timeout { endpoint: String },
-    #[error("the price of endpoint {endpoint} is not an amount of money")]
-    Price { endpoint: String },
     #[error("`{key}` of endpoint {endpoint} {reason}")]
     Misfit { endpoint: String, key: &'static str, reason: String },
     #[error("the client of endpoint {endpoint} cannot be set up")]
@@ -88,9 +86,6 @@ impl Error {
 impl Endpoint {
     pub fn open(name: &str, settings: &Settings) -> Result<Self, Error> {
         let endpoint = || name.to_owned();
-        if settings.price.as_ref().is_some_and(|price| !price.is_valid()) {
-            return Err(Error::Price { endpoint: endpoint() });
-        }
         if let Some((key, reason)) = settings.fault() {
             return Err(Error::Misfit { endpoint: endpoint(), key, reason });
         }
@@ -100,14 +95,14 @@ impl Endpoint {
             Kind::Openai | Kind::Responses | Kind::Anthropic | Kind::Gemini | Kind::Bedrock => {
                 let client = Client::new(name, client_settings(name, settings)?)
                     .map_err(|source| Error::Client { endpoint: endpoint(), source })?;
-                let priced = Priced::new(TimeLimit::new(client, limit), settings.price.clone())
+                let priced = Priced::new(TimeLimit::new(client, limit), settings.price())
                     .with_most_output_tokens(most_output_tokens);
                 let in_flight = priced.in_flight();
                 (Arc::new(priced), in_flight)
             }
             Kind::Mock => {
                 // The mock costs nothing, which is known, unless the settings play at a price.
-                let price = settings.price.clone().unwrap_or(Price::FREE);
+                let price = settings.price().unwrap_or(Price::FREE);
                 let mock = Mock::new(name, settings.mock.clone());
                 let priced =
                     Priced::new(TimeLimit::new(mock, limit), Some(price)).with_most_output_tokens(most_output_tokens);

@@ -12,6 +12,7 @@ use crate::{
     key::KeyRef,
     limit, mock,
     price::Price,
+    prices::{Pricing, Table},
 };
 
 /// What servers have always called the most tokens of a reply.
@@ -58,8 +59,9 @@ pub struct Settings {
     /// `Idempotency-Key`.
     pub trace: bool,
     pub limits: limit::Settings,
-    /// Absent: the cost of a run is incomplete.
-    pub price: Option<Price>,
+    /// What calls cost, or `auto`: what the price table says of exactly this model. Absent: the cost of a run is
+    /// incomplete.
+    pub price: Option<Pricing>,
     /// The longest reply that the model gives, in tokens. It bounds what a call that sets no limit of its own may
     /// cost while it is in flight; absent: 16,384.
     #[schemars(range(min = 1))]
@@ -149,8 +151,8 @@ impl Settings {
     /// What of the settings does not fit together: the key, and why.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
-        if self.price.as_ref().is_some_and(|price| !price.is_valid()) {
-            return Some(("price", "is not an amount of money".to_owned()));
+        if let Some(reason) = self.price_fault() {
+            return Some(("price", reason));
         }
         let reserved = self.params.keys().find(|key| RESERVED.contains(&key.as_str()));
         if let Some(key) = reserved {
@@ -195,6 +197,38 @@ impl Settings {
         unused.map(|(key, _)| (key, "is for servers, and the built-in mock is none".to_owned()))
     }
 
+    /// What a call costs; `None` where nothing says.
+    #[must_use]
+    pub fn price(&self) -> Option<Price> {
+        match self.price.as_ref()? {
+            Pricing::Written(price) => Some(price.clone()),
+            Pricing::Auto => Table::shipped().price(self.model.as_deref()?).cloned(),
+        }
+    }
+
+    /// Puts the price of a table in the place of `auto`.
+    ///
+    /// # Errors
+    /// The table has none of this model.
+    pub fn take_price(&mut self, table: &Table) -> Result<(), String> {
+        if let (Some(Pricing::Auto), Some(model)) = (&self.price, &self.model) {
+            let price = table.price(model).ok_or_else(|| unknown(table, model))?;
+            self.price = Some(Pricing::Written(price.clone()));
+        }
+        Ok(())
+    }
+
+    fn price_fault(&self) -> Option<String> {
+        match (self.price.as_ref()?, &self.model) {
+            (Pricing::Written(price), _) => (!price.is_valid()).then(|| "is not an amount of money".to_owned()),
+            (Pricing::Auto, None) => Some("is auto, and there is no `model` to look for".to_owned()),
+            (Pricing::Auto, Some(model)) => {
+                let table = Table::shipped();
+                table.price(model).is_none().then(|| unknown(table, model))
+            }
+        }
+    }
+
     /// What `params` say of the most tokens of a reply: nothing, a number, or (`null`) that nothing is said.
     pub(super) fn own_cap(&self) -> Option<Option<u32>> {
         let written = self.written_cap()?;
@@ -208,6 +242,11 @@ impl Settings {
         let of_url = self.url.iter().flat_map(|url| query::places(url));
         self.key.iter().cloned().chain(of_headers).chain(of_url).collect()
     }
+}
+
+fn unknown(table: &Table, model: &str) -> String {
+    let table = table.missing(model);
+    format!("is auto: {table}; write the price, or get a newer table with `gabfest prices update`")
 }
 
 impl Default for Retries {

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use ::http::header::{DATE, HeaderMap, RETRY_AFTER};
 
-/// `retry-after-ms`, then `Retry-After`, then the later of `x-ratelimit-reset-requests` and `-tokens`.
+use super::windows;
+
+/// `retry-after-ms`, then `Retry-After`, then the windows that are used up.
 ///
 /// A date is read against the server's own `Date`: its clock may differ from ours, and a wait is what it means.
 pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
@@ -15,12 +17,7 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
             text(RETRY_AFTER.as_str())
                 .and_then(|after| number(after, 1.0).or_else(|| until(after, text(DATE.as_str())?)))
         })
-        .or_else(|| {
-            ["x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"]
-                .into_iter()
-                .filter_map(|name| text(name).and_then(|text| spelled(text).or_else(|| number(text, 1.0))))
-                .max()
-        })
+        .or_else(|| windows::used_up(headers))
 }
 
 /// Until an HTTP date; a date that is past asks for no wait.
@@ -30,7 +27,7 @@ fn until(date: &str, now: &str) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-fn number(text: &str, unit_seconds: f64) -> Option<Duration> {
+pub(super) fn number(text: &str, unit_seconds: f64) -> Option<Duration> {
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
@@ -38,7 +35,7 @@ fn number(text: &str, unit_seconds: f64) -> Option<Duration> {
 }
 
 /// As Go writes durations: `6m0s`, `1h2m3.5s`, `120ms`.
-fn spelled(text: &str) -> Option<Duration> {
+pub(super) fn spelled(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;
     while !rest.is_empty() {
@@ -99,19 +96,29 @@ mod tests {
             (&[("retry-after-ms", "120")], Some(120)),
             (&[("retry-after-ms", "120"), ("retry-after", "7")], Some(120)),
             (&[("retry-after-ms", "x"), ("retry-after", "7")], Some(7_000)),
-            (&[("x-ratelimit-reset-requests", "6m0s")], Some(360_000)),
-            (&[("x-ratelimit-reset-requests", "1s"), ("x-ratelimit-reset-tokens", "120ms")], Some(1_000)),
-            (&[("x-ratelimit-reset-tokens", "1h2m3.5s")], Some(3_723_500)),
-            (&[("x-ratelimit-reset-tokens", "1d")], Some(86_400_000)),
-            (&[("x-ratelimit-reset-tokens", "59.7")], Some(59_700)),
-            (&[("x-ratelimit-reset-tokens", "6m0")], None),
-            (&[("x-ratelimit-reset-tokens", "m")], None),
-            (&[("x-ratelimit-reset-tokens", "")], None),
+            (&[("x-ratelimit-reset-requests", "6m0s")], None),
+            (&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "6s")], Some(6_000)),
             (&[("retry-after", "2"), ("x-ratelimit-reset-requests", "6m0s")], Some(2_000)),
             (&[], None),
         ];
         for (lines, millis) in rows {
             assert_eq!(asked(&headers(lines)), millis.map(Duration::from_millis), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn durations_as_go_writes_them() {
+        let rows = [
+            ("6m0s", Some(360_000)),
+            ("120ms", Some(120)),
+            ("1h2m3.5s", Some(3_723_500)),
+            ("1d", Some(86_400_000)),
+            ("6m0", None),
+            ("m", None),
+            ("", None),
+        ];
+        for (text, millis) in rows {
+            assert_eq!(spelled(text), millis.map(Duration::from_millis), "{text}");
         }
     }
 

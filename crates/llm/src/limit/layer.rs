@@ -48,6 +48,9 @@ impl<C> Limited<C> {
         match &outcome {
             Ok(reply) => {
                 let usage = reply.receipt().usage;
+                if let Some(pause) = reply.receipt().used_up_for {
+                    self.limit.pause(pause);
+                }
                 permit.settle(usage.input.saturating_add(usage.output));
             }
             Err(error) => {
@@ -132,6 +135,11 @@ mod tests {
             (Err(Error::TimedOut { endpoint: endpoint(), place: String::new(), limit: Duration::ZERO }), 60),
             (Err(Error::Malformed { endpoint: endpoint(), message: message(), partial: partial() }), 60),
         ];
+        let used_up_for = Some(Duration::from_secs(40));
+        let rows = rows.into_iter().chain([(
+            Ok(Reply { receipt: Receipt { usage, used_up_for, ..Receipt::default() }, ..Reply::default() }),
+            40,
+        )]);
         let request = Request { max_tokens: Some(60), ..Request::default() };
         for (outcome, seconds) in rows {
             let shown = format!("{outcome:?}");

@@ -229,9 +229,11 @@ async fn answers_that_go_wrong() {
         ),
         (
             "429 in Go's words",
-            Answer::new(429, "", "").header("x-ratelimit-reset-tokens", "6m0s"),
+            Answer::new(429, "", "")
+                .header("x-ratelimit-remaining-tokens", "0")
+                .header("x-ratelimit-reset-tokens", "6m0s"),
             false,
-            "throttled Some(360s)",
+            "throttled Some(60s)",
         ),
         (
             "429 until a date",

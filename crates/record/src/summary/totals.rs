@@ -128,8 +128,8 @@ pub struct Cost {
     #[serde(default)]
     pub estimated_calls: u64,
     /// Calls with cached tokens, or tokens written to a cache, that the price does not name: they cost as much as other
-    /// input.
-    #[serde(default)]
+    /// input. Absent: 0.
+    #[serde(default, skip_serializing_if = "crate::call::is_zero")]
     pub plain_priced_calls: u64,
     /// Attempts that had begun and were lost with their workers or given up, where what they spent since their last words is
     /// unknown.
@@ -159,11 +159,11 @@ pub struct ModelSpend {
     /// Calls whose tokens, and the cost made of them, are estimated.
     #[serde(default)]
     pub estimated_calls: u64,
-    /// Calls with cached tokens, or tokens written to a cache, that the price does not name.
-    #[serde(default)]
+    /// Calls with cached tokens, or tokens written to a cache, that the price does not name. Absent: 0.
+    #[serde(default, skip_serializing_if = "crate::call::is_zero")]
     pub plain_priced_calls: u64,
-    /// Calls whose reply was cut by a token limit.
-    #[serde(default)]
+    /// Calls whose reply was cut by a token limit. Absent: 0.
+    #[serde(default, skip_serializing_if = "crate::call::is_zero")]
     pub cut_calls: u64,
     /// What the provider itself says that the calls cost. Absent where it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -51,6 +51,7 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         gates: choices.gates.clone(),
         replays: choices.replays,
         pass_k: choices.pass_k,
+        endpoints: BTreeMap::new(),
     };
     if plan.groups.is_empty() && builder.faults.is_empty() {
         builder.fault(

@@ -113,8 +113,8 @@ pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {
         tries: 3 * calls,
         throttled_tries: 2 * calls,
         wait_micros: 1_000 * calls,
-        plain_priced_calls: calls / 3,
-        cut_calls: calls / 4,
+        plain_priced_calls: 2 * calls,
+        cut_calls: calls,
         reported_cost: Usd(40 * calls as i64),
     };
     spend.add_line(role, model, line);

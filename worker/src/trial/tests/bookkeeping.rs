@@ -133,7 +133,11 @@ fn mock() -> Arc<Resources> {
             error_rate: 0.02,
             ..mock::Behaviour::default()
         },
-        price: Some(llm::price::Price { input_per_million: 1.0, output_per_million: 2.0, ..llm::price::Price::FREE }),
+        price: Some(llm::prices::Pricing::Written(llm::price::Price {
+            input_per_million: 1.0,
+            output_per_million: 2.0,
+            ..llm::price::Price::FREE
+        })),
         ..llm::endpoint::Settings::default()
     };
     let endpoint = Endpoint::open("mock", &settings).unwrap();

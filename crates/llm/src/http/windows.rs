@@ -1,0 +1,178 @@
+//! The rate-limit windows that providers report with every answer: how long to wait where one is used up.
+
+use std::time::Duration;
+
+use ::http::header::{DATE, HeaderMap};
+
+use super::retry_after::{number, spelled};
+
+/// A window that lasts longer is a quota, and no run waits for that.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Limit, what remains of it, and when it is there again: of OpenAI and those that are alike, then of Anthropic.
+const WINDOWS: [[&str; 3]; 6] = [
+    ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+    ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
+    [
+        "anthropic-ratelimit-requests-limit",
+        "anthropic-ratelimit-requests-remaining",
+        "anthropic-ratelimit-requests-reset",
+    ],
+    ["anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
+    [
+        "anthropic-ratelimit-input-tokens-limit",
+        "anthropic-ratelimit-input-tokens-remaining",
+        "anthropic-ratelimit-input-tokens-reset",
+    ],
+    [
+        "anthropic-ratelimit-output-tokens-limit",
+        "anthropic-ratelimit-output-tokens-remaining",
+        "anthropic-ratelimit-output-tokens-reset",
+    ],
+];
+
+/// Until every window that is used up has room again; `None` where none is. A reset is when the window is full, and so
+/// says nothing while something remains. Some servers report windows of no or a negative limit, which limit nothing.
+pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let of_window = |[limit, remaining, reset]: &[&str; 3]| {
+        let is_used_up = text(remaining)?.parse::<i64>().ok()? == 0;
+        let limits = text(limit).is_none_or(|limit| limit.parse::<i64>().is_ok_and(|limit| limit > 0));
+        if !is_used_up || !limits {
+            return None;
+        }
+        let reset = text(reset)?;
+        spelled(reset).or_else(|| number(reset, 1.0)).or_else(|| until(reset, text(DATE.as_str())?))
+    };
+    WINDOWS.iter().filter_map(of_window).max().map(|wait| wait.min(LONGEST))
+}
+
+/// Until a time as RFC 3339 writes it in UTC, read against the server's own clock.
+fn until(time: &str, now: &str) -> Option<Duration> {
+    let now = httpdate::parse_http_date(now).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    let then = Duration::from_secs(seconds(time)?);
+    Some(then.saturating_sub(now))
+}
+
+/// Since 1970, of `2026-10-21T07:28:30Z`.
+fn seconds(time: &str) -> Option<u64> {
+    let (date, clock) = time.strip_suffix('Z')?.split_once('T')?;
+    let part = |text: Option<&str>| text?.parse::<u64>().ok();
+    let mut date = date.split('-');
+    let (year, month, day) = (part(date.next())?, part(date.next())?, part(date.next())?);
+    let mut clock = clock.split('.').next()?.split(':');
+    let (hour, minute, second) = (part(clock.next())?, part(clock.next())?, part(clock.next())?);
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Days since 1970 of the Gregorian calendar, with years that begin in March.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468;
+    (hour < 24 && minute < 60 && second <= 60).then(|| ((days * 24 + hour) * 60 + minute) * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use ::http::header::{HeaderName, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Lines<'a> = &'a [(&'static str, &'a str)];
+
+    fn headers(lines: Lines<'_>) -> HeaderMap {
+        lines
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header")))
+            .collect()
+    }
+
+    #[test]
+    fn only_a_window_that_is_used_up_asks_for_a_wait() {
+        const NOW: (&str, &str) = ("date", "Wed, 21 Oct 2026 07:28:00 GMT");
+        let rows: &[(Lines<'_>, Option<u64>)] = &[
+            (&[], None),
+            (&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "12s")], Some(12_000)),
+            (&[("x-ratelimit-remaining-requests", "3"), ("x-ratelimit-reset-requests", "6m0s")], None),
+            (&[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "6m0s")], Some(60_000)),
+            (
+                &[
+                    ("x-ratelimit-remaining-requests", "0"),
+                    ("x-ratelimit-reset-requests", "1s"),
+                    ("x-ratelimit-remaining-tokens", "0"),
+                    ("x-ratelimit-reset-tokens", "7.5"),
+                ],
+                Some(7_500),
+            ),
+            // Windows that limit nothing.
+            (
+                &[
+                    ("x-ratelimit-limit-requests", "-1"),
+                    ("x-ratelimit-remaining-requests", "0"),
+                    ("x-ratelimit-reset-requests", "9s"),
+                ],
+                None,
+            ),
+            (
+                &[
+                    ("x-ratelimit-limit-tokens", "0"),
+                    ("x-ratelimit-remaining-tokens", "0"),
+                    ("x-ratelimit-reset-tokens", "9s"),
+                ],
+                None,
+            ),
+            (&[("x-ratelimit-remaining-requests", "-1"), ("x-ratelimit-reset-requests", "9s")], None),
+            (&[("x-ratelimit-remaining-requests", "0")], None),
+            (
+                &[
+                    ("anthropic-ratelimit-input-tokens-limit", "50000"),
+                    ("anthropic-ratelimit-input-tokens-remaining", "0"),
+                    ("anthropic-ratelimit-input-tokens-reset", "2026-10-21T07:28:30Z"),
+                    NOW,
+                ],
+                Some(30_000),
+            ),
+            (
+                &[
+                    ("anthropic-ratelimit-requests-remaining", "0"),
+                    ("anthropic-ratelimit-requests-reset", "2026-10-21T07:27:00Z"),
+                    NOW,
+                ],
+                Some(0),
+            ),
+            (
+                &[
+                    ("anthropic-ratelimit-requests-remaining", "0"),
+                    ("anthropic-ratelimit-requests-reset", "2026-10-21T07:28:30Z"),
+                ],
+                None,
+            ),
+        ];
+        for (lines, millis) in rows {
+            assert_eq!(used_up(&headers(lines)), millis.map(Duration::from_millis), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_seconds_since_1970() {
+        let rows = [
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2000-02-29T12:00:00Z", Some(951_825_600)),
+            ("2026-10-21T07:28:30Z", Some(1_792_567_710)),
+            ("2026-10-21T07:28:30.123Z", Some(1_792_567_710)),
+            ("2026-10-21T07:28:30+02:00", None),
+            ("2026-13-21T07:28:30Z", None),
+            ("soon", None),
+        ];
+        for (time, expected) in rows {
+            assert_eq!(seconds(time), expected, "{time}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_not(text in "\\PC{0,30}", time in "[0-9]{1,20}-[0-9]{1,3}-[0-9]{1,3}T[0-9]{1,3}:[0-9]{1,20}:[0-9]{1,3}Z") {
+            let _ = (seconds(&text), seconds(&time));
+        }
+    }
+}
