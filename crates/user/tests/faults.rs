@@ -29,8 +29,7 @@ struct WrittenScene {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFact {
-    #[serde(rename = "key")]
-    _key: String,
+    key: String,
     value: String,
     tell: String,
     #[serde(default)]
@@ -62,13 +61,14 @@ fn read<T: for<'a> Deserialize<'a>>(file: &str) -> Vec<T> {
 
 fn found(line: &Labelled, scene: &WrittenScene) -> Vec<faults::Found> {
     let constraints = scene.constraints.join("; ");
-    let instructions = format!("{RULES}\nPersona: {}\nConstraints: {constraints}", scene.persona);
+    let instructions = [RULES, &scene.persona, &constraints];
     let mut wishes: Vec<&str> = scene.goal.iter().map(String::as_str).collect();
     wishes.push(&scene.objective);
     let facts: Vec<Fact<'_>> = scene
         .facts
         .iter()
         .map(|fact| Fact {
+            name: &fact.key,
             value: &fact.value,
             tell: match fact.tell.as_str() {
                 "first" => Tell::First,
@@ -83,7 +83,8 @@ fn found(line: &Labelled, scene: &WrittenScene) -> Vec<faults::Found> {
     let said: Vec<(String, String)> = (0..turns)
         .map(|turn| (nth(&line.said, turn).unwrap_or_default(), nth(&line.agent, turn).unwrap_or_default()))
         .collect();
-    let earlier: Vec<Exchange<'_>> = said.iter().map(|(user, agent)| Exchange { user, agent }).collect();
+    let earlier: Vec<Exchange<'_>> =
+        said.iter().map(|(user, agent)| Exchange { user: user.into(), agent: agent.into() }).collect();
     let shown = Scene {
         instructions: &instructions,
         wishes: &wishes,

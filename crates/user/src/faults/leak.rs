@@ -61,7 +61,7 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>, folded: &str) -> Option<S
 fn secret(line: &Line<'_>, scene: &Scene<'_>) -> Option<String> {
     let never = scene.facts.iter().filter(|fact| matches!(fact.tell, Tell::Never));
     let mut told = never.map(|fact| fact.value).filter(|value| mention::names(line.say, value));
-    let heard = |value: &str| scene.earlier.iter().any(|exchange| mention::names(exchange.agent, value));
+    let heard = |value: &str| scene.earlier.iter().any(|exchange| mention::names(&exchange.agent, value));
     told.find(|value| !heard(value)).map(|value| format!("{value:?}, which is never told"))
 }
 
@@ -75,7 +75,7 @@ fn instruction(line: &Line<'_>, scene: &Scene<'_>) -> Option<String> {
     if scene.instructions.is_empty() {
         return None;
     }
-    let instructions = fold::words(scene.instructions);
+    let instructions = fold::words(&scene.instructions.join("\n"));
     let part = |first: usize, count: usize| &say[spaces[first]..=spaces[first + count]];
     if !(0..=words - PIECE).step_by(PIECE).any(|first| instructions.contains(part(first, PIECE))) {
         return None;

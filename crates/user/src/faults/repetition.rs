@@ -26,14 +26,14 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>) -> Option<(Severity, Stri
     let again = repeats(line.say, earlier, earlier.len())?;
     let repeated = |back: usize| {
         let at = earlier.len().checked_sub(back);
-        at.is_some_and(|at| repeats(earlier[at].user, earlier, at).is_some())
+        at.is_some_and(|at| repeats(&earlier[at].user, earlier, at).is_some())
     };
     let severity = if repeated(1) && repeated(2) { Severity::Critical } else { Severity::Minor };
     Some((severity, again.to_owned()))
 }
 
 /// The line among the three before turn `at` that `say` repeats.
-fn repeats<'a>(say: &str, earlier: &[Exchange<'a>], at: usize) -> Option<&'a str> {
+fn repeats<'a>(say: &str, earlier: &'a [Exchange<'_>], at: usize) -> Option<&'a str> {
     let lines = at.saturating_sub(LINES_BEFORE)..at;
     // Lines that are the same are about equally long: most turns end here.
     let is_near = |line: &usize| {
@@ -44,10 +44,10 @@ fn repeats<'a>(say: &str, earlier: &[Exchange<'a>], at: usize) -> Option<&'a str
     lines.peek()?;
     let folded = fold::words(say);
     let shingles = shingles(&folded)?;
-    let heard = |line: usize| line.checked_sub(1).map_or("", |before| earlier[before].agent);
+    let heard = |line: usize| line.checked_sub(1).map_or("", |before| &*earlier[before].agent);
     lines
-        .find(|line| is_same(&shingles, earlier[*line].user) && !asked_alike(heard(at), heard(*line)))
-        .map(|line| earlier[line].user)
+        .find(|line| is_same(&shingles, &earlier[*line].user) && !asked_alike(heard(at), heard(*line)))
+        .map(|line| &*earlier[line].user)
 }
 
 fn is_same(shingles: &BTreeSet<&str>, other: &str) -> bool {

@@ -66,7 +66,7 @@ fn echo(scene: &Scene<'_>, folded: &str) -> Option<String> {
     if !folded.contains('?') {
         return None;
     }
-    let heard = scene.earlier.iter().rev().take(TURNS_BEFORE).map(|exchange| exchange.agent);
+    let heard = scene.earlier.iter().rev().take(TURNS_BEFORE).map(|exchange| &*exchange.agent);
     heard.filter(|agent| agent.contains('?')).find_map(|agent| {
         let heard = fold::sentences(agent);
         let questions = heard.split_inclusive(['.', '?']).filter(|sentence| sentence.ends_with('?'));

@@ -1,5 +1,7 @@
 //! What a detector looks at: the draft, and the scenario and conversation around it.
 
+use std::borrow::Cow;
+
 /// What the model wants the user to say.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
@@ -12,7 +14,7 @@ pub struct Line<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scene<'a> {
     /// The instructions that the model got: none of their words belong in the conversation.
-    pub instructions: &'a str,
+    pub instructions: &'a [&'a str],
     /// What the user wants, and may say in these very words: the objective and the parts of the goal.
     pub wishes: &'a [&'a str],
     /// What else the user knows: persona, constraints, results of its own tools.
@@ -29,6 +31,7 @@ pub struct Scene<'a> {
 /// A fact of the user.
 #[derive(Debug, Clone, Copy)]
 pub struct Fact<'a> {
+    pub name: &'a str,
     pub value: &'a str,
     pub tell: Tell<'a>,
 }
@@ -37,16 +40,16 @@ pub struct Fact<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Tell<'a> {
     First,
-    /// Once the agent has said one of these words.
+    /// Once the agent has said one of these words; without any, the fact's name.
     Asked(&'a [String]),
     Never,
 }
 
 /// A turn as the user heard it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Exchange<'a> {
-    pub user: &'a str,
-    pub agent: &'a str,
+    pub user: Cow<'a, str>,
+    pub agent: Cow<'a, str>,
 }
 
 impl<'a> Scene<'a> {
@@ -58,11 +61,11 @@ impl<'a> Scene<'a> {
 
     /// What both sides said.
     pub(super) fn said(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.earlier.iter().flat_map(|exchange| [exchange.user, exchange.agent])
+        self.earlier.iter().flat_map(|exchange| [&*exchange.user, &*exchange.agent])
     }
 
     /// What the agent said last; empty before its first words.
     pub(super) fn heard(&self) -> &'a str {
-        self.earlier.last().map_or("", |exchange| exchange.agent)
+        self.earlier.last().map_or("", |exchange| &exchange.agent)
     }
 }

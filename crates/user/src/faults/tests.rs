@@ -5,7 +5,7 @@ use record::user_fault::{FaultKind, Severity};
 use super::{Exchange, Fact, Found, Line, Scene, Tell, examine, reached};
 
 fn turns<'a>(said: &[(&'a str, &'a str)]) -> Vec<Exchange<'a>> {
-    said.iter().map(|(user, agent)| Exchange { user, agent }).collect()
+    said.iter().map(|(user, agent)| Exchange { user: (*user).into(), agent: (*agent).into() }).collect()
 }
 
 fn found(say: &str, scene: &Scene<'_>) -> Vec<(FaultKind, Severity)> {
@@ -78,7 +78,8 @@ fn words_of_the_instructions_leak_unless_they_are_the_users_own() {
     let instructions = "You are a retired teacher who writes slowly and is careful with money. You want: two tickets \
                         for the night train from Hamburg to Vienna.";
     let wishes = ["two tickets for the night train from Hamburg to Vienna"];
-    let scene = Scene { instructions, wishes: &wishes, ..Scene::default() };
+    let instructions = [instructions];
+    let scene = Scene { instructions: &instructions, wishes: &wishes, ..Scene::default() };
     let leak = [(FaultKind::Leak, Severity::Critical)];
     assert_eq!(found("I am a retired teacher who writes slowly and is careful with money.", &scene), leak);
     assert_eq!(found("I am a retired teacher who writes a lot.", &scene), []);
@@ -87,7 +88,7 @@ fn words_of_the_instructions_leak_unless_they_are_the_users_own() {
 
 #[test]
 fn a_secret_that_the_agent_has_said_is_none() {
-    let facts = [Fact { value: "penguin", tell: Tell::Never }];
+    let facts = [Fact { name: "animal", value: "penguin", tell: Tell::Never }];
     let (before, after) = (turns(&[("", "Is it a bird?")]), turns(&[("", "Is it a penguin?")]));
     let scene = |earlier| Scene { facts: &facts, earlier, ..Scene::default() };
     assert_eq!(found("It is a penguin!", &scene(&before)), [(FaultKind::Leak, Severity::Critical)]);
@@ -95,9 +96,27 @@ fn a_secret_that_the_agent_has_said_is_none() {
 }
 
 #[test]
+fn a_fact_is_asked_for_by_its_words_or_its_name() {
+    let asked = ["order number".to_owned()];
+    for (words, heard, faults) in [
+        (&asked[..], "What is your order number?", 0),
+        (&asked[..], "What is the order?", 1),
+        (&[], "What is the order?", 0),
+        (&[], "Hello!", 1),
+    ] {
+        let facts = [Fact { name: "order", value: "W-4711", tell: Tell::Asked(words) }];
+        let earlier = turns(&[("Hi.", heard)]);
+        let scene = Scene { facts: &facts, earlier: &earlier, ..Scene::default() };
+        assert_eq!(found("It is W-4711.", &scene).len(), faults, "{words:?} {heard}");
+    }
+}
+
+#[test]
 fn a_language_without_a_code_is_not_examined() {
     let say = "Ich weiß nicht, wie ich das machen soll, bitte helfen Sie mir.";
-    for (language, faults) in [(None, 0), (Some("de-AT"), 0), (Some("nonsense"), 0), (Some("fr"), 1), (Some("en"), 1)] {
+    for (language, faults) in
+        [(None, 0), (Some("de-AT"), 0), (Some("nonsense"), 0), (Some("German"), 0), (Some("fr"), 1), (Some("en"), 1)]
+    {
         assert_eq!(found(say, &Scene { language, ..Scene::default() }).len(), faults, "{language:?}");
     }
 }

@@ -2,16 +2,13 @@
 
 use super::{
     fold, mention,
-    scene::{Line, Scene, Tell},
+    scene::{Fact, Line, Scene, Tell},
 };
 
 pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>) -> Option<String> {
     let early = scene.facts.iter().find(|fact| {
         let Tell::Asked(words) = fact.tell else { return false };
-        !words.is_empty()
-            && mention::names(line.say, fact.value)
-            && !is_known(scene, fact.value)
-            && !is_asked(scene, words)
+        mention::names(line.say, fact.value) && !is_known(scene, fact.value) && !is_asked(scene, fact, words)
     });
     early.map(|fact| fact.value.to_owned())
 }
@@ -22,9 +19,10 @@ fn is_known(scene: &Scene<'_>, value: &str) -> bool {
 }
 
 /// Parts of words count: `allerg` asks for allergies, `datum` is in `Kaufdatum`.
-fn is_asked(scene: &Scene<'_>, words: &[String]) -> bool {
+fn is_asked(scene: &Scene<'_>, fact: &Fact<'_>, words: &[String]) -> bool {
+    let asks = |heard: &str, word: &str| heard.contains(fold::words(word).trim());
     scene.earlier.iter().any(|exchange| {
-        let heard = fold::words(exchange.agent);
-        words.iter().any(|word| heard.contains(fold::words(word).trim()))
+        let heard = fold::words(&exchange.agent);
+        words.iter().any(|word| asks(&heard, word)) || words.is_empty() && asks(&heard, fact.name)
     })
 }

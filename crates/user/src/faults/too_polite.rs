@@ -17,6 +17,6 @@ static THANKS: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn find(scene: &Scene<'_>, folded: &str) -> Option<String> {
     let thanks = THANKS.find(folded)?;
     let before = scene.earlier.iter().rev().take(LINES_BEFORE);
-    let again = before.filter(|exchange| THANKS.is_match(&fold::sentences(exchange.user))).count();
+    let again = before.filter(|exchange| THANKS.is_match(&fold::sentences(&exchange.user))).count();
     (again == LINES_BEFORE).then(|| thanks.as_str().trim().to_owned())
 }

@@ -63,7 +63,7 @@ fn is_common(folded: &str, common: &[&str], words_for_each: usize) -> bool {
     known > 0 && known * words_for_each >= all
 }
 
-/// The language of an ISO 639 code or of a tag such as `de-CH`.
+/// The language of an ISO 639 code, of a tag such as `de-CH`, or of a name such as `German`.
 fn lang_of(code: &str) -> Option<Lang> {
     let code = code.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     // The detector names a group by the code of its most spoken member.
@@ -73,5 +73,6 @@ fn lang_of(code: &str) -> Option<Lang> {
         "no" | "nor" | "nb" => "nob",
         other => other,
     };
-    Lang::from_code(code).or_else(|| Lang::from_code(Language::from_639_1(code)?.to_639_3()))
+    let named = || Lang::all().iter().copied().find(|lang| lang.eng_name().eq_ignore_ascii_case(code));
+    Lang::from_code(code).or_else(|| Lang::from_code(Language::from_639_1(code)?.to_639_3())).or_else(named)
 }
