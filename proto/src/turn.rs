@@ -3,6 +3,7 @@
 use record::{
     Call, Simulated, Tokens, Turn, Usd,
     turn::{Note, Said, ToolCall},
+    user_fault::{FaultKind, Severity, UserFault},
 };
 
 use crate::{
@@ -39,13 +40,27 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
 }
 
 fn simulated_to_wire(simulated: Simulated) -> v1::Simulated {
-    let Simulated { sent_back, summed_up, parts_done } = simulated;
-    v1::Simulated { sent_back, summed_up, parts_done }
+    let Simulated { sent_back, summed_up, parts_done, faults } = simulated;
+    let fault = |fault: UserFault| v1::UserFault {
+        kind: fault.kind.name().to_owned(),
+        critical: fault.severity == Severity::Critical,
+        sent: fault.sent,
+        evidence: fault.evidence,
+    };
+    v1::Simulated { sent_back, summed_up, parts_done, faults: faults.into_iter().map(fault).collect() }
 }
 
-fn simulated_from_wire(simulated: v1::Simulated) -> Box<Simulated> {
-    let v1::Simulated { sent_back, summed_up, parts_done } = simulated;
-    Box::new(Simulated { sent_back, summed_up, parts_done })
+fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error> {
+    let v1::Simulated { sent_back, summed_up, parts_done, faults } = simulated;
+    let fault = |fault: v1::UserFault| {
+        let Some(kind) = FaultKind::of(&fault.kind) else {
+            return Err(Error::UnknownWord { what: "fault", word: fault.kind });
+        };
+        let severity = if fault.critical { Severity::Critical } else { Severity::Minor };
+        Ok(UserFault { kind, severity, sent: fault.sent, evidence: fault.evidence })
+    };
+    let faults = faults.into_iter().map(fault).collect::<Result<_, _>>()?;
+    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults }))
 }
 
 pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
@@ -71,7 +86,7 @@ pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
             .into_iter()
             .map(|said| Said { text: said.text, tool_calls_before: said.tool_calls_before })
             .collect(),
-        simulated: turn.simulated.map(simulated_from_wire),
+        simulated: turn.simulated.map(simulated_from_wire).transpose()?,
     })
 }
 
@@ -171,7 +186,17 @@ mod tests {
                 }],
                 notes: vec![Note { kind: "k".into(), text: "t".into() }],
                 simulated: number.is_multiple_of(2).then(|| {
-                    Box::new(Simulated { sent_back: 1, summed_up: 2, parts_done: vec!["refund".into()] })
+                    Box::new(Simulated {
+                        sent_back: 1,
+                        summed_up: 2,
+                        parts_done: vec!["refund".into()],
+                        faults: vec![UserFault {
+                            kind: FaultKind::Leak,
+                            severity: Severity::Critical,
+                            sent: false,
+                            evidence: "my persona".into(),
+                        }],
+                    })
                 }),
             }
         }

@@ -10,7 +10,7 @@ use record::{
     call::Spend,
     pace::Pace,
     turn::{Note, Said, ToolCall},
-    user_fault::UserConduct,
+    user_fault::{UserConduct, UserFault},
 };
 use redact::Redactor;
 
@@ -65,7 +65,11 @@ impl Cleaner {
     }
 
     fn simulated(&self, simulated: &mut Simulated) {
-        let Simulated { sent_back, summed_up, parts_done } = simulated;
+        let Simulated { sent_back, summed_up, parts_done, faults } = simulated;
+        for UserFault { kind, severity, sent, evidence } in faults {
+            holds_no_text((*kind, *severity, *sent));
+            self.text(evidence);
+        }
         holds_no_text((*sent_back, *summed_up));
         self.texts(parts_done);
     }
@@ -261,6 +265,7 @@ mod tests {
         stop::Stopper,
         trial::TurnLatency,
         turn::Origin,
+        user_fault::{FaultKind, Severity},
     };
     use scenario::{CaseId, Strategy, TrialId};
 
@@ -317,15 +322,24 @@ mod tests {
             duration_micros: 5,
             calls: vec![call(), call()],
             notes: vec![Note { kind: said(), text: said() }],
-            simulated: Some(Box::new(Simulated { sent_back: 6, summed_up: 7, parts_done: vec![said()] })),
+            simulated: Some(Box::new(Simulated {
+                sent_back: 6,
+                summed_up: 7,
+                parts_done: vec![said()],
+                faults: vec![fault()],
+            })),
         };
-        let texts = 19;
+        let texts = 20;
         let before = format!("{turn:?}");
         assert_eq!(before.matches("Tr0ub4dor").count(), texts);
         super::turn(&mut turn);
         let after = format!("{turn:?}");
         assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, texts));
         assert_eq!(after, before.replace(&format!("{KEY:?}")[1..=KEY.len() + 1], "[redacted]"), "the rest stays");
+    }
+
+    fn fault() -> UserFault {
+        UserFault { kind: FaultKind::Leak, severity: Severity::Minor, sent: true, evidence: said() }
     }
 
     /// What a battery understood of a reply; `record` tests that no other text of it is left out.

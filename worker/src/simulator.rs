@@ -3,9 +3,17 @@
 //! The crate `user` says what the model sees, what its answer means, and why a draft goes back. A model that fails or says
 //! nothing is our fault and ends the trial: no line is ever made up for it.
 
-use record::{Failure, FailureKind};
+use record::{
+    Failure, FailureKind,
+    user_fault::{Severity, UserFault},
+};
 use scenario::{ids::seed_of, user::ReplyForm};
-use user::{Draft, Prompt, Situation, TemplateError, User};
+use user::{Draft, Prompt, Situation, TemplateError, User, faults::Found};
+
+/// Drafts that go back for one line.
+const MOST_SENT_BACK: u32 = 2;
+/// What the model does about a draft that goes back.
+const AGAIN: &str = "Write your next message again.";
 
 /// What the keys and the thought of a reply in JSON take beside the words.
 const JSON_TOKENS: u32 = 200;
@@ -24,17 +32,20 @@ pub(crate) struct Drafted {
 
 /// Asks `model` for the person's next line. Silence, a cut and an objection each cost one more call at most.
 ///
-/// `context`: of the first call. `debug`: keep the prompt.
+/// A draft with a fault goes back twice at most. After that, a critical fault fails the line, and a minor one is sent.
+///
+/// `context`: of the first call. `debug`: keep the prompt. `faults`: gets what was wrong with the drafts.
 pub(crate) async fn draft(
     user: &User<'_>,
     situation: &Situation<'_>,
     model: &dyn llm::Chat,
     context: llm::Context,
     debug: bool,
+    faults: &mut Vec<UserFault>,
 ) -> Result<Drafted, Failure> {
     let Prompt { messages, schema, summed_up } = user.prompt(situation).map_err(|error| misconfigured(&error))?;
     let mut request = request(user, situation, messages, schema, context);
-    let (mut was_silent, mut was_cut, mut sent_back, mut calls) = (false, false, 0, 0);
+    let (mut was_silent, mut was_cut, mut was_objected, mut sent_back, mut calls) = (false, false, false, 0, 0);
     loop {
         let reply = model.ask(&request).await.map_err(|error| failure(&error))?;
         calls += 1;
@@ -55,20 +66,45 @@ pub(crate) async fn draft(
             }
             was_silent = true;
         } else {
-            let objection = user.objection(&draft, situation).filter(|_| sent_back == 0);
-            let Some(objection) = objection else {
+            let found = user.faults(&draft, instructions(&request), situation);
+            let objection = user.objection(&draft, situation).filter(|_| !was_objected);
+            if sent_back < MOST_SENT_BACK && (objection.is_some() || !found.is_empty()) {
+                was_objected |= objection.is_some();
+                let mut reasons: Vec<String> = objection.into_iter().map(|objection| objection.reason).collect();
+                reasons.extend(found.iter().map(Found::reason));
+                reasons.push(AGAIN.to_owned());
+                faults.extend(found.into_iter().map(|fault| kept(fault, false)));
+                sent_back += 1;
+                request.messages.push(llm::Message::assistant(draft.raw));
+                request.messages.push(llm::Message::user(reasons.join(" ")));
+            } else if found.iter().any(|fault| fault.severity == Severity::Critical) {
+                faults.extend(found.into_iter().map(|fault| kept(fault, false)));
+                return Err(at_fault(sent_back + 1, faults));
+            } else {
+                faults.extend(found.into_iter().map(|fault| kept(fault, true)));
                 let prompt_for_debug = if debug { shown(&request.messages) } else { String::new() };
                 return Ok(Drafted { draft, prompt_for_debug, sent_back, summed_up });
-            };
-            sent_back += 1;
-            request.messages.push(llm::Message::assistant(draft.raw));
-            request.messages.push(llm::Message::user(objection.reason));
+            }
         }
         // Another call, not another try of the first: with its key and seed it would get the same answer.
         request.context.call += 1;
         request.context.idempotency_key.push_str("/again");
         request.seed = Some(seed_of(&[&situation.seed.to_le_bytes(), &calls.to_le_bytes()]));
     }
+}
+
+fn instructions(request: &llm::chat::Request) -> &str {
+    request.messages.first().map_or("", |message| message.content.as_str())
+}
+
+fn kept(found: Found, sent: bool) -> UserFault {
+    UserFault { kind: found.kind, severity: found.severity, sent, evidence: found.evidence }
+}
+
+fn at_fault(drafts: u32, faults: &[UserFault]) -> Failure {
+    let last = faults.iter().rev().find(|fault| fault.severity == Severity::Critical);
+    let why = last.map_or_else(String::new, |fault| format!(": {} ({})", fault.kind.name(), fault.evidence));
+    failed(format!("the simulated user was at fault in {drafts} drafts{why}"))
 }
 
 /// The failure of a model that gave no words to go on with.

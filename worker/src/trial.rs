@@ -22,6 +22,8 @@ mod steps;
 mod ticket;
 mod toolbox;
 mod transcript;
+mod user_check;
+mod user_conduct;
 mod workspace;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use minijinja::Environment;
 use regex::Regex;
 use scenario::{
     format::Files,
-    user::{Extras, MOST_TEMPLATE_BYTES, Part as GoalPart, VARIABLES},
+    user::{Extras, MOST_TEMPLATE_BYTES, Part as GoalPart, SelfCheck, VARIABLES},
 };
 use serde_json::{Value, json};
 use yaml::{
@@ -49,8 +49,24 @@ pub(crate) fn key(name: &str) -> Segment {
 /// Reports what is wrong with the keys beyond their types. `part`: the mapping `gabfest`.
 pub(crate) fn check(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
     check_goal(part, &extras.goal, findings);
+    check_violations(part, extras, findings);
     if let Some(prompt) = &extras.prompt {
         check_template(part, &prompt.path, &prompt.text, findings);
+    }
+}
+
+fn check_violations(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
+    let mut known = BTreeSet::new();
+    for (written, one) in part.items_of("violations").iter().zip(&extras.violations) {
+        if !known.insert(one.id.as_str()) {
+            findings.error(written.spot_of("id"), format!("the violation `{}` exists already", one.id));
+        }
+    }
+    // A persona can say who checks, and the scenario what is checked.
+    let is_off = extras.self_check.is_some_and(|by| by != SelfCheck::Model);
+    if is_off && !extras.violations.is_empty() {
+        findings.error(part.spot_of("violations"), "nobody looks for `violations`".to_owned());
+        findings.help("write `self_check: model`, so that a judge reads the user's lines");
     }
 }
 

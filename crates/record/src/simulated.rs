@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::user_fault::UserFault;
+
 /// What is kept of a simulated line beside its words. A turn has it only if it has something in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -12,6 +14,8 @@ pub struct Simulated {
     pub summed_up: u32,
     /// Parts of the goal that the user believes to be done after this exchange.
     pub parts_done: Vec<String>,
+    /// Faults of the drafts that were refused, and of the line that the agent got.
+    pub faults: Vec<UserFault>,
 }
 
 impl Simulated {

@@ -5,6 +5,7 @@ mod goal;
 mod named;
 mod stops;
 mod template;
+mod violation;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use self::{
     named::Named,
     stops::{Farewell, Stops},
     template::{MOST_TEMPLATE_BYTES, Prompt, VARIABLES},
+    violation::{SelfCheck, Violation},
 };
 
 yaml::bounded! {
@@ -66,6 +68,12 @@ pub struct Extras {
     /// The form in which the user's model replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<ReplyForm>,
+    /// Who examines the user's lines for faults. The default is `rules`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_check: Option<SelfCheck>,
+    /// What the user must not do. A judge reads each line for it, which needs `self_check: model`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
 }
 
 /// What the user may make up.
@@ -122,6 +130,11 @@ impl Extras {
         self.history.map_or(Self::USUAL_HISTORY_TOKENS, |memory| memory.tokens.0)
     }
 
+    #[must_use]
+    pub fn self_check(&self) -> SelfCheck {
+        self.self_check.unwrap_or_default()
+    }
+
     /// Adds what a persona says. What the scenario says wins; facts and unknown things are put together.
     pub fn add(&mut self, persona: &Self) {
         fn or<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
@@ -143,6 +156,10 @@ impl Extras {
         or(&mut self.history, &persona.history);
         or(&mut self.prompt, &persona.prompt);
         or(&mut self.reply, &persona.reply);
+        or(&mut self.self_check, &persona.self_check);
+        let has = |id: &str| self.violations.iter().any(|own| own.id == id);
+        let new: Vec<_> = persona.violations.iter().filter(|other| !has(&other.id)).cloned().collect();
+        self.violations.extend(new);
     }
 }
 

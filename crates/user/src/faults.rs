@@ -80,7 +80,7 @@ impl Found {
             }
             FaultKind::ToldEarly => format!("Nobody has asked for \"{evidence}\" yet. Do not tell it before."),
             FaultKind::PrematureEnd => {
-                "The other side still waits for your answer. Answer it, and do not end the conversation.".to_owned()
+                "You end the talk, but they wait for your consent. Answer them, and do not end the talk.".to_owned()
             }
             FaultKind::TooLong => format!("It is too long ({evidence}). Write less."),
             FaultKind::TooPolite => "You have thanked enough. Do not thank again.".to_owned(),

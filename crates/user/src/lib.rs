@@ -8,6 +8,7 @@ pub mod faults;
 
 mod cleaning;
 mod draft;
+mod examination;
 mod examples;
 mod goal;
 mod handover;

@@ -4,10 +4,16 @@ use record::{
     Turn,
     stop::{Signal, Stopper},
 };
-use scenario::{Message, conversation::Simulator, user::Farewell};
+use scenario::{
+    Message,
+    conversation::Simulator,
+    user::{Farewell, SelfCheck},
+};
 
 use crate::{
     draft::Draft,
+    examination,
+    faults::Found,
     goal::Goal,
     handover,
     objection::{self, Objection},
@@ -85,6 +91,15 @@ impl<'a> User<'a> {
     #[must_use]
     pub fn read(&self, raw: String) -> Draft {
         reply::read(raw, &self.simulator.extras, self.may_end)
+    }
+
+    /// What no user would say in a draft. `instructions`: the first message that the model got.
+    #[must_use]
+    pub fn faults(&self, draft: &Draft, instructions: &str, situation: &Situation<'_>) -> Vec<Found> {
+        if self.simulator.extras.self_check() == SelfCheck::Off {
+            return Vec::new();
+        }
+        examination::faults(draft, self.simulator, instructions, situation)
     }
 
     /// Why a draft goes back to the model, if it does.

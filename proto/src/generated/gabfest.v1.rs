@@ -775,7 +775,7 @@ pub struct Turn {
     pub simulated: ::core::option::Option<Simulated>,
 }
 /// What is kept of a simulated line beside its words.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Simulated {
     /// Drafts that went back to the model.
     #[prost(uint32, tag = "1")]
@@ -786,6 +786,22 @@ pub struct Simulated {
     /// Parts of the goal that the user believes to be done after this exchange.
     #[prost(string, repeated, tag = "3")]
     pub parts_done: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Faults of refused drafts and of the line that was sent.
+    #[prost(message, repeated, tag = "4")]
+    pub faults: ::prost::alloc::vec::Vec<UserFault>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserFault {
+    #[prost(string, tag = "1")]
+    pub kind: ::prost::alloc::string::String,
+    /// The agent cannot be judged by what it made of it.
+    #[prost(bool, tag = "2")]
+    pub critical: bool,
+    /// The agent got it.
+    #[prost(bool, tag = "3")]
+    pub sent: bool,
+    #[prost(string, tag = "4")]
+    pub evidence: ::prost::alloc::string::String,
 }
 /// One message of the agent within a turn.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

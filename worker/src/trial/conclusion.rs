@@ -1,10 +1,14 @@
 //! The record of a trial that was played: its verdict, whose failure it was, and its figures.
 
-use record::{Failure, FailureKind, Trial, verdict::conclude};
+use record::{
+    Failure, FailureKind, Trial,
+    user_fault::{self, UserConduct},
+    verdict::conclude,
+};
 use scenario::{Action, Step};
 use telemetry::trace::Played;
 
-use super::stage::Stage;
+use super::{stage::Stage, user_conduct};
 
 /// `broken`: why the trial was not played to its end.
 pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
@@ -13,7 +17,10 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     let broken = broken.map(|failure| Failure { step: failure.step.or(progress.step), ..failure });
     let (verdict, failure) =
         conclude(scenario.strategy, scenario.required_score, scenario.expect_failure, &stage.judgments, broken);
+    let (verdict, failure, despite_fault) =
+        user_fault::fold(verdict, failure, user_conduct::critical(&progress.user_lines, transcript.turns()));
     let failure = failure.map(|failure| placed(stage, failure));
+    let user = user_conduct::conduct(&progress.user_lines, stage.script.case.persona.as_deref());
     let keep_transcript = scenario.steps.iter().all(|step| match &step.action {
         Action::Converse(conversation) => conversation.debug.export_full_transcript,
         Action::Say { .. } | Action::Examine(_) | Action::Execute { .. } => true,
@@ -34,6 +41,7 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         spend: transcript.spend(),
         pace: transcript.pace(),
         judgments: stage.judgments.clone(),
+        user: user.map(|user| Box::new(UserConduct { despite_fault, ..user })),
         examined: stage.examined.clone(),
         ..stage.ticket.unplayed(verdict, Failure::new(FailureKind::Panicked, ""))
     }

@@ -11,6 +11,7 @@ use super::{
     next_line::{Next, Place, next_line},
     say::say,
     stage::Stage,
+    user_check,
 };
 use crate::{compiled::StepChecks, simulator::misconfigured, termination};
 
@@ -26,6 +27,7 @@ pub(super) async fn hold(
     let clock = Clock { total: Duration::from_millis(written.total_timeout_ms), first_turn };
     let stop = turns(stage, step, written, checks, &clock).await?;
     stage.progress.stop = Some(stop);
+    user_check::check(stage, step, &written.simulator, first_turn).await;
     let transcript = record::turn::transcript(&stage.transcript.turns()[first_turn..]);
     let what = Judged {
         scope: Scope::Conversation { step },

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use record::{Failure, FailureKind, Role, Simulated, Stop, stop::Signal};
+use scenario::user::SelfCheck;
 use user::{End, Situation, User};
 
-use super::stage::Stage;
+use super::{stage::Stage, user_conduct::UserLine};
 use crate::simulator::{self, Drafted};
 
 /// What the simulated user does next.
@@ -50,7 +51,8 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
         lines_left: place.lines_left,
         seed,
     };
-    let drafted = simulator::draft(user, &situation, &model, context, place.debug).await;
+    let mut faults = Vec::new();
+    let drafted = simulator::draft(user, &situation, &model, context, place.debug, &mut faults).await;
     let spoken = drafted.and_then(|mut drafted| {
         let end = user.speak(&mut drafted.draft, &situation);
         if end.is_none() && drafted.draft.say.is_empty() {
@@ -63,6 +65,9 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
             _ => Ok((drafted, end, None)),
         }
     });
+    if simulator.extras.self_check() != SelfCheck::Off {
+        stage.progress.user_lines.push(UserLine { turn: number, faults: faults.clone(), unknown: false });
+    }
     let (drafted, end, unanswered) = match spoken {
         Ok(spoken) => spoken,
         Err(failure) => {
@@ -83,6 +88,10 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
     }
     match end {
         Some(end) if !end.says_farewell => {
+            // The words of this line are dropped.
+            if let Some(line) = stage.progress.user_lines.last_mut() {
+                line.faults.retain(|fault| !fault.sent);
+            }
             stage.settle_trial();
             match unanswered {
                 Some(question) => {
@@ -94,7 +103,7 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
             }
         }
         _ => {
-            stage.transcript.simulated(Simulated { sent_back, summed_up, parts_done: Vec::new() });
+            stage.transcript.simulated(Simulated { sent_back, summed_up, parts_done: Vec::new(), faults });
             Ok(match end {
                 Some(end) => Next::SayGoodbye(draft.say, end),
                 None => Next::Say(draft.say),

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     agent_line::AgentLine, calling::Calling, database_state::Tables, judge_pool::JudgePool, ticket::Ticket,
-    transcript::Transcript,
+    transcript::Transcript, user_conduct::UserLine,
 };
 use crate::{
     admission::Admission, compiled::CompiledScenario, environment::Local, outbox::Outbox, recorder::CallLog,
@@ -45,6 +45,8 @@ pub(super) struct Progress {
     pub(super) conversations: u32,
     /// How the last conversation with a simulated user ended.
     pub(super) stop: Option<Stop>,
+    /// Lines of simulated users that were examined.
+    pub(super) user_lines: Vec<UserLine>,
 }
 
 impl Stage {
@@ -78,6 +80,7 @@ impl Stage {
                 step: None,
                 conversations: 0,
                 stop: None,
+                user_lines: Vec::new(),
             },
             ticket,
             script,

@@ -26,6 +26,7 @@ mod ends;
 mod messages;
 mod remote_tools;
 mod steps_besides;
+mod user_faults;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use scenario::{
     battery::Tester,
     conversation::{KnowledgeLevel, Simulator},
+    user::{Extras, SelfCheck},
 };
 use yaml::bounded::{ReplyTokens, Temperature, Words};
 use yaml::{Findings, Part};
@@ -139,7 +140,8 @@ impl ModelDocument {
             constraints,
             emotional_state: feeling,
             knowledge_level: KnowledgeLevel::default(),
-            extras: scenario::user::Extras::default(),
+            // A battery has its own examination.
+            extras: Extras { self_check: Some(SelfCheck::Off), ..Extras::default() },
         }
     }
 }

@@ -28,8 +28,11 @@ fn words_of(seen: &Seen, seed: Option<u64>, key: Key, ends: bool) -> String {
     if ends {
         return user.contentment().to_owned();
     }
-    if seen.said.iter().any(|said| words::mentions(said, &["thank"])) {
-        return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned();
+    match seen.said.iter().filter(|said| words::mentions(said, &["thank"])).count() {
+        0 => {}
+        1 => return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned(),
+        // People do not thank for ever.
+        _ => return user.fresh("left", &["Goodbye.", "Bye.", "That is all."]).to_owned(),
     }
     // A user with a goal of parts is content when the last of them is done.
     if seen.goal.is_empty() && is_content(helpful(seen), Key::of_seed(seed)) {

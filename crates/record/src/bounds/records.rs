@@ -19,6 +19,7 @@ pub fn turn(turn: &mut Turn) {
     turn.calls.truncate(MOST_ITEMS);
     if let Some(simulated) = &mut turn.simulated {
         simulated.parts_done.truncate(MOST_ITEMS);
+        simulated.faults.truncate(MOST_ITEMS);
     }
     let mut most = MOST_TEXT_BYTES;
     texts_of(turn, most);
@@ -89,7 +90,8 @@ pub fn size_of_end(trial: &Trial) -> usize {
 }
 
 fn size_of_simulated(simulated: &Simulated) -> usize {
-    4 * AROUND + simulated.parts_done.iter().map(|part| part.len() + AROUND).sum::<usize>()
+    let faults: usize = simulated.faults.iter().map(|fault| fault.evidence.len() + 4 * AROUND).sum();
+    4 * AROUND + faults + simulated.parts_done.iter().map(|part| part.len() + AROUND).sum::<usize>()
 }
 
 fn size_of_call(call: &Call) -> usize {
@@ -119,6 +121,7 @@ fn texts_of(turn: &mut Turn, most: usize) {
     }
     if let Some(simulated) = &mut turn.simulated {
         simulated.parts_done.iter_mut().for_each(name);
+        simulated.faults.iter_mut().for_each(|fault| cut(&mut fault.evidence, most.min(MOST_MESSAGE_BYTES)));
     }
 }
 

@@ -1,0 +1,120 @@
+//! `self_check: model`: a judge reads each line of the simulated user once the conversation is over.
+//!
+//! A line that the judge cannot judge is unknown, never clean.
+
+use evaluate::question::{Material, Question, yes_or_no};
+use record::{
+    Scope,
+    user_fault::{FaultKind, Severity, UserFault},
+};
+use scenario::{conversation::Simulator, user::SelfCheck};
+
+use super::{stage::Stage, user_conduct::BY_JUDGE};
+
+/// What a line must be, as a question whose good answer is yes.
+#[derive(Debug, PartialEq, Eq)]
+struct Rule {
+    kind: FaultKind,
+    severity: Severity,
+    question: String,
+}
+
+/// Reads the lines of the conversation that began with the turn at `first_turn`.
+pub(super) async fn check(stage: &mut Stage, step: u32, simulator: &Simulator, first_turn: usize) {
+    if simulator.extras.self_check() != SelfCheck::Model {
+        return;
+    }
+    let rules = rules(simulator);
+    for index in 0..stage.progress.user_lines.len() {
+        let number = stage.progress.user_lines[index].turn;
+        let at = number as usize - 1;
+        // A line that ended the talk was not sent.
+        if at < first_turn || at >= stage.transcript.len() {
+            continue;
+        }
+        let material = Material::of_turns(&stage.transcript.turns()[first_turn..=at]);
+        // Turns are numbered from 1 in the material.
+        let shown = at - first_turn + 1;
+        let mut found = Vec::new();
+        let mut unknown = false;
+        for rule in &rules {
+            let text = rule.question.replace(TURN, &shown.to_string());
+            let scope = Scope::Turn { step, turn: number };
+            let question = Question::new(&text, &material, scope);
+            match yes_or_no(&question, &stage.judges()).await {
+                Ok(answer) if answer.yes => {}
+                Ok(answer) => found.push(fault(rule, &answer.reasoning)),
+                Err(_) => unknown = true,
+            }
+        }
+        for fault in &found {
+            stage.transcript.note("user_fault", format!("turn {number}: {}: {}", fault.kind.name(), fault.evidence));
+        }
+        let line = &mut stage.progress.user_lines[index];
+        line.unknown |= unknown;
+        // What a rule has found already counts once.
+        found.retain(|fault| !line.faults.iter().any(|known| known.kind == fault.kind && known.sent));
+        line.faults.append(&mut found);
+    }
+    stage.settle();
+}
+
+fn fault(rule: &Rule, reason: &str) -> UserFault {
+    let evidence = format!("{BY_JUDGE}{}", if reason.is_empty() { "no" } else { reason });
+    UserFault { kind: rule.kind, severity: rule.severity, sent: true, evidence }
+}
+
+/// The place of the turn's number in a question.
+const TURN: &str = "{turn}";
+
+fn rules(simulator: &Simulator) -> Vec<Rule> {
+    let extras = &simulator.extras;
+    let agent = extras.agent_is();
+    let mut given = format!("{}; {}", simulator.persona, simulator.objective);
+    for text in simulator.constraints.iter().map(String::as_str) {
+        given.push_str(&format!("; {text}"));
+    }
+    for (name, fact) in extras.facts.iter() {
+        given.push_str(&format!("; {name}: {}", fact.value));
+    }
+    for part in &extras.goal {
+        given.push_str(&format!("; {}", part.text));
+    }
+    let of = |kind, severity, question: String| Rule { kind, severity, question };
+    let mut rules = vec![
+        of(
+            FaultKind::RoleFlip,
+            Severity::Critical,
+            format!(
+                "The user talks to {agent}. Is the user's message in turn {TURN} written from the user's side, so that it \
+                 does not offer help, explain, teach or answer in the agent's place?"
+            ),
+        ),
+        of(
+            FaultKind::InventedFact,
+            Severity::Minor,
+            format!(
+                "Is each number, date, amount, name and address in the user's message of turn {TURN} given to the user or \
+                 said before that message? The user was given: {given}."
+            ),
+        ),
+        of(
+            FaultKind::Leak,
+            Severity::Critical,
+            format!(
+                "Is the user's message in turn {TURN} free of instructions to a model, of thoughts about what to say, and of \
+                 words about a role that is played?"
+            ),
+        ),
+    ];
+    rules.extend(extras.violations.iter().map(|violation| {
+        let severity = if violation.critical { Severity::Critical } else { Severity::Minor };
+        let text = violation.text.trim_end_matches('.');
+        of(
+            FaultKind::Violation,
+            severity,
+            format!("Is the user's message in turn {TURN} free of this: the user {text}?"),
+        )
+    }));
+    rules
+}
