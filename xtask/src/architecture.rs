@@ -24,7 +24,7 @@ mod tests {
             &["gabfest-record", "gabfest-statistics", "gabfest-scenario", "gabfest-listen", "gabfest-redact"],
         ),
         ("gabfest-report", &["gabfest-record", "gabfest-statistics", "gabfest-scenario", "gabfest-formats"]),
-        ("gabfest-agent", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),
+        ("gabfest-agent", &["gabfest-yaml", "gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-embed", &["gabfest-llm"]),
         ("gabfest-evaluate", &["gabfest-yaml", "gabfest-scenario", "gabfest-record", "gabfest-llm"]),
         ("gabfest-user", &["gabfest-scenario", "gabfest-record", "gabfest-llm"]),

@@ -1,5 +1,6 @@
 //! An agent behind any HTTP API that speaks JSON: templates write the calls, paths read the replies.
 
+pub mod presets;
 pub mod settings;
 
 use std::{
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::{
     Error, Start,
     connection::Connection,
+    history::History,
     reading::{Heard, Reading},
     request::Request,
     response::Response,
@@ -64,6 +66,10 @@ impl Section for Settings {
         true
     }
 
+    fn usual_history(&self) -> History {
+        self.preset.and_then(presets::Preset::history).unwrap_or(History::Agent)
+    }
+
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
         Ok(Box::new(Http::new(name, self)?))
     }
@@ -71,10 +77,11 @@ impl Section for Settings {
 
 impl Http {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
+        let settings = settings.filled()?.into_owned();
         let settings::Resolved { headers, templated, keys } = settings.resolve()?;
         let sender =
             Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
-        Ok(Self(Arc::new(Shared { sender, headers, templated, settings: settings.clone() })))
+        Ok(Self(Arc::new(Shared { sender, headers, templated, settings })))
     }
 }
 

@@ -48,6 +48,22 @@ impl Reading {
         Some(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
     }
 
+    /// These places where there are any, else those beneath.
+    pub(crate) fn over(self, beneath: Self) -> Self {
+        Self {
+            text: self.text.or(beneath.text),
+            delta: self.delta.or(beneath.delta),
+            done: self.done.or(beneath.done),
+            tool_calls: self.tool_calls.or(beneath.tool_calls),
+            tool_results: self.tool_results.or(beneath.tool_results),
+            actions: self.actions.or(beneath.actions),
+            session: self.session.or(beneath.session),
+            error: self.error.or(beneath.error),
+            input_tokens: self.input_tokens.or(beneath.input_tokens),
+            output_tokens: self.output_tokens.or(beneath.output_tokens),
+        }
+    }
+
     /// Whether a part of the reply may stand in an event of this name.
     pub(crate) fn is_read_in(&self, event: &str) -> bool {
         let Self { text, delta, done, tool_calls, tool_results, actions, session, error, input_tokens, output_tokens } =

@@ -113,6 +113,10 @@ impl Text {
         ADDRESSES.render_str(&self.0, values.context()).map_err(Error::of)
     }
 
+    pub(crate) fn written(&self) -> &str {
+        &self.0
+    }
+
     /// The address as it is written, without the values of its query, which may hold keys.
     pub(crate) fn shown(&self) -> String {
         let Some((path, query)) = self.0.split_once('?') else { return self.0.clone() };

@@ -9,6 +9,7 @@ mod init;
 mod mock;
 mod models;
 mod ping;
+mod preset;
 mod prices;
 mod qnamaker;
 mod report;
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Check(check::Args),
     /// Ask each agent and model once, and print what comes back
     Ping(ping::Args),
+    /// List or print the settings of agents behind well-known servers
+    Preset(preset::Args),
     /// Measure how well a threshold of scores agrees with labels from people
     Validate(validate::Args),
     /// Write scenarios of any format as `*.scenario.yaml`
@@ -123,6 +126,7 @@ impl Command {
             Self::Run(args) => run::run(*args).await,
             Self::Check(args) => check::check(&args),
             Self::Ping(args) => ping::ping(&args).await,
+            Self::Preset(args) => preset::print(&args),
             Self::Validate(args) => validate::validate(args).await,
             Self::Convert(args) => convert::convert(&args),
             Self::Report(args) => report::report(args).await,

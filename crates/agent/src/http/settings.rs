@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::presets::{Misfit, Preset};
 use crate::{
     connection::{last_words, unanswered},
     path::Path,
@@ -21,8 +22,14 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// Where each message is sent. Placeholders in it are percent-encoded.
+    /// Where each message is sent. Placeholders in it are percent-encoded. With a preset: the address of the server.
     pub url: Text,
+    /// The name of settings that lie beneath these, for a well-known server: `gabfest preset` lists them.
+    #[serde(default)]
+    pub preset: Option<Preset>,
+    /// What fills in the blanks of the preset.
+    #[serde(default)]
+    pub with: BTreeMap<String, String>,
     #[serde(default)]
     pub method: Verb,
     /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
@@ -87,6 +94,8 @@ pub enum Meaning {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error(transparent)]
+    Preset(#[from] Misfit),
     #[error("its url {0}")]
     Url(String),
     #[error("its key cannot be found")]
@@ -147,7 +156,7 @@ pub(crate) fn resolve(key: Option<&KeyRef>, written: &BTreeMap<String, String>) 
         let text = Text::parse(&value).map_err(|source| Error::Template { name, source })?;
         Ok((known, text))
     });
-    let templated = templated.collect::<Result<_, _>>()?;
+    let templated = templated.collect::<Result<_, Error>>()?;
     if let Some(key) = key {
         let key = key.resolve().map_err(Error::Key)?;
         let bearer = written::secret(&format!("Bearer {}", key.expose_secret())).ok_or(Error::KeyText)?;

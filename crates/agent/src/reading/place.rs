@@ -24,6 +24,7 @@ pub(crate) struct ReplyPlace {
     #[serde(default)]
     event: Option<OneOrMore<String>>,
     /// What must stand elsewhere in the same event: for each path a value, or a list of values of which one must match.
+    /// null matches what is absent.
     #[serde(default)]
     when: BTreeMap<String, OneOrMore<Value>>,
     /// The paths of `when`, read once.
@@ -59,8 +60,11 @@ impl ReplyPlace {
     }
 
     fn holds(&self, value: &Value) -> bool {
-        let met =
-            |(path, wanted): &(Path, Vec<Value>)| path.find(value).into_iter().any(|found| wanted.contains(found));
+        let met = |(path, wanted): &(Path, Vec<Value>)| {
+            let found = path.find(value);
+            let absent = found.is_empty() && wanted.contains(&Value::Null);
+            absent || found.into_iter().any(|found| wanted.contains(found))
+        };
         self.conditions.iter().all(met)
     }
 
@@ -214,6 +218,8 @@ mod tests {
             (json!({ "path": "$.delta", "when": { "$.type": ["arguments", "delta"] } }), "", json!(["a"])),
             (json!({ "path": "$.delta", "when": { "$.type": "delta", "$.call.id": 2 } }), "", json!([])),
             (json!({ "path": "$.delta", "when": { "$.absent": "delta" } }), "", json!([])),
+            (json!({ "path": "$.delta", "when": { "$.absent": ["delta", null] } }), "", json!(["a"])),
+            (json!({ "path": "$.delta", "when": { "$.type": [null] } }), "", json!([])),
             (json!({ "when": { "$.call.id": 1 }, "event": "x" }), "x", json!([delta])),
             (json!(["$.absent", { "path": "$.delta" }, "$.type"]), "", json!(["a"])),
         ];

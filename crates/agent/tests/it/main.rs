@@ -12,6 +12,7 @@ mod house;
 mod http;
 mod knowledge;
 mod predefined;
+mod presets;
 mod resources;
 mod subprocess;
 mod tool_addresses;

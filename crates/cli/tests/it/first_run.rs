@@ -209,6 +209,17 @@ fn a_dry_run_plays_nothing() {
 }
 
 #[test]
+fn presets_are_listed_and_printed() {
+    let place = Place::new();
+    let list = place.run(&["preset"]).stdout;
+    assert!(list.lines().any(|line| line.starts_with("langgraph ")) && list.contains("Dify"), "{list}");
+    let page = place.run(&["preset", "dify"]).stdout;
+    assert!(page.contains("agents:\n  dify:\n    http:\n") && page.contains("response_mode: streaming"), "{page}");
+    let unknown = place.run(&["preset", "langraph"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("langgraph"), "{}", unknown.stderr);
+}
+
+#[test]
 fn schemas_and_completions_are_printed() {
     let place = Place::new();
     for what in ["scenario", "matrix", "persona", "config", "report", "transcript"] {
