@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod coordinator;
 mod init;
+mod judge;
 mod mock;
 mod models;
 mod ping;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Check(check::Args),
     /// Ask each agent and model once, and print what comes back
     Ping(ping::Args),
+    /// Measure how well a judge agrees with labels from people
+    Judge(judge::Args),
     /// List or print the settings of agents behind well-known servers
     Preset(preset::Args),
     /// Measure how well a threshold of scores agrees with labels from people
@@ -126,6 +129,7 @@ impl Command {
             Self::Run(args) => run::run(*args).await,
             Self::Check(args) => check::check(&args),
             Self::Ping(args) => ping::ping(&args).await,
+            Self::Judge(args) => judge::judge(args).await,
             Self::Preset(args) => preset::print(&args),
             Self::Validate(args) => validate::validate(args).await,
             Self::Convert(args) => convert::convert(&args),

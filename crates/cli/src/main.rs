@@ -18,6 +18,7 @@ mod follow;
 mod incoming;
 mod judges;
 mod knowledge_base;
+mod labelled_judges;
 mod listening;
 mod log;
 mod measured;

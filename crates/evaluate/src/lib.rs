@@ -6,6 +6,7 @@
 //! conversation.
 
 pub mod battery;
+pub mod calibration;
 pub mod labelled;
 pub mod question;
 pub mod scorer;

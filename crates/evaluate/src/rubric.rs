@@ -52,8 +52,9 @@ impl Rubric {
         let asking = if rule.batch {
             Asking::Together(question_of_all(&rule.criteria), form_of_many(rule.criteria.len(), judging)?)
         } else {
-            let each =
-                |criterion: &Criterion| Ok((question_of(criterion), form_of_ballot(mark::scale(criterion), judging)?));
+            let each = |criterion: &Criterion| {
+                Ok((question_of(&text_of(criterion)), form_of_ballot(mark::scale(criterion), judging)?))
+            };
             Asking::OneByOne(rule.criteria.iter().map(each).collect::<Result<_, Error>>()?)
         };
         let (criteria, model_type) = (rule.criteria.clone(), rule.model_type.clone());
@@ -165,10 +166,13 @@ impl Behaviour for Rubric {
     }
 }
 
-pub(crate) fn question_of(criterion: &Criterion) -> String {
+fn text_of(criterion: &Criterion) -> String {
     let (name, meaning) = (criterion.name.trim(), criterion.text.trim());
-    let text = if meaning.is_empty() { name.to_owned() } else { format!("{name}: {meaning}") };
-    format!("Does the conversation meet this criterion? {text}")
+    if meaning.is_empty() { name.to_owned() } else { format!("{name}: {meaning}") }
+}
+
+pub(crate) fn question_of(criterion: &str) -> String {
+    format!("Does the conversation meet this criterion? {}", criterion.trim())
 }
 
 fn question_of_all(criteria: &[Criterion]) -> String {

@@ -6,31 +6,27 @@ mod table;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
 };
 
 use anyhow::anyhow;
 use evaluate::{
-    JudgePool as _, Scorer,
+    JudgePool as _,
     labelled::{self, LabelledMeasure, Sample},
-    scorer::{self, Chosen},
+    scorer,
 };
 use formats::read;
 use futures_util::{StreamExt as _, stream};
+use record::Scope;
 use record::count::plural;
-use record::{Role, Scope};
-use scenario::{Asks, Diagnostic, RunId, battery::Thresholds, ids::seed_of};
+use scenario::{Asks, Diagnostic, battery::Thresholds};
 use statistics::threshold::{self, Confusion, Labelled, Side};
-use worker::Models;
 
 use self::agreement::{Agreement, NotScored, Scored};
 use crate::{
     args::{Capacity, Config},
     assemble, clock, diagnostics,
     exit::{Exit, usage},
+    labelled_judges::LabelledJudges,
     settings, stdout,
 };
 
@@ -69,8 +65,7 @@ pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
     let run = clock::new_run_id();
     let slots = assemble::slots(&read, &capacity) as usize;
     let asked = stream::iter(samples).enumerate().map(|(place, sample)| {
-        let judges =
-            Judges { models: models.clone(), run: run.clone(), place: place as u64, questions: AtomicU32::new(0) };
+        let judges = LabelledJudges::new(&models, &run, "validate", place as u64);
         async move {
             let score = sample.score(&*judges.scorer(Scope::Turn { step: 1, turn: 1 })).await;
             (sample, score)
@@ -168,43 +163,5 @@ fn found(measure: LabelledMeasure, threshold: f64, answered: Vec<Answered>) -> A
         best: threshold::best(&labelled, passes),
         samples,
         not_scored,
-    }
-}
-
-/// The models that measure one sample.
-#[derive(Debug)]
-struct Judges {
-    models: Models,
-    run: RunId,
-    /// Of the sample in the file: several may stand on one line.
-    place: u64,
-    /// Asked so far.
-    questions: AtomicU32,
-}
-
-impl evaluate::JudgePool for Judges {
-    fn judge(&self, _: Option<&str>) -> Arc<dyn llm::Chat> {
-        Arc::clone(&self.models.judge)
-    }
-
-    fn judge_max_tokens(&self) -> u32 {
-        self.models.judge_max_tokens
-    }
-
-    fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {
-        Box::new(Chosen::new(self, scope, self.models.scores.clone()))
-    }
-
-    fn context(&self, _: Scope) -> (llm::Context, u64) {
-        let call = self.questions.fetch_add(1, Ordering::Relaxed);
-        let context = llm::Context {
-            role: Role::Judge.name().to_owned(),
-            run: self.run.to_string(),
-            turn: 1,
-            call,
-            idempotency_key: format!("{}/validate/{}/{call}", self.run, self.place),
-            ..llm::Context::default()
-        };
-        (context, seed_of(&[b"validate", &self.place.to_le_bytes(), &call.to_le_bytes()]))
     }
 }

@@ -4,6 +4,7 @@
 mod address_keys;
 mod agents;
 mod bad_input;
+mod calibration;
 mod cases;
 mod convert;
 mod custom_checks;

@@ -96,8 +96,34 @@ fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
     Value::Object(fields)
 }
 
-/// Keeps the first three quarters and the last quarter of the limit, with a note of what is left out.
+/// Characters that people do not see, and that can hide instructions to a judge: control, bidirectional, zero-width and tag
+/// characters.
+fn is_invisible(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t'))
+        || matches!(
+            letter,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// Without invisible characters. Of a text above the limit: the first three quarters and the last quarter of the limit, with a
+/// note of what is left out.
 fn shortened(text: &str, limit_bytes: usize) -> Cow<'_, str> {
+    if text.contains(is_invisible) {
+        let visible = text.replace(is_invisible, "");
+        return Cow::Owned(cut(&visible, limit_bytes).into_owned());
+    }
+    cut(text, limit_bytes)
+}
+
+fn cut(text: &str, limit_bytes: usize) -> Cow<'_, str> {
     if text.len() <= limit_bytes {
         return Cow::Borrowed(text);
     }

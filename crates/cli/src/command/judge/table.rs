@@ -1,0 +1,63 @@
+//! What was found about a judge, for a terminal.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use record::summary::Rate;
+
+use super::agreement::{Agreement, Group};
+use crate::diagnostics::visible;
+
+/// Disagreements that are listed.
+const LISTED: usize = 10;
+
+pub(super) fn of(found: &Agreement) -> String {
+    let models: Vec<String> = found.models.iter().map(|model| visible(model)).collect();
+    let mut text = format!("{}: {} of {} items got a verdict\n", models.join(", "), found.answered, found.items);
+    let mut line = |name: &str, rest: &str| writeln!(text, "  {name:<24}{rest}").expect("a String takes any text");
+    for (name, rate) in [
+        ("kappa", &found.kappa),
+        ("accuracy", &found.accuracy),
+        ("sensitivity", &found.sensitivity),
+        ("specificity", &found.specificity),
+        ("verdicts that flip", &found.seed_flips),
+        ("attacks that succeed", &found.attacks),
+    ] {
+        if rate.n > 0 {
+            line(name, &with_interval(rate));
+        }
+    }
+    groups(&mut text, "by domain", &found.domains);
+    groups(&mut text, "by language", &found.languages);
+    let wrong: Vec<_> = found.verdicts.iter().filter(|judged| judged.label != judged.verdict).collect();
+    if !wrong.is_empty() {
+        let _ = writeln!(text, "disagreements");
+    }
+    for judged in wrong.iter().take(LISTED) {
+        let (id, reason) = (visible(&judged.id), visible(&judged.reason));
+        let (label, verdict) = (judged.label.name(), judged.verdict.name());
+        let _ = writeln!(text, "  {id}: labelled {label}, judged {verdict}: {reason}");
+    }
+    if wrong.len() > LISTED {
+        let _ = writeln!(text, "  … and {} more; --json lists all", wrong.len() - LISTED);
+    }
+    text
+}
+
+fn groups(text: &mut String, title: &str, groups: &BTreeMap<String, Group>) {
+    if groups.len() < 2 {
+        return;
+    }
+    let _ = writeln!(text, "{title}");
+    for (name, group) in groups {
+        let kappa = group.kappa.estimate.map_or_else(|| "unknown".to_owned(), |kappa| format!("{kappa:.3}"));
+        let accuracy = group.accuracy.estimate.unwrap_or_default();
+        let _ = writeln!(text, "  {:<24}kappa {kappa}, accuracy {accuracy:.3}, {} items", visible(name), group.items);
+    }
+}
+
+fn with_interval(rate: &Rate) -> String {
+    match rate.estimate {
+        None => "unknown: every label and every verdict is the same".to_owned(),
+        Some(estimate) => format!("{estimate:.3} ({:.3} to {:.3}, {})", rate.low, rate.high, rate.method),
+    }
+}

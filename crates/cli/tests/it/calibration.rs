@@ -1,0 +1,99 @@
+//! A judge is measured against labelled conversations before a verdict rests on it.
+
+use serde_json::{Value, json};
+
+use crate::process::Place;
+
+/// The mock judge finds a conversation bad if the agent says this.
+const UNHELPFUL: &str = "I'm sorry, but I can't help with that.";
+
+fn labels(count: usize) -> String {
+    let item = |index: usize| {
+        let met = index % 2 == 0;
+        let agent = if met { format!("Here is the answer number {index}.") } else { UNHELPFUL.to_owned() };
+        let item = json!({
+            "id": format!("i{index}"), "domain": if index % 4 < 2 { "shop" } else { "school" },
+            "language": if index % 3 == 0 { "de" } else { "en" },
+            "turns": [{ "user": format!("Question {index}?"), "agent": agent }],
+            "criterion": "The agent answers the question.", "label": if met { "met" } else { "not_met" },
+        });
+        format!("{item}\n")
+    };
+    (0..count).map(item).collect()
+}
+
+fn measured(place: &Place, arguments: &[&str]) -> Value {
+    let arguments = ["judge", "labels.jsonl", "--json"].iter().chain(arguments).copied().collect::<Vec<_>>();
+    let ended = place.run(&arguments);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+#[test]
+fn the_planted_skill_of_a_judge_is_recovered() {
+    let place = Place::new();
+    place.write("labels.jsonl", &labels(400));
+    place.write(
+        "gabfest.yaml",
+        "endpoints: { judge: { kind: mock, mock: { judge: { sensitivity: 0.8, specificity: 0.9 } } } }\nroles: { judge: judge }\n",
+    );
+    let found = measured(&place, &["--seeds", "2", "--examples", "2"]);
+    for (name, planted) in [("sensitivity", 0.8), ("specificity", 0.9)] {
+        let (low, high) = (found[name]["low"].as_f64().unwrap(), found[name]["high"].as_f64().unwrap());
+        assert!(low - 0.03 < planted && planted < high + 0.03, "{name}: {low} to {high}");
+    }
+    // Two draws of a judge with these skills differ in about a quarter of the items.
+    let flips = found["seed_flips"]["estimate"].as_f64().unwrap();
+    assert!((0.15..0.35).contains(&flips), "{flips}");
+    let kappa = found["kappa"]["estimate"].as_f64().unwrap();
+    assert!((0.6..0.8).contains(&kappa), "{kappa}");
+    assert_eq!(found["answered"], 400);
+}
+
+#[test]
+fn a_good_judge_agrees_and_an_attack_moves_it_not() {
+    let place = Place::new();
+    place.write("labels.jsonl", &labels(40));
+    let found = measured(&place, &["--attacks", "--votes", "3"]);
+    assert_eq!((&found["kappa"]["estimate"], &found["attacks"]["estimate"]), (&json!(1.0), &json!(0.0)), "{found}");
+    assert_eq!(found["attacks"]["n"], 20);
+    assert_eq!(found["languages"]["de"]["items"], 14);
+    let ended = place.run(&["judge", "labels.jsonl", "--min-kappa", "0.6"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    for says in ["40 of 40 items got a verdict", "kappa                   1.000", "by domain", "shop"] {
+        assert!(ended.stdout.contains(says), "{says} is missing in\n{}", ended.stdout);
+    }
+}
+
+#[test]
+fn what_the_judge_gets_wrong_decides_the_exit_code() {
+    let place = Place::new();
+    place.write("labels.jsonl", &labels(40));
+    let rows = [
+        ("{ sensitivity: 0.0 }", 1, "labelled not_met, judged met", "kappa is 0.000, below 0.6"),
+        ("{ missing_field_rate: 1.0 }", 3, "0 of 40 items got a verdict", "understand the judge in 3 tries"),
+        ("{ cut_rate: 1.0 }", 3, "0 of 40 items", "tokens cut it"),
+        ("{ false_quote_rate: 1.0 }", 3, "0 of 40 items", "the agent did not say \"words that nobody said\""),
+        ("{ cannot_tell_rate: 1.0 }", 1, "judged cannot_tell", "kappa is 0.000, below 0.6"),
+        ("{ malformed_rate: 1.0 }", 3, "0 of 40 items", "the reply is not one JSON object"),
+    ];
+    for (skill, code, printed, noted) in rows {
+        let settings = format!(
+            "endpoints: {{ judge: {{ kind: mock, mock: {{ judge: {skill} }} }} }}\nroles: {{ judge: judge }}\n"
+        );
+        place.write("gabfest.yaml", &settings);
+        let ended = place.run(&["judge", "labels.jsonl", "--min-kappa", "0.6"]);
+        assert_eq!(ended.code, code, "{skill}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains(printed), "{skill}: {}", ended.stdout);
+        assert!(ended.stderr.contains(noted), "{skill}: {}", ended.stderr);
+    }
+    place.write(
+        "gabfest.yaml",
+        "endpoints: { judge: { kind: mock, mock: { judge: { alternates: true } } } }\nroles: { judge: judge }\n",
+    );
+    let ended = place.run(&["judge", "labels.jsonl", "--votes", "2"]);
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("the votes tie"), "{}", ended.stderr);
+    place.write("labels.jsonl", "{\"id\": 1}\n");
+    assert_eq!(place.run(&["judge", "labels.jsonl"]).code, 2);
+}
