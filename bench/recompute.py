@@ -721,7 +721,8 @@ def compare_checks(comparison, folder):
     found = collections.defaultdict(collections.Counter)
     for trial in folder.trials:
         for it in trial["judgments"]:
-            found[it["check"], it["required"]][it["finding"] if it["finding"] in ["pass", "fail"] else "not_judged"] += 1
+            word = it["finding"] if it["finding"] in ["pass", "fail", "not_applicable"] else "not_judged"
+            found[it["check"], it["required"]][word] += 1
     rows = folder.report["by_check"]
     if sorted((row["check"], row["required"]) for row in rows) != sorted(found):
         comparison.wrong.append(f"by_check: its rows are not {sorted(found)}")
@@ -732,6 +733,33 @@ def compare_checks(comparison, folder):
         comparison.holds((*path, "required"), counts != {}, "no trial was judged by it")
         for key in ["pass", "fail", "not_judged"]:
             comparison.equal((*path, key), counts.get(key, 0))
+
+
+def compare_metrics(comparison, folder):
+    """Checks with a name: at most 200 names, the first in alphabetical order; the rest are `other`."""
+    found = collections.defaultdict(list)
+    for trial in folder.trials:
+        for it in trial["judgments"]:
+            if it.get("name") is not None:
+                found[it["name"]].append(it)
+    # As bytes: Python sorts texts by characters, which is the same order in UTF-8.
+    for name in sorted(name for name in found if name != "other")[200:]:
+        found["other"].extend(found.pop(name))
+    rows = folder.report.get("metrics", [])
+    if [row["name"] for row in rows] != sorted(found, key=lambda name: (name == "other", name)):
+        comparison.wrong.append(f"metrics: its rows are not {sorted(found)}")
+    for index, row in enumerate(rows):
+        path, of = ("metrics", index), found.get(row["name"], [])
+        comparison.holds((*path, "name"), bool(of), "no trial was judged by it")
+        words = collections.Counter(it["finding"] for it in of)
+        for key in ["pass", "fail", "not_applicable"]:
+            comparison.equal((*path, key), words[key])
+        comparison.equal((*path, "not_judged"), words["inconclusive"] + words["error"])
+        compare_rate(comparison, (*path, "rate"), words["pass"], words["pass"] + words["fail"])
+        scores = [it["score"] for it in of if it["score"] is not None]
+        comparison.equal((*path, "scores"), len(scores))
+        mean = sum(min(max(score, 0), 1) for score in scores) / len(scores) if scores else None
+        comparison.equal((*path, "mean_score"), mean, absolute=1e-6)
 
 
 def compare_trials(comparison, folder):
@@ -767,6 +795,7 @@ def compare(folder):
     compare_calls(comparison, folder)
     compare_parts(comparison, folder)
     compare_checks(comparison, folder)
+    compare_metrics(comparison, folder)
     comparison.finish()
     return comparison
 

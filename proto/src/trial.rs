@@ -251,6 +251,7 @@ fn judgment_to_wire(judgment: Judgment) -> v1::Judgment {
         line: judgment.line,
         informational: !judgment.required,
         weight: Some(judgment.weight),
+        name: judgment.name,
         ballots: judgment.ballots.into_iter().map(ballot_to_wire).collect(),
     }
 }
@@ -279,6 +280,7 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
     let weight = finite("weight", judgment.weight.unwrap_or(1.0))?;
     Ok(Judgment {
         check: judgment.check,
+        name: judgment.name,
         description: judgment.description,
         scope,
         finding: names::finding::read(&judgment.finding)?,
@@ -332,6 +334,7 @@ mod tests {
         ] {
             let judgment = Judgment {
                 check: "llm_judge".into(),
+                name: Some("tone".to_owned()),
                 description: Some("polite".into()),
                 scope,
                 finding: Finding::Fail,

@@ -183,6 +183,7 @@ impl Cleaner {
     fn judgment(&self, judgment: &mut Judgment) {
         let Judgment {
             check,
+            name,
             description,
             scope,
             finding,
@@ -197,6 +198,7 @@ impl Cleaner {
         } = judgment;
         holds_no_text((*scope, *finding, *score, *failure, *line, *required, *weight));
         self.text(check);
+        self.texts(name);
         self.texts(description);
         self.text(reason);
         self.texts(evidence);
@@ -394,6 +396,7 @@ mod tests {
             pace,
             judgments: vec![Judgment {
                 check: said(),
+                name: Some(said()),
                 description: Some(said()),
                 scope: Scope::Turn { step: 1, turn: 2 },
                 finding: Finding::Fail,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use record::{
     breakdown::{Breakdown, Part, Parts, Sums},
-    summary::{AgentSummary, AxisSummary, CheckSummary, FailureCount, PartSummary, TagSummary},
+    summary::{AgentSummary, AxisSummary, CheckSummary, FailureCount, MetricSummary, PartSummary, TagSummary},
 };
 use scenario::{
     Case, Plan,
@@ -77,6 +77,7 @@ pub(super) struct Tables {
     pub(super) tags: Vec<TagSummary>,
     pub(super) axes: Vec<AxisSummary>,
     pub(super) checks: Vec<CheckSummary>,
+    pub(super) metrics: Vec<MetricSummary>,
 }
 
 impl Tables {
@@ -111,6 +112,20 @@ impl Tables {
                 pass: findings.pass,
                 fail: findings.fail,
                 not_judged: findings.not_judged,
+            })
+            .collect();
+        tables.metrics = breakdown
+            .metrics
+            .iter()
+            .map(|(name, metric)| MetricSummary {
+                name: name.to_owned(),
+                pass: metric.pass,
+                fail: metric.fail,
+                not_judged: metric.not_judged,
+                not_applicable: metric.not_applicable,
+                rate: statistics::interval(metric.pass, metric.pass + metric.fail),
+                mean_score: metric.mean_score(),
+                scores: metric.scores,
             })
             .collect();
         tables

@@ -78,7 +78,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
     let summary = Totals { flaky_cases, weighted_success_rate, pass_k, ..totals(row, tally, spend, recovered) };
     let took = row.ended_at.map(|ended_at| u64::try_from(ended_at - row.started_at).unwrap_or(0));
     let wall = took.map(|took| Wall::of(took, summary.conversations, summary.turns));
-    let Tables { agents, tags, axes, checks } = Tables::of(&tally.breakdown);
+    let Tables { agents, tags, axes, checks, metrics } = Tables::of(&tally.breakdown);
     Summary {
         schema_version: SCHEMA_VERSION,
         run,
@@ -92,6 +92,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         by_axis: axes,
         by_check: checks,
         simulated_user: user_faults::of(&tally.users, &tally.total),
+        metrics,
         // Found out where the trials are read.
         unreadable: Unreadable::default(),
     }

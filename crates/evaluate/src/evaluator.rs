@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, pin::Pin};
 
-use record::Judgment;
+use record::{FailureKind, Finding, Judgment, Scope};
 use scenario::{Check, check::Judging};
 
 use crate::{error::Error, judge_pool::JudgePool, outcome::Outcome, subject::Subject};
@@ -11,7 +11,9 @@ use crate::{error::Error, judge_pool::JudgePool, outcome::Outcome, subject::Subj
 #[derive(Debug)]
 pub struct Evaluator {
     kind: &'static str,
+    name: Option<String>,
     description: Option<String>,
+    at_turn: Option<u32>,
     line: u32,
     negated: bool,
     required: bool,
@@ -58,7 +60,9 @@ impl Evaluator {
     pub(crate) fn new(check: &Check, behaviour: Box<dyn Behaviour>) -> Self {
         Self {
             kind: check.rule.kind(),
+            name: check.name.clone(),
             description: check.description.clone(),
+            at_turn: check.at_turn,
             line: check.line,
             negated: check.negated,
             required: check.required,
@@ -71,11 +75,31 @@ impl Evaluator {
 
     /// Judges a subject. Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
     pub async fn judge(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Judgment {
-        let Outcome { finding, score, reason, evidence, failure, ballots } = self.outcome(subject, pool).await;
+        self.judgment(subject.scope, self.outcome(subject, pool).await)
+    }
+
+    /// The only turn of a conversation that it judges, from 1; `None`: each.
+    #[must_use]
+    pub fn at_turn(&self) -> Option<u32> {
+        self.at_turn
+    }
+
+    /// The judgment of a conversation that ended with turn `last`, before the turn that it judges.
+    #[must_use]
+    pub fn not_reached(&self, scope: Scope, last: u32) -> Judgment {
+        let turn = self.at_turn.unwrap_or_default();
+        let reason = format!("it judges turn {turn}, and the conversation ended with turn {last}");
+        let outcome = Outcome { finding: Finding::Inconclusive, ..Outcome::error(FailureKind::NothingJudged, reason) };
+        self.judgment(scope, outcome)
+    }
+
+    fn judgment(&self, scope: Scope, outcome: Outcome) -> Judgment {
+        let Outcome { finding, score, reason, evidence, failure, ballots } = outcome;
         Judgment {
             check: self.kind.to_owned(),
+            name: self.name.clone(),
             description: self.description.clone(),
-            scope: subject.scope,
+            scope,
             finding,
             score,
             reason,

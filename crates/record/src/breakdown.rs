@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Blame, FailureKind, Finding, Trial, Usd, latency::Latency, tally::Counts};
+use crate::{Blame, FailureKind, Finding, Trial, Usd, check_metrics::CheckMetrics, latency::Latency, tally::Counts};
 
 /// How many parts keep their own latencies. A histogram is large.
 const MEASURED: usize = 64;
@@ -74,6 +74,8 @@ pub struct Breakdown {
     sums: BTreeMap<usize, Sums>,
     /// Keyed by the check's kind and by whether it counts for the verdict.
     pub checks: BTreeMap<(String, bool), Findings>,
+    /// Of the checks with a name.
+    pub metrics: CheckMetrics,
 }
 
 /// The sums of one part's trials.
@@ -111,6 +113,7 @@ impl Breakdown {
         for judgment in &trial.judgments {
             let key = (judgment.check.clone(), judgment.required);
             self.checks.entry(key).or_default().add(judgment.finding);
+            self.metrics.add(judgment);
         }
     }
 
@@ -124,6 +127,7 @@ impl Breakdown {
         for (key, findings) in &other.checks {
             self.checks.entry(key.clone()).or_default().merge(*findings);
         }
+        self.metrics.merge(&other.metrics);
     }
 
     /// Every part of the plan with its planned trials, even if none of them has ended.
@@ -220,6 +224,7 @@ mod tests {
         );
         trial.judgments.push(Judgment {
             check: "equals".to_owned(),
+            name: None,
             description: None,
             scope: Scope::Step { step: 1 },
             finding: if verdict == Verdict::Pass { Finding::Pass } else { Finding::Inconclusive },

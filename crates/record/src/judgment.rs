@@ -9,6 +9,9 @@ use crate::FailureKind;
 pub struct Judgment {
     /// The check's kind: `string_contains`, `llm_judge`, …
     pub check: String,
+    /// The metric that it counts for, as the scenario names it; absent if it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The description in the scenario.
     pub description: Option<String>,
     pub scope: Scope,

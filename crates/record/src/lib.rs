@@ -9,6 +9,7 @@ pub mod bounds;
 pub mod breakdown;
 pub mod by_model;
 pub mod call;
+pub mod check_metrics;
 pub mod count;
 pub mod failure;
 pub mod judgment;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     case::CaseSummary,
-    parts::{AgentSummary, AxisSummary, CheckSummary, PartSummary, TagSummary},
+    parts::{AgentSummary, AxisSummary, CheckSummary, MetricSummary, PartSummary, TagSummary},
     run::{Gate, Run, RunState, RunVerdict, Wall},
     totals::{Attempts, Bounds, Cost, FailureCount, Latencies, ModelSpend, Preflight, Rate, Totals, Trials},
     unreadable::{Unreadable, UnreadableTrial},
@@ -48,6 +48,9 @@ pub struct Summary {
     /// Faults of the simulated user; absent if none spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_user: Option<SimulatedUser>,
+    /// Checks with a `name`, in alphabetical order; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricSummary>,
     /// Stored records that cannot be read; absent if there are none.
     #[serde(default, skip_serializing_if = "Unreadable::is_none")]
     pub unreadable: Unreadable,

@@ -191,6 +191,7 @@ mod tests {
             .iter()
             .map(|finding| Judgment {
                 check: "string_contains".into(),
+                name: None,
                 description: None,
                 scope: Scope::Turn { step: 1, turn: 2 },
                 finding: *finding,

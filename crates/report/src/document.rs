@@ -33,6 +33,7 @@ impl Document {
         let mut sections = vec![matrix(summary, room)];
         sections.extend(breakdowns::sections(summary, room));
         sections.push(breakdowns::checks(summary, room));
+        sections.push(breakdowns::metrics(summary, room));
         sections.push(battery::section(summary, &found.examined, room));
         sections.push(failures(summary, found, room));
         sections.push(informing::section(summary, &found.informing, room));

@@ -91,6 +91,7 @@ pub use self::{
     rule::{Evaluation, KINDS, Rule, read_all},
     semantic_condition::SemanticCondition,
     semantic_similar::SemanticSimilar,
+    shared_keys::refuse_turn,
     similarity::Similarity,
     spend::Spend,
     sql_state::SqlState,
@@ -105,6 +106,12 @@ pub use self::{
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
+    /// The metric that its findings count for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The only turn of a conversation that it judges, from 1; `None`: each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_turn: Option<u32>,
     pub description: Option<String>,
     pub rule: Rule,
     /// 1-based line in the source; 0: unknown.
@@ -127,7 +134,17 @@ impl Check {
     /// A required check of weight 1.
     #[must_use]
     pub fn new(rule: Rule, line: u32) -> Self {
-        Self { description: None, rule, line, negated: false, weight: 1.0, required: true, judging: Judging::USUAL }
+        Self {
+            name: None,
+            at_turn: None,
+            description: None,
+            rule,
+            line,
+            negated: false,
+            weight: 1.0,
+            required: true,
+            judging: Judging::USUAL,
+        }
     }
 
     /// What it asks of models each time it judges, checks within it and all votes included. Empty: it asks none.

@@ -720,6 +720,9 @@ pub struct Judgment {
     /// Absent: 1.
     #[prost(double, optional, tag = "13")]
     pub weight: ::core::option::Option<f64>,
+    /// The metric that it counts for.
+    #[prost(string, optional, tag = "14")]
+    pub name: ::core::option::Option<::prost::alloc::string::String>,
     /// What judges answered, one for each vote.
     #[prost(message, repeated, tag = "20")]
     pub ballots: ::prost::alloc::vec::Vec<Ballot>,

@@ -280,6 +280,7 @@ fn short_call() -> ToolCall {
 fn judgment() -> Judgment {
     Judgment {
         check: "equals".to_owned(),
+        name: None,
         description: None,
         scope: record::Scope::Step { step: 1 },
         finding: record::Finding::Pass,

@@ -36,7 +36,12 @@ pub(super) async fn hold(
         first_turn,
         conversation: true,
         duration_ms: u64::try_from(stage.transcript.agents_time(first_turn).as_millis()).ok(),
+        turn: None,
     };
+    let last = u32::try_from(stage.transcript.len() - first_turn).unwrap_or(u32::MAX);
+    for check in checks.each_turn.iter().filter(|check| check.at_turn().is_some_and(|turn| turn > last)) {
+        stage.judgments.push(check.not_reached(Scope::Conversation { step }, last));
+    }
     judge(stage, &checks.at_the_end, what).await;
     Ok(())
 }
@@ -62,7 +67,7 @@ async fn turns(
             let cut_short = failure.kind == FailureKind::AgentTimeout && left < whole;
             return Err(clock.left(stage).err().filter(|_| cut_short).unwrap_or(failure));
         }
-        judge_turn(stage, step, checks).await;
+        judge_turn(stage, step, turn, checks).await;
         if let Some(end) = farewell {
             return Ok(ended_by_user(stage, end));
         }
@@ -102,8 +107,8 @@ fn stopped(stage: &Stage, who: Stopper, signal: String) -> Stop {
     Stop { who, signal, turn: stage.transcript.number() }
 }
 
-/// Applies the checks of each turn to the last turn.
-async fn judge_turn(stage: &mut Stage, step: u32, checks: &StepChecks) {
+/// Applies the checks of each turn to the last turn, which is `turn` of the conversation.
+async fn judge_turn(stage: &mut Stage, step: u32, turn: u32, checks: &StepChecks) {
     let (reply, said) = (stage.transcript.last_reply().to_owned(), stage.transcript.last_said());
     let what = Judged {
         scope: Scope::Turn { step, turn: stage.transcript.number() },
@@ -112,6 +117,7 @@ async fn judge_turn(stage: &mut Stage, step: u32, checks: &StepChecks) {
         first_turn: stage.transcript.len() - 1,
         conversation: true,
         duration_ms: stage.transcript.last().map(|turn| turn.duration_micros / 1_000),
+        turn: Some(turn),
     };
     judge(stage, &checks.each_turn, what).await;
 }

@@ -17,6 +17,8 @@ pub(super) struct Judged<'a> {
     pub(super) first_turn: usize,
     pub(super) conversation: bool,
     pub(super) duration_ms: Option<u64>,
+    /// The turn of the conversation that is judged, from 1; `None`: no single turn of one.
+    pub(super) turn: Option<u32>,
 }
 
 /// Applies the checks one after the other.
@@ -37,7 +39,7 @@ pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<
         workspace: &workspace,
     };
     let judges = JudgePool::new(&stage.resources.models, &stage.calling, &stage.questions, stage.transcript.number());
-    for check in checks {
+    for check in checks.iter().filter(|check| check.at_turn().is_none() || check.at_turn() == what.turn) {
         let judgment = check.judge(&subject, &judges).await;
         judgments.push(judgment);
     }

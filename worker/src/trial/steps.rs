@@ -81,6 +81,7 @@ async fn judge_step(stage: &mut Stage, step: &Step, checks: &StepChecks, number:
         first_turn,
         conversation,
         duration_ms,
+        turn: None,
     };
     Box::pin(judge(stage, &checks.of_the_step, what)).await;
 }

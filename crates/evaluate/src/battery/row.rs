@@ -60,6 +60,7 @@ impl Row {
         let set = cell.set.map_or_else(String::new, |set| format!(", data set {set}"));
         let judgment = Judgment {
             check: requirement.id().to_owned(),
+            name: None,
             description: Some(format!("{}{set}", requirement.title())),
             scope: conversation.scope(turn),
             finding,

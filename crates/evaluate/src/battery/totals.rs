@@ -59,6 +59,7 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
     }
     Some(Judgment {
         check: requirement.id().to_owned(),
+        name: None,
         description: Some(requirement.title().to_owned()),
         scope: Scope::Step { step: conversation.step },
         finding,

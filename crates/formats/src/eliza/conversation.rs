@@ -136,12 +136,13 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Conversat
     let stops = part.items_of("termination_conditions");
     let stops = stops.iter().filter_map(|stop| read_stop(stop, findings)).collect();
     let turn_checks = check::read_all(&part.items_of("turn_evaluations"), findings);
+    check::refuse_turn(&part.items_of("final_evaluations"), findings);
     let final_checks = check::read_all(&part.items_of("final_evaluations"), findings);
     let written = written?;
     if let Some(ours) = part.get("user_simulator").and_then(|user| user.get("gabfest")) {
         simulated_user::check(&ours, &written.user_simulator.gabfest, findings);
     }
-    Some(Conversation {
+    let conversation = Conversation {
         opening_line: String::new(),
         max_turns: written.max_turns.0,
         turn_timeout_ms: written.timeout_per_turn_ms.0,
@@ -155,7 +156,16 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Conversat
             log_turn_decisions: written.debug_options.log_turn_decisions,
             export_full_transcript: written.debug_options.export_full_transcript,
         },
-    })
+    };
+    let most = conversation.most_turns();
+    for part in part.items_of("turn_evaluations") {
+        let turn = part.get("turn").and_then(|turn| turn.value().as_u64()).unwrap_or_default();
+        if turn > u64::from(most) {
+            let message = format!("`turn` is {turn}, and the conversation has at most {most} turns");
+            findings.error(part.spot_of("turn"), message);
+        }
+    }
+    Some(conversation)
 }
 
 fn read_stop(part: &Part<'_>, findings: &mut Findings) -> Option<Stop> {

@@ -68,6 +68,7 @@ pub(super) fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Step>
 
 fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
     let written = part.decode::<StepDocument>(findings);
+    check::refuse_turn(&part.items_of("evaluations"), findings);
     let checks = check::read_all(&part.items_of("evaluations"), findings);
     let conversation = part.get("conversation").map(|part| conversation::read(&part, findings));
     let written = written?;

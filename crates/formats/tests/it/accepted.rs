@@ -182,3 +182,28 @@ fn merge_keys_aliases_marks_and_line_ends_are_understood() {
     assert_eq!(scenario.steps[0].checks, scenario.steps[1].checks);
     assert_eq!(scenario.steps[0].checks[0].line, 9);
 }
+
+#[test]
+fn names_and_turns_of_evaluations_have_their_place() {
+    let text = |of_turns: &str, at_the_end: &str| {
+        format!(
+            "name: a\ndescription: b\njudgment: {{strategy: all_pass}}\nrun:\n  - input: hi\n    conversation:\n      max_turns: 3\n      user_simulator: {{persona: p, objective: o}}\n      turn_evaluations:\n        - {{type: empty, negate: true{of_turns}}}\n      final_evaluations:\n        - {{type: empty, negate: true{at_the_end}}}\n"
+        )
+    };
+    for (of_turns, at_the_end, says) in [
+        (", turn: 4", "", "`turn` is 4, and the conversation has at most 3 turns"),
+        (", turn: 0", "", "expected a number of a turn"),
+        (", turn: first", "", "expected a number of a turn"),
+        (", name: ''", "", "expected a text of 1 to 100 bytes for `name`"),
+        (", name: 7", "", "expected a text of 1 to 100 bytes for `name`"),
+        ("", ", turn: 2", "`turn` has an effect in `turn_evaluations` only"),
+    ] {
+        let (_, findings) = read(&text(of_turns, at_the_end));
+        assert!(findings.len() == 1 && findings[0].contains(says), "{of_turns}{at_the_end}: {findings:?}");
+    }
+    let (scenario, findings) = read(&text(", turn: 3, name: tone", ", name: tone"));
+    assert_eq!(findings, Vec::<String>::new());
+    let checks: Vec<_> =
+        scenario.as_ref().unwrap().checks().map(|check| (check.name.as_deref(), check.at_turn)).collect();
+    assert_eq!(checks, [(Some("tone"), Some(3)), (Some("tone"), None)]);
+}

@@ -51,6 +51,7 @@ mod tests {
         };
         let judgment = |scope, evidence: &str| Judgment {
             check: "ML-A6".into(),
+            name: None,
             description: None,
             scope,
             finding: Finding::Pass,

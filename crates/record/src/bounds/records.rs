@@ -72,7 +72,7 @@ pub fn size_of_end(trial: &Trial) -> usize {
         7 * AROUND + it.criterion.len() + it.model.len() + it.digest.len() + it.verdict.len() + it.reason.len()
     };
     let judgments = trial.judgments.iter().map(|it| {
-        let texts = it.check.len() + it.reason.len() + may(&it.description) + may(&it.evidence);
+        let texts = it.check.len() + it.reason.len() + may(&it.name) + may(&it.description) + may(&it.evidence);
         8 * AROUND + texts + it.ballots.iter().map(ballot).sum::<usize>()
     });
     let failure = trial.failure.as_ref().map_or(0, |failure| 5 * AROUND + failure.message.len());
@@ -126,8 +126,8 @@ fn texts_of(turn: &mut Turn, most: usize) {
 }
 
 fn texts_of_end(trial: &mut Trial, most: usize) {
-    for Judgment { check, description, reason, evidence, ballots, .. } in &mut trial.judgments {
-        shorten(check, most);
+    for Judgment { check, name, description, reason, evidence, ballots, .. } in &mut trial.judgments {
+        std::iter::once(check).chain(name).for_each(|text| shorten(text, most));
         ballots.truncate(MOST_ITEMS);
         for Ballot { criterion, model, digest, verdict, confidence: _, reason } in ballots {
             [criterion, model, digest, verdict].into_iter().for_each(|name| shorten(name, most));

@@ -64,6 +64,24 @@ pub struct AxisSummary {
     pub figures: PartSummary,
 }
 
+/// What the checks with one name found, in the attempts that count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricSummary {
+    /// As the scenarios write it; `other` for all names beyond the first 200.
+    pub name: String,
+    pub pass: u64,
+    pub fail: u64,
+    /// Inconclusive, or an error of the evaluator.
+    pub not_judged: u64,
+    pub not_applicable: u64,
+    /// pass / (pass + fail).
+    pub rate: Rate,
+    /// Of the findings with a score, 0 to 1; `null` if there is none.
+    pub mean_score: Option<f64>,
+    /// Findings with a score.
+    pub scores: u64,
+}
+
 /// How often one kind of check was judged, and what it found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckSummary {

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use record::Summary;
+use record::{Summary, summary::MetricSummary};
 
 use super::{
     model::{Block, Cell, Column, Kind, LineKind, Section, Table},
     room::Room,
 };
 use crate::{
-    figures::count,
+    figures::{self, count},
     parts::{self, Row},
 };
 
@@ -69,6 +69,25 @@ fn wide_columns(of: &parts::Table) -> Vec<Column> {
 fn wide_cells(row: &Row) -> Vec<Cell> {
     let figures = [&row.rate, &row.interval, &row.trials, &row.failures, &row.p50, &row.p95, &row.cost];
     std::iter::once(Cell::text(&row.name)).chain(figures.map(Cell::figure)).chain([Cell::text(&row.kinds)]).collect()
+}
+
+/// Checks with a name, those with the lowest pass rate first.
+pub(super) fn metrics(summary: &Summary, room: Room) -> Section {
+    let mut metrics: Vec<_> = summary.metrics.iter().collect();
+    let rate = |metric: &MetricSummary| metric.rate.estimate.unwrap_or(1.0);
+    metrics.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let heads = ["pass rate", "95%", "passed", "failed", "not judged", "mean score"].map(Column::right);
+    let mut table = Table::new(std::iter::once(Column::left("name")).chain(heads));
+    for metric in metrics.iter().take(room.checks) {
+        let score = metric.mean_score.map_or_else(|| "–".to_owned(), |score| format!("{score:.2}"));
+        let [pass, fail, open] = [metric.pass, metric.fail, metric.not_judged].map(count);
+        let figures = [figures::estimate(&metric.rate), figures::interval(&metric.rate), pass, fail, open, score];
+        table.rows.push(std::iter::once(Cell::text(&metric.name)).chain(figures.map(Cell::figure)).collect());
+    }
+    let left_out = metrics.len().saturating_sub(room.checks) as u64;
+    table.left_out = (left_out > 0).then(|| format!("{} more", count(left_out)));
+    let block = (!table.rows.is_empty()).then_some(Block::Table(table));
+    Section::new(Kind::Metrics, "Named checks", block)
 }
 
 /// Checks that decide a verdict first, and of these the ones that failed most often.

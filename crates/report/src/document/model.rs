@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     ByTag,
     ByAxis,
     ByCheck,
+    /// Checks with a name.
+    Metrics,
     Battery,
     Failures,
     Informing,
@@ -41,6 +43,7 @@ impl Kind {
             Self::ByTag => "by-tag",
             Self::ByAxis => "by-axis",
             Self::ByCheck => "by-check",
+            Self::Metrics => "named-checks",
             Self::Battery => "battery",
             Self::Failures => "conversations",
             Self::Informing => "informing",

@@ -1,6 +1,9 @@
 //! Every page of the small run as a snapshot, and what each must hold beyond its look.
 
-use record::{latency::Quantiles, summary::AgentSummary};
+use record::{
+    latency::Quantiles,
+    summary::{AgentSummary, MetricSummary},
+};
 use report::{github, html, json, junit, markdown, terminal, transcripts_jsonl, trials_jsonl};
 use serde_json::{Value, json};
 
@@ -34,6 +37,28 @@ fn the_terminal_page_keeps_to_its_width() {
             assert_eq!(trimmed, plain, "colours change only colours");
         }
     }
+}
+
+#[test]
+fn checks_with_a_name_have_a_table_of_their_own() {
+    let mut sample = sample::small();
+    let metric = |name: &str, pass: u64, fail: u64, mean_score: Option<f64>| MetricSummary {
+        name: name.to_owned(),
+        pass,
+        fail,
+        not_judged: 2,
+        not_applicable: 0,
+        rate: statistics::interval(pass, pass + fail),
+        mean_score,
+        scores: pass,
+    };
+    sample.summary.metrics = vec![metric("length", 9, 0, None), metric("tone", 6, 4, Some(0.75))];
+    let page = markdown::render(&sample.summary, &sample.selection());
+    let (_, section) = page.split_once("## Named checks\n\n").unwrap();
+    let rows: Vec<&str> = section.lines().take(4).collect();
+    assert_eq!(rows[0], "| name | pass rate | 95% | passed | failed | not judged | mean score |");
+    assert_eq!(rows[2], "| tone | 60% | 31–84% | 6 | 4 | 2 | 0.75 |", "the lowest rate first");
+    assert_eq!(rows[3], "| length | 100% | 70–100% | 9 | 0 | 2 | – |");
 }
 
 #[test]

@@ -10,7 +10,8 @@ use record::{
     pace::Pace,
     summary::{
         AgentSummary, Attempts, AxisSummary, CaseSummary, CheckSummary, Cost, FailureCount, Gate, Latencies,
-        ModelSpend, PartSummary, Run, RunState, RunVerdict, SCHEMA_VERSION, TagSummary, Totals, Trials, Wall,
+        MetricSummary, ModelSpend, PartSummary, Run, RunState, RunVerdict, SCHEMA_VERSION, TagSummary, Totals, Trials,
+        Wall,
     },
     trial::TurnLatency,
 };
@@ -158,6 +159,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         FailAfter => {
             judgments.push(Judgment {
                 check: "llm_judge".to_owned(),
+                name: None,
                 description: Some("Does the agent solve the problem without asking the same thing twice?".to_owned()),
                 scope: Scope::Conversation { step: 1 },
                 finding: Finding::Fail,
@@ -184,6 +186,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         JudgeLost => {
             judgments.push(Judgment {
                 check: "llm_judge".to_owned(),
+                name: None,
                 description: None,
                 scope: Scope::Conversation { step: 1 },
                 finding: Finding::Inconclusive,
@@ -260,6 +263,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
 fn passing(turn: u32) -> Judgment {
     Judgment {
         check: "string_contains".to_owned(),
+        name: None,
         description: None,
         scope: Scope::Turn { step: 1, turn },
         finding: Finding::Pass,
@@ -363,6 +367,16 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
         fail: findings.fail,
         not_judged: findings.not_judged,
     });
+    let metrics = tally.breakdown.metrics.iter().map(|(name, metric)| MetricSummary {
+        name: name.to_owned(),
+        pass: metric.pass,
+        fail: metric.fail,
+        not_judged: metric.not_judged,
+        not_applicable: metric.not_applicable,
+        rate: statistics::interval(metric.pass, metric.pass + metric.fail),
+        mean_score: metric.mean_score(),
+        scores: metric.scores,
+    });
     let by_role = |role: Role| (role.name().to_owned(), spend.of(role));
     let unpriced_calls = spend.unpriced_calls();
     Summary {
@@ -454,6 +468,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
         by_axis: by_axis.collect(),
         by_check: by_check.collect(),
         simulated_user: None,
+        metrics: metrics.collect(),
         unreadable: record::summary::Unreadable::default(),
     }
 }

@@ -95,7 +95,7 @@ impl<'p, 'd> Place<'p, 'd> {
 
     /// A check within another one has no effect of its own on the verdict.
     fn warn_of_verdict_keys(&mut self, part: &Part<'_>) {
-        for key in ["weight", "required"] {
+        for key in ["name", "turn", "weight", "required"] {
             if part.get(key).is_some() {
                 let message = format!("`{key}` has no effect on a nested evaluation");
                 self.findings.warning(part.key_spot(key), message);

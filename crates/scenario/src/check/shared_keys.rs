@@ -1,4 +1,5 @@
-//! What every kind takes: `type`, `negate`, `weight` and `required`. Kinds that ask a judge take the keys of [`judging`] too.
+//! What every kind takes: `type`, `name`, `turn`, `negate`, `weight` and `required`. Kinds that ask a judge take the keys of
+//! [`judging`] too.
 
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
@@ -7,10 +8,13 @@ use yaml::{Findings, Part, bounded::Weight, suggest};
 use super::{Check, judging};
 
 /// The keys that are read here, apart from the fields of a kind, so that no kind can lack them.
-pub(super) const KEYS: &[&str] = &["type", "negate", "weight", "required"];
+pub(super) const KEYS: &[&str] = &["type", "name", "turn", "negate", "weight", "required"];
 /// The same for kinds that ask a judge.
 pub(super) const KEYS_OF_JUDGES: &[&str] =
-    &["type", "negate", "weight", "required", "votes", "panel", "form", "evidence", "language"];
+    &["type", "name", "turn", "negate", "weight", "required", "votes", "panel", "form", "evidence", "language"];
+
+/// The longest name of a metric.
+const LONGEST_NAME: usize = 100;
 
 /// The kind that the part names.
 pub(super) fn kind<'a>(part: &'a Part<'_>, known: &[&'static str], findings: &mut Findings) -> Option<&'a str> {
@@ -37,9 +41,11 @@ pub(super) fn kind<'a>(part: &'a Part<'_>, known: &[&'static str], findings: &mu
     None
 }
 
-/// Puts `negate`, `weight` and `required` on a check.
+/// Puts all but `type` on a check.
 pub(super) fn read(check: Check, part: &Part<'_>, findings: &mut Findings) -> Check {
     Check {
+        name: name(part, findings),
+        at_turn: turn(part, findings),
         negated: switch("negate", false, part, findings),
         required: switch("required", true, part, findings),
         weight: weight(part, findings),
@@ -58,6 +64,16 @@ pub(super) fn describe(schema: &mut Schema, asks_judge: fn(&str) -> bool) {
         weight["default"] = 1.0.into();
         weight["description"] = "The weight in the trial's weighted score.".into();
         let switch = |default: bool, description: &str| serde_json::json!({ "type": "boolean", "default": default, "description": description });
+        let name = serde_json::json!({
+            "type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
+            "description": "A metric of its own for the findings of this evaluation, in reports and in `/metrics`. Evaluations with the same name count together.",
+        });
+        properties.insert("name".to_owned(), name);
+        let turn = serde_json::json!({
+            "type": "integer", "minimum": 1,
+            "description": "The only turn that the evaluation judges, from 1. Only in `turn_evaluations`.",
+        });
+        properties.insert("turn".to_owned(), turn);
         properties.insert("negate".to_owned(), switch(false, "Whether to swap pass and fail."));
         properties.insert("weight".to_owned(), weight);
         let description =
@@ -77,6 +93,47 @@ fn switch(key: &str, usual: bool, part: &Part<'_>, findings: &mut Findings) -> b
             findings.help(format!("`{key}` is {usual} by default"));
             usual
         }
+    }
+}
+
+fn name(part: &Part<'_>, findings: &mut Findings) -> Option<String> {
+    match part.get("name").as_ref().map(Part::value) {
+        // A key without a value was found with the whole document.
+        None | Some(Value::Null) => None,
+        Some(Value::String(name)) if !name.trim().is_empty() && name.len() <= LONGEST_NAME => Some(name.clone()),
+        Some(other) => {
+            findings.error(
+                part.spot_of("name"),
+                format!("expected a text of 1 to {LONGEST_NAME} bytes for `name`, found {other}"),
+            );
+            findings.help("`name` makes a metric of the findings of this evaluation, such as `tone`");
+            None
+        }
+    }
+}
+
+fn turn(part: &Part<'_>, findings: &mut Findings) -> Option<u32> {
+    let written = part.get("turn")?;
+    match written.value() {
+        Value::Null => None,
+        value => match value.as_u64().and_then(|turn| u32::try_from(turn).ok()).filter(|turn| *turn > 0) {
+            Some(turn) => Some(turn),
+            None => {
+                findings.error(
+                    part.spot_of("turn"),
+                    format!("expected a number of a turn, from 1, for `turn`, found {value}"),
+                );
+                None
+            }
+        },
+    }
+}
+
+/// Refuses `turn` where an evaluation does not follow each turn of a conversation.
+pub fn refuse_turn(parts: &[Part<'_>], findings: &mut Findings) {
+    for part in parts.iter().filter(|part| part.get("turn").is_some()) {
+        findings.error(part.key_spot("turn"), "`turn` has an effect in `turn_evaluations` only");
+        findings.help("write the evaluation in `turn_evaluations` of the conversation");
     }
 }
 

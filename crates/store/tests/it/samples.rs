@@ -75,6 +75,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         pace: Pace::default(),
         judgments: vec![Judgment {
             check: "string_contains".into(),
+            name: None,
             description: None,
             scope: Scope::Turn { step: 1, turn: 2 },
             finding: Finding::Pass,

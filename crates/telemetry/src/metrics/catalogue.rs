@@ -81,6 +81,8 @@ pub(super) const SUITE: &str = "suite";
 pub(super) const SCENARIO: &str = "scenario";
 pub(super) const PERSONA: &str = "persona";
 pub(super) const VERDICT: &str = "verdict";
+pub(super) const CHECK: &str = "check";
+pub(super) const FINDING: &str = "finding";
 pub(super) const STATE: &str = "state";
 pub(super) const SIGNAL: &str = "signal";
 pub(super) const STATUS: &str = "status";
@@ -132,6 +134,8 @@ metrics! { WORKER:
         "Conversations in the trials that this worker played to their end, counted as in the report";
     TRIALS_PLAYED = Kind::Counter, "gabfest.trials.played", "{trial}", [SUITE, SCENARIO, PERSONA, VERDICT],
         "Trials that this worker played to their end";
+    CHECKS = Kind::Counter, "gabfest.checks", "{finding}", [CHECK, FINDING],
+        "Findings of checks with a name, in the trials that this worker played to their end";
     CONVERSATION_DURATION = Kind::Histogram(CONVERSATION_SECONDS), "gabfest.conversation.duration", "s",
         [SUITE, SCENARIO],
         "Duration of trials, from the first message to the verdict";

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use record::{
-    Blame, Call, Failure, FailureKind, Role, Summary, Tokens, Trial, Turn, Usd, Verdict, call::ErrorKind,
-    summary::RunState, turn::Origin,
+    Blame, Call, Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tokens, Trial, Turn, Usd, Verdict,
+    call::ErrorKind, summary::RunState, turn::Origin,
 };
 use scenario::{CaseId, TrialId};
 use serde_json::json;
@@ -93,6 +93,43 @@ fn trial(verdict: Verdict, blame: Option<Blame>) -> Trial {
     trial.conversations = 2;
     trial.spend.add_call(&call(Role::Agent, "m", 1));
     trial
+}
+
+fn found(name: &str, finding: Finding) -> Judgment {
+    Judgment {
+        check: "custom".to_owned(),
+        name: Some(name.to_owned()),
+        description: None,
+        scope: Scope::Step { step: 1 },
+        finding,
+        score: None,
+        reason: String::new(),
+        evidence: None,
+        failure: None,
+        line: 1,
+        required: true,
+        weight: 1.0,
+        ballots: Vec::new(),
+    }
+}
+
+#[test]
+fn checks_with_a_name_are_counted_under_it_and_those_beyond_the_limit_under_other() {
+    let (meters, page) = meters(Conventions::Usual);
+    let place = lab(&meters).place("nightly", "refund", None);
+    let end = |judgments: Vec<Judgment>| place.ended(&Trial { judgments, ..trial(Verdict::Fail, None) });
+    let unnamed = Judgment { name: None, ..found("", Finding::Pass) };
+    end(vec![found("tone", Finding::Pass), found("tone", Finding::Fail), unnamed]);
+    end(vec![found("tone", Finding::Pass)]);
+    assert_eq!(
+        lines(&page, &["gabfest_checks_total{"]),
+        "gabfest_checks_total{check=\"tone\",finding=\"fail\"} 1\n\
+         gabfest_checks_total{check=\"tone\",finding=\"pass\"} 2\n"
+    );
+    end((0..250).map(|number| found(&format!("n{number}"), Finding::Pass)).collect());
+    let shown = lines(&page, &["gabfest_checks_total{"]);
+    assert_eq!(shown.lines().count(), 2 + 199 + 1);
+    assert!(shown.contains("gabfest_checks_total{check=\"other\",finding=\"pass\"} 51\n"), "{shown}");
 }
 
 #[test]
@@ -524,7 +561,7 @@ fn the_catalogue_is_the_page() {
         place.turn(&turn(Origin::Scripted, Some("hi"), vec![call(Role::Agent, "m", 1_000)]));
         let held_up = Call { retried_micros: 1, throttled_tries: 1, estimated: true, ..call(Role::Judge, "m", 1_000) };
         place.call(&held_up);
-        place.ended(&trial(Verdict::Pass, None));
+        place.ended(&Trial { judgments: vec![found("tone", Finding::Pass)], ..trial(Verdict::Pass, None) });
         coordinator.suite("s", ["a"]);
         coordinator.queue("s", Queue { started_at: 0, running: true, planned: 1, lent: 0, done: 1 });
         coordinator.committed(std::time::Duration::ZERO);

@@ -19,8 +19,9 @@ use record::{Call, Role, Trial, Turn, Verdict, turn::Origin};
 
 use self::{calls::Calls, places::Places};
 use super::{
-    catalogue::{self, PERSONA, SCENARIO, STATE, SUITE, VERDICT},
+    catalogue::{self, CHECK, FINDING, PERSONA, SCENARIO, STATE, SUITE, VERDICT},
     instruments::{counter, gauge, histogram, money, seconds},
+    labels::Values,
 };
 use crate::{asked::Endpoint, names::Conventions};
 
@@ -42,6 +43,8 @@ struct Inner {
     first_token: Histogram<f64>,
     conversations: Counter<u64>,
     trials_played: Counter<u64>,
+    checks: Counter<u64>,
+    check_names: Values,
     conversation_duration: Histogram<f64>,
     conversation_cost: Counter<f64>,
     places: Places,
@@ -83,6 +86,8 @@ impl Worker {
             first_token: histogram(meter, &catalogue::TURN_FIRST_TOKEN),
             conversations: counter(meter, &catalogue::CONVERSATIONS),
             trials_played: counter(meter, &catalogue::TRIALS_PLAYED),
+            checks: counter(meter, &catalogue::CHECKS),
+            check_names: Values::new(CHECK),
             conversation_duration: histogram(meter, &catalogue::CONVERSATION_DURATION),
             conversation_cost: money(meter, &catalogue::CONVERSATION_COST),
             places: Places::new(),
@@ -185,6 +190,12 @@ impl TrialSeries {
         let all = [suite.clone(), scenario.clone(), persona.clone(), verdict.clone()];
         worker.conversations.add(u64::from(trial.conversations), &all);
         worker.trials_played.add(1, &all);
+        for judgment in &trial.judgments {
+            if let Some(name) = &judgment.name {
+                let finding = KeyValue::new(FINDING, judgment.finding.name());
+                worker.checks.add(1, &[KeyValue::new(CHECK, worker.check_names.get(name)), finding]);
+            }
+        }
         worker.conversation_duration.record(trial.duration_ms as f64 / 1e3, &[suite.clone(), scenario.clone()]);
         worker.conversation_cost.add(trial.spend.cost().dollars(), &[suite.clone(), scenario.clone(), verdict]);
     }

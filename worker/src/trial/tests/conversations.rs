@@ -235,3 +235,33 @@ async fn what_its_author_asked_to_see_is_noted() {
     assert!(!none.trial.keep_transcript);
     assert_eq!(none.end(), (Verdict::Pass, None));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_check_can_judge_one_turn_of_a_conversation() {
+    let says = |turn: u32, text: &str, name: &str| json!({ "type": "string_contains", "value": text, "turn": turn, "name": name });
+    let agent = || FakeAgent::new(|turn, _| Does::Says(format!("reply {turn}")));
+    let checks = json!([says(2, "reply 2", "second"), says(3, "reply 3", "third"), contains("reply")]);
+    let talk_of = |stops: Value| {
+        scenario(
+            json!([talk(json!({ "turn_evaluations": checks.clone(), "termination_conditions": stops }))]),
+            json!({}),
+        )
+    };
+    let all = first(&talk_of(json!([])), &Cast::with(agent())).await;
+    assert_eq!(all.end(), (Verdict::Pass, None));
+    let of_name = |played: &Played, name: &str| -> Vec<(Finding, record::Scope)> {
+        let named = played.trial.judgments.iter().filter(|judgment| judgment.name.as_deref() == Some(name));
+        named.map(|judgment| (judgment.finding, judgment.scope)).collect()
+    };
+    assert_eq!(of_name(&all, "second"), [(Finding::Pass, record::Scope::Turn { step: 1, turn: 2 })]);
+    assert_eq!(of_name(&all, "third"), [(Finding::Pass, record::Scope::Turn { step: 1, turn: 3 })]);
+    assert_eq!(all.findings().len(), 5, "the check without a turn judges each of three");
+
+    // The conversation ends before the third turn: nobody knows what the agent would have said.
+    let stops = json!([{ "type": "goal_achieved", "keywords": ["reply 2"] }]);
+    let short = first(&talk_of(stops), &Cast::with(agent())).await;
+    assert_eq!(of_name(&short, "second").len(), 1);
+    assert_eq!(of_name(&short, "third"), [(Finding::Inconclusive, record::Scope::Conversation { step: 1 })]);
+    let (verdict, failure) = short.end();
+    assert_eq!((verdict, failure.map(|failure| failure.0)), (Verdict::Inconclusive, Some(FailureKind::NothingJudged)));
+}

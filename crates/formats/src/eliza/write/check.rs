@@ -15,6 +15,8 @@ pub(super) fn write_all(checks: &[Check]) -> Vec<Value> {
 fn write(check: &Check) -> Value {
     let mut map = Map::new();
     map.insert("type".to_owned(), json!(check.rule.kind()));
+    put(&mut map, "name", check.name.as_ref().map(|name| json!(name)));
+    put(&mut map, "turn", check.at_turn.map(|turn| json!(turn)));
     put(&mut map, "description", check.description.as_ref().map(|description| json!(description)));
     fields(&check.rule, &mut map);
     if check.rule.asks_judge() {

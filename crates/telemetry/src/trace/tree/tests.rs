@@ -90,6 +90,7 @@ fn turn(number: u32, calls: Vec<Call>) -> Turn {
 fn judgment(scope: Scope, finding: Finding) -> Judgment {
     Judgment {
         check: "llm_judge".into(),
+        name: None,
         description: Some("is polite".into()),
         scope,
         finding,
