@@ -327,7 +327,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             replays: 2,
             gates: Gates { pass_rate: Some(0.1 + 0.7), max_unjudged_cases: seed % 2, ..Gates::default() },
             pass_k: (seed % 3 == 0).then_some(5),
-            endpoints: [("judge".to_owned(), "0a".repeat(8))].into(),
+            endpoints: [("large".to_owned(), "a digest".to_owned())].into(),
         }
     })
 }

@@ -109,7 +109,7 @@ impl Agreement {
         for (item, verdict) in items.iter().zip(verdicts) {
             let (id, line) = (item.id.clone(), verdict.line);
             if let Some(reason) = verdict.missing() {
-                unanswered.push(Unanswered { id, line, reason });
+                unanswered.push(Unanswered { id: id.clone(), line, reason });
             }
             let Some(found) = verdict.first() else { continue };
             let pair = (item.label, found);
