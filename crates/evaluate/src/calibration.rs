@@ -177,7 +177,7 @@ pub fn examples<'a>(items: &'a [Item], item: &Item, count: usize) -> Vec<&'a Ite
     });
     let mut chosen: Vec<&Item> = Vec::new();
     for index in 0..count.min(MOST_EXAMPLES) {
-        let wanted = if index % 2 == 0 { Label::Met } else { Label::NotMet };
+        let wanted = if index.is_multiple_of(2) { Label::Met } else { Label::NotMet };
         let next = others
             .iter()
             .find(|other| other.label == wanted && chosen.iter().all(|chosen| chosen.turns != other.turns));
@@ -229,6 +229,7 @@ fn turns(item: &Item, attack: Option<&Attack>) -> Vec<Turn> {
             duration_micros: 0,
             calls: Vec::new(),
             notes: Vec::new(),
+            simulated: None,
         }
     };
     item.turns.iter().enumerate().map(turn).collect()
@@ -265,11 +266,11 @@ mod tests {
         let item = |index: usize| Item {
             id: format!("i{index}"),
             domain: String::new(),
-            language: if index % 3 == 0 { "de" } else { "en" }.to_owned(),
+            language: if index.is_multiple_of(3) { "de" } else { "en" }.to_owned(),
             // Two items share a conversation.
             turns: vec![Said { user: format!("question {}", index / 2), agent: "answer".to_owned() }],
             criterion: "It answers.".to_owned(),
-            label: if index % 2 == 0 { Label::Met } else { Label::NotMet },
+            label: if index.is_multiple_of(2) { Label::Met } else { Label::NotMet },
             reason: String::new(),
             line: 0,
         };

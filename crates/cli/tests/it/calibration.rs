@@ -9,11 +9,11 @@ const UNHELPFUL: &str = "I'm sorry, but I can't help with that.";
 
 fn labels(count: usize) -> String {
     let item = |index: usize| {
-        let met = index % 2 == 0;
+        let met = index.is_multiple_of(2);
         let agent = if met { format!("Here is the answer number {index}.") } else { UNHELPFUL.to_owned() };
         let item = json!({
             "id": format!("i{index}"), "domain": if index % 4 < 2 { "shop" } else { "school" },
-            "language": if index % 3 == 0 { "de" } else { "en" },
+            "language": if index.is_multiple_of(3) { "de" } else { "en" },
             "turns": [{ "user": format!("Question {index}?"), "agent": agent }],
             "criterion": "The agent answers the question.", "label": if met { "met" } else { "not_met" },
         });

@@ -95,10 +95,13 @@ fn probed(kind: &str, address: &str) -> (i32, String) {
     (ended.code, ended.stdout)
 }
 
+/// How a server answers a request: status and body.
+type Rules = fn(&Asked) -> (u16, Value);
+
 #[test]
 fn the_parameters_of_strict_servers_are_found() {
     let block = |lines: &str| format!("endpoints:\n  m:\n{lines}");
-    let rows: [(&str, fn(&Asked) -> (u16, Value), &str, String); 5] = [
+    let rows: [(&str, Rules, &str, String); 5] = [
         (
             "openai",
             openai_reasoning,
