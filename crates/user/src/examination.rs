@@ -9,7 +9,7 @@ use crate::{
     draft::Draft,
     faults::{self, Exchange, Fact, Found, Line, Scene},
     length,
-    user::Situation,
+    situation::Situation,
 };
 
 /// `instructions`: the first message that the model got.

@@ -18,11 +18,13 @@ mod objection;
 mod prompt;
 mod questions;
 mod reply;
+mod situation;
 mod template;
 mod user;
 
 pub use draft::Draft;
 pub use objection::Objection;
 pub use prompt::Prompt;
+pub use situation::Situation;
 pub use template::Error as TemplateError;
-pub use user::{End, Situation, User};
+pub use user::{End, User};

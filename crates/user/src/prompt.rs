@@ -16,7 +16,7 @@ use crate::{
     goal::{Goal, Status},
     history::{self, History, one_line},
     length,
-    user::Situation,
+    situation::Situation,
 };
 
 /// A prompt, ready to be sent.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::{Environment, UndefinedBehavior, context};
 use scenario::{conversation::Simulator, user::Invent};
 
-use crate::{goal::Goal, prompt, user::Situation};
+use crate::{goal::Goal, prompt, situation::Situation};
 
 /// Instructions that a rendering may take. A prompt of 16 KiB needs a few thousand.
 const FUEL: u64 = 200_000;

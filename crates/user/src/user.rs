@@ -1,11 +1,7 @@
 //! One person in one conversation: what it has been through, and what comes next.
 
-use record::{
-    Turn,
-    stop::{Signal, Stopper},
-};
+use record::stop::{Signal, Stopper};
 use scenario::{
-    Message,
     conversation::Simulator,
     user::{Farewell, SelfCheck},
 };
@@ -19,6 +15,7 @@ use crate::{
     objection::{self, Objection},
     prompt::{self, Prompt},
     reply,
+    situation::Situation,
     template::{Error, Template},
 };
 
@@ -30,23 +27,6 @@ pub struct User<'a> {
     may_end: bool,
     template: Option<Template>,
     goal: Goal,
-}
-
-/// Where the conversation is when the person is about to speak.
-#[derive(Debug, Clone, Copy)]
-pub struct Situation<'a> {
-    /// What was said before the first turn.
-    pub opening: &'a [Message],
-    /// All turns that the person has seen.
-    pub turns: &'a [Turn],
-    /// Exchanges of this conversation.
-    pub exchanges: u32,
-    /// The number of the line that the person is about to write, from 1 over the conversation.
-    pub line: u32,
-    /// Lines that the person can write, this one included.
-    pub lines_left: u32,
-    /// Of this trial and line.
-    pub seed: u64,
 }
 
 /// How the person ends the talk.
