@@ -87,6 +87,10 @@ impl<C: Named + ?Sized> Named for Recorded<C> {
     fn name(&self) -> &str {
         self.model.name()
     }
+
+    fn most_input_bytes(&self, max_tokens: Option<u32>) -> Option<u64> {
+        self.model.most_input_bytes(max_tokens)
+    }
 }
 
 #[async_trait]

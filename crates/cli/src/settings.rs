@@ -220,8 +220,8 @@ fn unset(error: std::env::VarError) -> String {
 
 fn digest(endpoint: &llm::endpoint::Settings) -> String {
     let llm::endpoint::Settings { kind, model, params, max_tokens_key, reasoning_reserve, .. } = endpoint;
-    let llm::endpoint::Settings { system_role, schema_mode, stream, .. } = endpoint;
-    let value = serde_json::json!([
+    let llm::endpoint::Settings { system_role, schema_mode, stream, context_tokens, .. } = endpoint;
+    let mut value = serde_json::json!([
         kind,
         model,
         params,
@@ -232,6 +232,10 @@ fn digest(endpoint: &llm::endpoint::Settings) -> String {
         stream,
         endpoint.price()
     ]);
+    // Plans of endpoints without it keep their digest from before the key.
+    if let (Some(list), Some(window)) = (value.as_array_mut(), context_tokens) {
+        list.push((*window).into());
+    }
     scenario::Digest::of_json(&value).short().to_owned()
 }
 

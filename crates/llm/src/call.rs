@@ -33,6 +33,12 @@ pub trait Named: Send + Sync + fmt::Debug {
     fn absence(&self) -> Option<&str> {
         None
     }
+
+    /// The bytes of text that certainly fit into its context window beside a reply of this many tokens. `None`: the
+    /// settings name no window.
+    fn most_input_bytes(&self, _max_tokens: Option<u32>) -> Option<u64> {
+        None
+    }
 }
 
 /// Something that answers requests of one kind. Layers wrap it and implement the same trait.
@@ -114,6 +120,10 @@ impl<N: Named + ?Sized> Named for Arc<N> {
 
     fn absence(&self) -> Option<&str> {
         (**self).absence()
+    }
+
+    fn most_input_bytes(&self, max_tokens: Option<u32>) -> Option<u64> {
+        (**self).most_input_bytes(max_tokens)
     }
 }
 

@@ -1,9 +1,13 @@
 //! An estimate of a text's tokens, for use before a server counts them.
 
-use crate::call::Request;
+use crate::{call::Request, chat};
 
 /// Output tokens set aside for a request that does not bound its reply.
 const UNBOUNDED_REPLY: u64 = 512;
+/// Of text in Chinese or Japanese, where a token is a character. English has four bytes a token.
+const BYTES_OF_SHORT_TOKEN: u64 = 3;
+/// Providers scale images down to about this many.
+const TOKENS_OF_IMAGE: u64 = 1_000;
 
 /// About four bytes of text make a token; never 0 for a text that is not empty.
 pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
@@ -13,6 +17,19 @@ pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
 /// The tokens to set aside before a call: its input and its longest reply.
 pub(crate) fn reserve(request: &impl Request) -> u64 {
     tokens_of_bytes(request.input_bytes()) + request.max_output_tokens().map_or(UNBOUNDED_REPLY, u64::from)
+}
+
+/// The bytes of text that fit into this many tokens of any language: a tokenizer makes one token of three bytes or more.
+pub(crate) fn bytes_of_tokens(tokens: u64) -> u64 {
+    tokens.saturating_mul(BYTES_OF_SHORT_TOKEN)
+}
+
+/// The most tokens that a model reads of a request, for its context window.
+pub(crate) fn most_input(request: &chat::Request) -> u64 {
+    let images = request.messages.iter().flat_map(|message| &message.images);
+    let (count, bytes) = images.fold((0, 0), |(count, bytes), image| (count + 1, bytes + image.len() as u64));
+    let text = request.input_bytes().saturating_sub(bytes);
+    text.div_ceil(BYTES_OF_SHORT_TOKEN) + count * TOKENS_OF_IMAGE
 }
 
 #[cfg(test)]

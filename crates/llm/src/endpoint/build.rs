@@ -26,6 +26,7 @@ use crate::{
 
 use super::{
     capped::{Cap, Capped},
+    fitting::Fitting,
     settings::{Kind, Retries, Settings},
 };
 
@@ -40,6 +41,7 @@ pub struct Endpoint {
     in_flight: Arc<AtomicI64>,
     retries: Retries,
     cap: Option<Cap>,
+    context_tokens: Option<u32>,
 }
 
 /// Everything that an endpoint can be asked for.
@@ -116,15 +118,19 @@ impl Endpoint {
             in_flight,
             retries: settings.retries,
             cap: Cap::of(settings.own_cap(), settings.reasoning_reserve),
+            context_tokens: settings.context_tokens,
         })
     }
 
     /// Its chat model, with retries by `Policy::model()` or `Policy::agent()` as often as the settings allow.
     #[must_use]
     pub fn chat(&self, policy: Policy) -> Arc<dyn Chat> {
-        match self.cap {
-            Some(cap) => Arc::new(Capped::new(self.layered(policy), cap)),
-            None => Arc::new(self.layered(policy)),
+        let layered = self.layered(policy);
+        match (self.context_tokens, self.cap) {
+            (None, None) => Arc::new(layered),
+            (None, Some(cap)) => Arc::new(Capped::new(layered, cap)),
+            (Some(window), None) => Arc::new(Fitting::new(layered, window)),
+            (Some(window), Some(cap)) => Arc::new(Capped::new(Fitting::new(layered, window), cap)),
         }
     }
 

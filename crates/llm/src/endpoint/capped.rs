@@ -31,7 +31,7 @@ impl Cap {
     }
 }
 
-/// The outermost layer.
+/// The outermost layer: all others count with the cap that is sent.
 #[derive(Debug)]
 pub(super) struct Capped<C> {
     inner: C,
@@ -51,6 +51,10 @@ impl<C: Named> Named for Capped<C> {
 
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn most_input_bytes(&self, max_tokens: Option<u32>) -> Option<u64> {
+        self.inner.most_input_bytes(self.cap.sent(max_tokens))
     }
 }
 

@@ -66,6 +66,10 @@ pub struct Settings {
     /// cost while it is in flight; absent: 16,384.
     #[schemars(range(min = 1))]
     pub max_output_tokens: Option<u32>,
+    /// The model's context window: input and reply together, in tokens. A call that cannot fit ends with an error before it is
+    /// sent; judges shorten what they show. Absent: unknown.
+    #[schemars(range(min = 1))]
+    pub context_tokens: Option<u32>,
     pub retries: Retries,
     /// How a mock behaves.
     pub mock: mock::Behaviour,
@@ -141,6 +145,7 @@ impl Default for Settings {
             limits: limit::Settings::default(),
             price: None,
             max_output_tokens: None,
+            context_tokens: None,
             retries: Retries::default(),
             mock: mock::Behaviour::default(),
         }
@@ -184,6 +189,12 @@ impl Settings {
         }
         if self.kind != Kind::Openai && self.kind != Kind::Mock && self.system_role != SystemRole::default() {
             return Some(("system_role", "is for kind `openai`: this kind has a place of its own for it".to_owned()));
+        }
+        if let Some(window) = self.context_tokens
+            && let Some((of, tokens)) = self.least_reply().filter(|(_, tokens)| *tokens >= window)
+        {
+            let message = format!("is {window}, and leaves no room for input beside {of} {tokens}");
+            return Some(("context_tokens", message));
         }
         let unused = [
             ("params", !self.params.is_empty()),
@@ -233,6 +244,13 @@ impl Settings {
     pub(super) fn own_cap(&self) -> Option<Option<u32>> {
         let written = self.written_cap()?;
         Some(written.as_u64().map(|most| u32::try_from(most).unwrap_or(u32::MAX)))
+    }
+
+    /// What the settings keep free for each reply, and the key that says so.
+    fn least_reply(&self) -> Option<(&'static str, u32)> {
+        let reserve = (self.reasoning_reserve > 0).then_some(("reasoning_reserve", self.reasoning_reserve));
+        let own = self.own_cap().flatten().map(|own| ("a limit in params of", own));
+        own.or(reserve)
     }
 
     /// Where its keys are kept, those of headers and of the url too.
