@@ -40,18 +40,18 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
 }
 
 fn simulated_to_wire(simulated: Simulated) -> v1::Simulated {
-    let Simulated { sent_back, summed_up, parts_done, faults } = simulated;
+    let Simulated { sent_back, summed_up, parts_done, faults, untyped } = simulated;
     let fault = |fault: UserFault| v1::UserFault {
         kind: fault.kind.name().to_owned(),
         critical: fault.severity == Severity::Critical,
         sent: fault.sent,
         evidence: fault.evidence,
     };
-    v1::Simulated { sent_back, summed_up, parts_done, faults: faults.into_iter().map(fault).collect() }
+    v1::Simulated { sent_back, summed_up, parts_done, faults: faults.into_iter().map(fault).collect(), untyped }
 }
 
 fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error> {
-    let v1::Simulated { sent_back, summed_up, parts_done, faults } = simulated;
+    let v1::Simulated { sent_back, summed_up, parts_done, faults, untyped } = simulated;
     let fault = |fault: v1::UserFault| {
         let Some(kind) = FaultKind::of(&fault.kind) else {
             return Err(Error::UnknownWord { what: "fault", word: fault.kind });
@@ -60,7 +60,7 @@ fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error
         Ok(UserFault { kind, severity, sent: fault.sent, evidence: fault.evidence })
     };
     let faults = faults.into_iter().map(fault).collect::<Result<_, _>>()?;
-    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults }))
+    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults, untyped }))
 }
 
 pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
@@ -196,6 +196,7 @@ mod tests {
                             sent: false,
                             evidence: "my persona".into(),
                         }],
+                        untyped: exit_code.map(|_| "Helo.".into()),
                     })
                 }),
             }

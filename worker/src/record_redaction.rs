@@ -65,7 +65,8 @@ impl Cleaner {
     }
 
     fn simulated(&self, simulated: &mut Simulated) {
-        let Simulated { sent_back, summed_up, parts_done, faults } = simulated;
+        let Simulated { sent_back, summed_up, parts_done, faults, untyped } = simulated;
+        self.texts(untyped);
         for UserFault { kind, severity, sent, evidence } in faults {
             holds_no_text((*kind, *severity, *sent));
             self.text(evidence);
@@ -329,9 +330,10 @@ mod tests {
                 summed_up: 7,
                 parts_done: vec![said()],
                 faults: vec![fault()],
+                untyped: Some(said()),
             })),
         };
-        let texts = 20;
+        let texts = 21;
         let before = format!("{turn:?}");
         assert_eq!(before.matches("Tr0ub4dor").count(), texts);
         super::turn(&mut turn);

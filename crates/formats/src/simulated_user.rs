@@ -50,6 +50,7 @@ pub(crate) fn key(name: &str) -> Segment {
 pub(crate) fn check(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
     check_goal(part, &extras.goal, findings);
     check_violations(part, extras, findings);
+    check_script(part, extras, findings);
     if let Some(prompt) = &extras.prompt {
         check_template(part, &prompt.path, &prompt.text, findings);
     }
@@ -67,6 +68,25 @@ fn check_violations(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
     if is_off && !extras.violations.is_empty() {
         findings.error(part.spot_of("violations"), "nobody looks for `violations`".to_owned());
         findings.help("write `self_check: model`, so that a judge reads the user's lines");
+    }
+}
+
+fn check_script(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
+    let mut known = BTreeSet::new();
+    for (written, line) in part.items_of("script").iter().zip(&extras.script) {
+        let turn = line.turn.0;
+        if !known.insert(turn) {
+            findings.error(written.spot_of("turn"), format!("`script` has turn {turn} already"));
+        }
+    }
+}
+
+/// Reports lines of the script that no conversation of at most so many turns comes to.
+pub(crate) fn check_script_length(part: &Part<'_>, extras: &Extras, most: u32, findings: &mut Findings) {
+    for (written, line) in part.items_of("script").iter().zip(&extras.script).filter(|(_, line)| line.turn.0 > most) {
+        let message = format!("`turn` is {}, and the conversation has at most {most} turns", line.turn.0);
+        findings.error(written.spot_of("turn"), message);
+        findings.help("write a smaller `turn`, or more `max_turns`");
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Simulated {
     pub parts_done: Vec<String>,
     /// Faults of the drafts that were refused, and of the line that the agent got.
     pub faults: Vec<UserFault>,
+    /// The line as the model wrote it, where the agent got it with the user's way of typing.
+    pub untyped: Option<String>,
 }
 
 impl Simulated {

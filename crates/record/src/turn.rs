@@ -90,6 +90,12 @@ impl Turn {
         }
     }
 
+    /// What the user said, as its model wrote it: without the errors of its typing.
+    #[must_use]
+    pub fn meant(&self) -> &str {
+        self.simulated.as_ref().and_then(|it| it.untyped.as_deref()).unwrap_or(&self.user)
+    }
+
     /// All that the agent said in this turn, each message on lines of its own; `None` when nothing came.
     #[must_use]
     pub fn said(&self) -> Option<Cow<'_, str>> {

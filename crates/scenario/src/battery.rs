@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::Simulator;
 
+pub use chance::Chance;
 pub use data::{Answer, DataSet, Kind};
 pub use mutate::{LEVELS, Mutation, Replacement, Values};
 pub use planning::{Examination, Part, Test, plan};

@@ -2,9 +2,12 @@
 
 mod fact;
 mod goal;
+mod length;
 mod named;
+mod script;
 mod stops;
 mod template;
+mod typing;
 mod violation;
 
 use schemars::JsonSchema;
@@ -14,9 +17,12 @@ use yaml::bounded::{Words, all_words, some_words};
 pub use self::{
     fact::{Fact, Tell},
     goal::Part,
+    length::{Length, WordRange},
     named::Named,
+    script::{LaterTurn, ScriptedLine},
     stops::{Farewell, Stops},
     template::{MOST_TEMPLATE_BYTES, Prompt, VARIABLES},
+    typing::{Case, Punctuation, Typing, Typos},
     violation::{SelfCheck, Violation},
 };
 
@@ -59,6 +65,13 @@ pub struct Extras {
     /// The maximum number of exchanges, 2 to 500. Overrides the conversation's `max_turns`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<ManyTurns>,
+    /// How long the user's lines are. The default follows from `style`: 1 to 15 words for a terse one, 25 to 120 for a
+    /// talkative one, else 5 to 40.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Length>,
+    /// How the user types. The default is as the model writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub typing: Option<Typing>,
     /// How much of the conversation the user's model sees word by word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<Memory>,
@@ -68,6 +81,9 @@ pub struct Extras {
     /// The form in which the user's model replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<ReplyForm>,
+    /// Lines that the user says word by word at certain turns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<ScriptedLine>,
     /// Who examines the user's lines for faults. The default is `rules`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfCheck>,
@@ -130,6 +146,12 @@ impl Extras {
         self.history.map_or(Self::USUAL_HISTORY_TOKENS, |memory| memory.tokens.0)
     }
 
+    /// What the script says in this turn of the conversation.
+    #[must_use]
+    pub fn scripted(&self, turn: u32) -> Option<&str> {
+        self.script.iter().find(|line| line.turn.0 == turn).map(|line| line.verbatim.as_str())
+    }
+
     #[must_use]
     pub fn self_check(&self) -> SelfCheck {
         self.self_check.unwrap_or_default()
@@ -153,9 +175,14 @@ impl Extras {
         }
         or(&mut self.stops, &persona.stops);
         or(&mut self.max_turns, &persona.max_turns);
+        or(&mut self.length, &persona.length);
+        or(&mut self.typing, &persona.typing);
         or(&mut self.history, &persona.history);
         or(&mut self.prompt, &persona.prompt);
         or(&mut self.reply, &persona.reply);
+        if self.script.is_empty() {
+            self.script.clone_from(&persona.script);
+        }
         or(&mut self.self_check, &persona.self_check);
         let has = |id: &str| self.violations.iter().any(|own| own.id == id);
         let new: Vec<_> = persona.violations.iter().filter(|other| !has(&other.id)).cloned().collect();
@@ -188,12 +215,18 @@ mod tests {
             "goal": [{ "id": "a", "text": "done" }],
             "stops": { "patience": 9 },
             "max_turns": 60,
+            "script": [{ "turn": 3, "verbatim": "Are you a robot?" }],
+            "length": { "words": [3, 40] },
+            "typing": { "case": "lower" },
         })));
         let facts: Vec<(&str, &str)> = own.facts.iter().map(|(name, fact)| (name, fact.value.as_str())).collect();
         assert_eq!(facts, [("order", "W-1"), ("name", "Ana"), ("mail", "b@example.com")]);
         assert_eq!((own.agent_is(), own.language.as_deref()), ("the assistant of a shop", Some("de")));
         assert_eq!(own.unknown, ["the colour", "the size"]);
         assert_eq!((own.stops().patience.0, own.goal.len(), own.max_turns.map(|most| most.0)), (3, 1, Some(60)));
+        assert_eq!((own.scripted(2), own.scripted(3)), (None, Some("Are you a robot?")));
+        assert_eq!(own.length.unwrap().words, WordRange(3, 40));
+        assert_eq!(own.typing.unwrap().case, Case::Lower);
     }
 
     #[test]
@@ -206,6 +239,9 @@ mod tests {
             "history": { "tokens": 500 },
             "prompt": { "path": "p.j2", "text": "{{ objective }}{{ reply_form }}" },
             "reply": "json",
+            "script": [{ "turn": 2, "verbatim": "Hm." }],
+            "length": { "words": [1, 1] },
+            "typing": { "typos": 0.02, "punctuation": "sparse" },
         });
         let read = extras(written);
         assert_eq!(extras(serde_json::to_value(&read).unwrap()), read);

@@ -65,8 +65,9 @@ fn exchanges<'a>(opening: &'a [Message], turns: &'a [Turn]) -> Vec<Exchange<'a>>
         }
     }
     let said = turns.iter().filter(|turn| turn.speaker != Origin::Program);
-    exchanges
-        .extend(said.map(|turn| Exchange { user: Cow::Borrowed(&turn.user), agent: turn.said().unwrap_or_default() }));
+    exchanges.extend(
+        said.map(|turn| Exchange { user: Cow::Borrowed(turn.meant()), agent: turn.said().unwrap_or_default() }),
+    );
     exchanges
 }
 

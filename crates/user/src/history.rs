@@ -107,7 +107,7 @@ fn of_message(message: &Message) -> Option<Exchange<'_>> {
 
 fn of_turn(turn: &Turn) -> Exchange<'_> {
     let mut lines = Vec::with_capacity(2);
-    let own = turn.user.trim();
+    let own = turn.meant().trim();
     if !own.is_empty() {
         lines.push(Line { own: true, text: Cow::Borrowed(own) });
     }

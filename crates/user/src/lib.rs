@@ -2,7 +2,8 @@
 //!
 //! A [`User`] plays one person in one conversation. [`prompt`] is what its model sees: instructions, [`examples`] and a
 //! card with the [`history`] and the state of its [`goal`]. [`reply`] reads the model's answer as a [`Draft`], [`faults`] finds
-//! what no person would say, and [`objection`] why a signal goes back. The worker makes the calls, and sends only what passed.
+//! what no person would say, and [`objection`] why a signal goes back. [`typing`] changes how a line is typed. The worker makes the
+//! calls, and sends only what passed.
 
 pub mod faults;
 
@@ -20,6 +21,7 @@ mod questions;
 mod reply;
 mod situation;
 mod template;
+mod typing;
 mod user;
 
 pub use draft::Draft;

@@ -17,6 +17,7 @@ use crate::{
     reply,
     situation::Situation,
     template::{Error, Template},
+    typing,
 };
 
 /// A person that a model plays.
@@ -65,6 +66,18 @@ impl<'a> User<'a> {
         let template = self.template.as_ref();
         let rendered = template.map(|it| it.render(self.simulator, &self.goal, situation, self.may_end)).transpose()?;
         Ok(prompt::prompt(rendered, self.simulator, &self.goal, situation, self.may_end))
+    }
+
+    /// What the scenario has the person say now, word by word.
+    #[must_use]
+    pub fn scripted(&self, situation: &Situation<'_>) -> Option<&'a str> {
+        self.simulator.extras.scripted(situation.line)
+    }
+
+    /// A line as the person types it; `None`: as it was written.
+    #[must_use]
+    pub fn typed(&self, say: &str, seed: u64) -> Option<String> {
+        typing::typed(say, &self.simulator.extras, seed)
     }
 
     /// Reads the model's answer.

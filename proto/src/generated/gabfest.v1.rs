@@ -792,6 +792,9 @@ pub struct Simulated {
     /// Faults of refused drafts and of the line that was sent.
     #[prost(message, repeated, tag = "4")]
     pub faults: ::prost::alloc::vec::Vec<UserFault>,
+    /// The line as the model wrote it, where the agent got it with the user's way of typing.
+    #[prost(string, optional, tag = "5")]
+    pub untyped: ::core::option::Option<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserFault {

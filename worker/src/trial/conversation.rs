@@ -85,16 +85,17 @@ async fn turns(
             lines_left: most - turn,
             debug: written.debug.log_user_simulation,
         };
-        let said = match next_line(stage, &mut user, place).await? {
+        let said;
+        (said, speaker) = match next_line(stage, &mut user, place).await? {
             Next::Stop(end) => return Ok(ended_by_user(stage, end)),
-            Next::Say(said) => said,
+            Next::Say(said) => (said, Origin::Simulated),
+            Next::Recite(said) => (said, Origin::Scripted),
             Next::SayGoodbye(said, end) => {
                 farewell = Some(end);
-                said
+                (said, Origin::Simulated)
             }
         };
         line = Message::user(said);
-        speaker = Origin::Simulated;
     }
     Ok(stopped(stage, Stopper::Limit, Condition::MaxTurnsReached.name().to_owned()))
 }

@@ -13,6 +13,8 @@ use crate::simulator::{self, Drafted};
 #[derive(Debug)]
 pub(super) enum Next {
     Say(String),
+    /// Words of the scenario.
+    Recite(String),
     /// Its last words, and how it ends the talk.
     SayGoodbye(String, End),
     Stop(End),
@@ -51,6 +53,9 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
         lines_left: place.lines_left,
         seed,
     };
+    if let Some(line) = user.scripted(&situation) {
+        return Ok(Next::Recite(line.to_owned()));
+    }
     let mut faults = Vec::new();
     let drafted = simulator::draft(user, &situation, &model, context, place.debug, &mut faults).await;
     let spoken = drafted.and_then(|mut drafted| {
@@ -103,10 +108,15 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
             }
         }
         _ => {
-            stage.transcript.simulated(Simulated { sent_back, summed_up, parts_done: Vec::new(), faults });
+            let (said, untyped) = match user.typed(&draft.say, seed) {
+                Some(typed) => (typed, Some(draft.say)),
+                None => (draft.say, None),
+            };
+            let parts_done = Vec::new();
+            stage.transcript.simulated(Simulated { sent_back, summed_up, parts_done, faults, untyped });
             Ok(match end {
-                Some(end) => Next::SayGoodbye(draft.say, end),
-                None => Next::Say(draft.say),
+                Some(end) => Next::SayGoodbye(said, end),
+                None => Next::Say(said),
             })
         }
     }

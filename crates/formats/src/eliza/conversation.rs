@@ -158,6 +158,9 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Conversat
         },
     };
     let most = conversation.most_turns();
+    if let Some(ours) = part.get("user_simulator").and_then(|user| user.get("gabfest")) {
+        simulated_user::check_script_length(&ours, &conversation.simulator.extras, most, findings);
+    }
     for part in part.items_of("turn_evaluations") {
         let turn = part.get("turn").and_then(|turn| turn.value().as_u64()).unwrap_or_default();
         if turn > u64::from(most) {

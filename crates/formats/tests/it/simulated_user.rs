@@ -77,6 +77,16 @@ fn a_fault_has_its_line_and_a_hint() {
         ("facts:\n  order: {tell: asked}", good, &["12: missing key `value` in `user_simulator.gabfest.facts.order`"]),
         ("facts: {order: {value: ''}}", good, &["11: expected text, found none"]),
         ("facts: {order: {value: x, tell: often}}", good, &["11: unknown word `often`"]),
+        ("length: {words: [9, 3]}", good, &["11: expected the fewest and the most words, such as [3, 40]"]),
+        ("length: {words: [3]}", good, &["11: expected the fewest and the most words, such as [3, 40]"]),
+        ("typing: {typos: 0.5}", good, &["11: expected a number from 0 to 0.2, found 0.5"]),
+        ("typing: {case: camel}", good, &["11: unknown word `camel`"]),
+        ("script: [{turn: 1, verbatim: Hi}]", good, &["11: expected a whole number from 2 to 500, found 1"]),
+        (
+            "script:\n  - {turn: 3, verbatim: Hi}\n  - {turn: 3, verbatim: Ho}\n  - {turn: 5, verbatim: He}",
+            good,
+            &["13: `script` has turn 3 already", "14: `turn` is 5, and the conversation has at most 4 turns"],
+        ),
         ("max_turns: 501", good, &["11: expected a whole number from 2 to 500, found 501"]),
         (
             "goal:\n  - {id: a, text: t}\n  - {id: a, text: t, after: [b]}",

@@ -1,4 +1,4 @@
-//! How the simulated user ends a talk, and what is recorded of it.
+//! How the simulated user ends a talk, what it recites and how it types, and what is recorded of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -128,4 +128,32 @@ async fn a_talk_of_gabfest_may_be_longer_than_one_of_eliza() {
     )
     .await;
     assert_eq!((played.trial.verdict, played.trial.turns), (Verdict::Pass, 30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scripted_line_is_said_without_a_call_and_remembered() {
+    let keys = json!({ "script": [{ "turn": 3, "verbatim": "Are you a ROBOT?" }], "typing": { "case": "lower" } });
+    let (played, heard, asked) = play_lines(keys, "It is sunny.", &["And On Monday?", "Good.\n###DONE###"]).await;
+    assert_eq!(heard, ["How is the weather?", "and on monday?", "Are you a ROBOT?"]);
+    let speakers: Vec<Origin> = played.turns.iter().map(|turn| turn.speaker).collect();
+    assert_eq!(speakers, [Origin::Scripted, Origin::Simulated, Origin::Scripted]);
+    assert_eq!((asked, played.trial.stop), (2, stop(Stopper::User, "done", 3)));
+    let untyped: Vec<_> = played.turns.iter().map(|turn| turn.simulated.as_ref()?.untyped.as_deref()).collect();
+    assert_eq!(untyped, [None, Some("And On Monday?"), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_sees_its_lines_as_it_wrote_them() {
+    let cast = Cast::new(
+        FakeAgent::saying("It is sunny."),
+        FakeModel::new("user_sim", |_| Ok("And On Monday?".to_owned())),
+        FakeModel::saying("judge", YES),
+    );
+    let keys = json!({ "script": [{ "turn": 3, "verbatim": "Are you a robot?" }], "typing": { "case": "lower" } });
+    let user = json!({ "persona": "p", "objective": "o", "gabfest": keys });
+    let step = talk(json!({ "max_turns": 4, "user_simulator": user, "final_evaluations": [contains("sunny")] }));
+    first(&scenario(json!([step]), json!({})), &cast).await;
+    let asked = cast.user_sim.asked.lock().unwrap();
+    let card = &asked[1].messages.iter().find(|message| message.content.contains("robot")).unwrap().content;
+    assert!(card.contains("You: And On Monday?\nOther: It is sunny.\nYou: Are you a robot?\n"), "{card}");
 }
