@@ -424,10 +424,10 @@ mod tests {
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 16);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 17);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 16));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 17));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

@@ -38,7 +38,7 @@ pub(super) fn parts(plan: &Plan) -> Parts {
     parts
 }
 
-/// The columns of a data set with so few values that a row for each of them says something.
+/// The columns of a data set that divide its rows: with few values, and not another one in each row.
 struct Columns(Vec<(usize, String)>);
 
 impl Columns {
@@ -57,7 +57,7 @@ impl Columns {
             .iter()
             .enumerate()
             .zip(&values)
-            .filter(|(_, values)| (2..=MOST_VALUES).contains(&values.len()));
+            .filter(|(_, values)| (2..=MOST_VALUES).contains(&values.len()) && values.len() < rows.len());
         Self(few.map(|((index, name), _)| (index, name.clone())).collect())
     }
 

@@ -281,14 +281,15 @@ async fn the_first_condition_that_holds_is_remembered_and_the_rest_is_not_asked(
 
 #[tokio::test]
 async fn a_judge_that_fails_is_our_fault() {
-    let refused = llm::Error::Refused { endpoint: "judge".to_owned(), status: 401, message: "no".to_owned() };
+    let refused = |status| Err(llm::Error::Refused { endpoint: "judge".to_owned(), status, message: "no".to_owned() });
     let stops = [judged(Condition::CustomCondition, 0.8)];
-    for (replies, kind) in [
-        (vec![Err(refused)], FailureKind::JudgeFailed),
-        (vec![Ok("not yes"), Ok("yesterday"), Ok("0.9junk")], FailureKind::JudgeMalformed),
+    for (replies, kind, blame) in [
+        (vec![refused(422)], FailureKind::JudgeFailed, Blame::Judge),
+        (vec![refused(401)], FailureKind::Misconfigured, Blame::Config),
+        (vec![Ok("not yes"), Ok("yesterday"), Ok("0.9junk")], FailureKind::JudgeMalformed, Blame::Judge),
     ] {
         let failure = ask(&stops, &[("a", "b")], replies).await.unwrap_err();
-        assert_eq!((failure.kind, failure.blame), (kind, Blame::Judge), "{failure:?}");
+        assert_eq!((failure.kind, failure.blame), (kind, blame), "{failure:?}");
         assert!(failure.message.starts_with("a termination condition cannot be decided, failed to "), "{failure:?}");
     }
 }

@@ -35,7 +35,8 @@ pub(crate) fn agent(answer: impl Into<String>) -> String {
     format!("http://{address}/v1")
 }
 
-fn play(url: &str, stream: bool) -> Value {
+/// The one trial of a run that exits with `code`.
+fn play(url: &str, stream: bool, code: i32) -> Value {
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     place.write(
@@ -45,7 +46,7 @@ fn play(url: &str, stream: bool) -> Value {
         ),
     );
     let ended = place.run(&["run", "ask.scenario.yaml", "--agent", "bad", "--out", "out"]);
-    assert_eq!(ended.code, 1, "an agent that collapses fails the gate\n{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
     let line = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
     serde_json::from_str(line.lines().next().unwrap()).unwrap()
 }
@@ -65,26 +66,35 @@ fn the_hint_for_an_agent_that_is_a_program_names_the_flag_that_starts_it() {
 fn every_bad_answer_is_the_agents_error_with_its_kind() {
     let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 28\r\nconnection: close\r\n\r\n<html><h1>Welcome</h1></html";
     let broken = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops";
-    let refused = "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
+    let refused = "HTTP/1.1 422 Unprocessable Content\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
     let empty = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"\"},\"finish_reason\":\"stop\"}],\"a\":1}";
     let half = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hel\"}}]}\n\n";
     for (name, answer, stream, kind) in [
         ("html", html, false, "agent_malformed"),
         ("500", broken, false, "agent_failed"),
-        ("403", refused, false, "agent_refused"),
+        ("422", refused, false, "agent_refused"),
         ("nothing", "", false, "agent_unreachable"),
         ("empty", empty, false, "agent_empty"),
         ("half a stream", half, true, "agent_malformed"),
     ] {
-        let trial = play(&agent(answer), stream);
+        // An agent that collapses fails the gate.
+        let trial = play(&agent(answer), stream, 1);
         assert_eq!((&trial["verdict"], &trial["blame"]), (&"ERROR".into(), &"agent".into()), "{name}: {trial}");
         assert_eq!(trial["failure_kind"], kind, "{name}: {trial}");
     }
 }
 
 #[test]
+fn a_refused_key_is_our_settings_and_not_the_agents_fault() {
+    let refused = "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
+    let trial = play(&agent(refused), false, 3);
+    assert_eq!((&trial["verdict"], &trial["blame"]), (&"ERROR".into(), &"config".into()), "{trial}");
+    assert_eq!(trial["failure_kind"], "misconfigured", "{trial}");
+}
+
+#[test]
 fn an_agent_that_is_not_there_is_unreachable() {
-    let trial = play("http://127.0.0.1:9/v1", false);
+    let trial = play("http://127.0.0.1:9/v1", false, 1);
     assert_eq!((&trial["verdict"], &trial["failure_kind"]), (&"ERROR".into(), &"agent_unreachable".into()));
 }
 

@@ -458,9 +458,11 @@ fn settings_take_addresses_from_the_environment_and_no_keys() {
     let ended = place.run(&["run", "a.scenario.yaml", "--dry-run", "-a", "shop", "--env-file", "preview.env"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let missing = place.run(&["check", "a.scenario.yaml"]);
-    let wanted =
-        "gabfest.yaml:3:17: error: `${env:GABFEST_TEST_PREVIEW}`: the variable `GABFEST_TEST_PREVIEW` is not set";
-    assert!(missing.code == 2 && missing.stderr.contains(wanted), "{}", missing.stderr);
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
+    for wanted in ["`${env:GABFEST_TEST_PREVIEW}`: the variable `GABFEST_TEST_PREVIEW` is not set", "gabfest.yaml:3:17"]
+    {
+        assert!(missing.stderr.contains(wanted), "{}", missing.stderr);
+    }
     settings("http://127.0.0.1:9/${env:SHOP_API_KEY}");
     let key = place.run(&["check", "a.scenario.yaml"]);
     assert!(key.code == 2 && key.stderr.contains("the variable `SHOP_API_KEY` may hold a key"), "{}", key.stderr);

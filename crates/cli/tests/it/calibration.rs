@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::process::Place;
 
 /// The mock judge finds a conversation bad if the agent says this.
-const UNHELPFUL: &str = "I'm sorry, but I can't help with that.";
+const UNHELPFUL: &str = "I'm sorry, I can't help with that.";
 
 fn labels(count: usize) -> String {
     let item = |index: usize| {
@@ -32,7 +32,7 @@ fn measured(place: &Place, arguments: &[&str]) -> Value {
 #[test]
 fn the_planted_skill_of_a_judge_is_recovered() {
     let place = Place::new();
-    place.write("labels.jsonl", &labels(400));
+    place.write("labels.jsonl", &labels(200));
     place.write(
         "gabfest.yaml",
         "endpoints: { judge: { kind: mock, mock: { judge: { sensitivity: 0.8, specificity: 0.9 } } } }\nroles: { judge: judge }\n",
@@ -47,7 +47,7 @@ fn the_planted_skill_of_a_judge_is_recovered() {
     assert!((0.15..0.35).contains(&flips), "{flips}");
     let kappa = found["kappa"]["estimate"].as_f64().unwrap();
     assert!((0.6..0.8).contains(&kappa), "{kappa}");
-    assert_eq!(found["answered"], 400);
+    assert_eq!(found["answered"], 200);
 }
 
 #[test]

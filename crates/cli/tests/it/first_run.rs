@@ -171,8 +171,7 @@ fn quiet_prints_errors_only() {
 #[test]
 fn progress_fits_the_terminal() {
     let place = Place::new();
-    place
-        .write("gabfest.yaml", "endpoints: { mock: { kind: mock, mock: { latency: { kind: constant, ms: 150 } } } }\n");
+    place.write("gabfest.yaml", "endpoints: { mock: { kind: mock, mock: { latency: { kind: constant, ms: 40 } } } }\n");
     let run = format!(
         "stty cols 60 rows 20; exec {} run {}/eliza/billing-refund.scenario.yaml --repeats 6 --slots 1",
         env!("CARGO_BIN_EXE_gabfest"),

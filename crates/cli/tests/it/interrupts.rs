@@ -19,7 +19,7 @@ fn start(place: &Place, latency_ms: u32) -> Process {
     );
     let eliza = format!("{}/eliza", scenarios());
     let mut command =
-        place.gabfest(&["run", &eliza, "--repeats", "200", "--slots", "4", "--out", "out", "--log", "skunit"]);
+        place.gabfest(&["run", &eliza, "--repeats", "60", "--slots", "4", "--out", "out", "--log", "skunit"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let run = Process(child);
     // A run listens for signals before it opens its store; a busy machine is given its time.

@@ -26,7 +26,7 @@ const DEEDS: &[(&str, &str, &str)] = &[
     ("agent", "says", ""),
     ("agent", "streams", ""),
     ("agent", "refuses", "agent_refused"),
-    ("agent", "refuses_in_words", "agent_refused"),
+    ("agent", "refuses_in_words", "misconfigured"),
     ("agent", "redirects", "agent_refused"),
     ("agent", "throttles", "agent_throttled"),
     ("agent", "breaks", "agent_failed"),

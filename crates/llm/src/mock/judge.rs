@@ -13,6 +13,8 @@ use super::{
 
 /// How a `CALL` begins its question. What it asks for is no yes or no, and any other answer would be made up.
 const FUNCTION: &str = "Question: You stand for the function `";
+/// What stands between solved examples and the conversation to judge: the examples are not judged.
+const AFTER_EXAMPLES: &str = "Now the conversation to judge.";
 
 /// The judge's whole answer, and whether it was cut.
 pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> (String, bool) {
@@ -35,7 +37,7 @@ fn answer(request: &Request, skill: JudgeSkill, key: Key) -> String {
     if let Some(scores) = request.schema.as_ref().and_then(|schema| measure::scores(schema, &request.messages)) {
         return scores.to_string();
     }
-    let bad = request.messages.iter().any(|message| message.content.contains(UNHELPFUL));
+    let bad = request.messages.iter().any(|message| to_judge(&message.content).contains(UNHELPFUL));
     let found_right = key.text("skill").happens(if bad { skill.sensitivity } else { skill.specificity });
     let good = found_right != bad;
     let good = if skill.alternates && request.context.call % 2 == 1 { !good } else { good };
@@ -53,6 +55,10 @@ fn answer(request: &Request, skill: JudgeSkill, key: Key) -> String {
         Some(schema) => schema::satisfy(schema, &finding).to_string(),
         None => plain(&request.messages, &finding),
     }
+}
+
+fn to_judge(text: &str) -> &str {
+    text.rsplit_once(AFTER_EXAMPLES).map_or(text, |(_, asked)| asked)
 }
 
 /// What a judge would point at: the phrase where it was said, else the last thing that the agent said.

@@ -40,7 +40,7 @@ impl<'de> Visitor<'de> for PricingVisitor {
     type Value = Pricing;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a price or the word auto")
+        f.write_str("a mapping with prices, or the word auto")
     }
 
     fn visit_str<E: de::Error>(self, word: &str) -> Result<Pricing, E> {

@@ -105,7 +105,7 @@ fn answer(mut stream: &TcpStream, role: &str, deed: &str, key: &str) -> std::io:
         |code: &str| json!({ "error": { "message": echo("in-fault"), "code": code, "param": key } }).to_string();
     let json = "application/json";
     let said = match deed {
-        "refuses" => whole(403, json, &fault("forbidden")),
+        "refuses" => whole(422, json, &fault("unprocessable")),
         "refuses_in_words" => whole(401, "text/plain", &format!("{} and {}", echo("in-words"), key.repeat(40))),
         "redirects" => whole(302, "text/plain", &echo("in-redirection")),
         "throttles" => whole(429, json, &fault("slow_down")),

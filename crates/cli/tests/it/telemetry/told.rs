@@ -78,7 +78,7 @@ fn whoever_is_asked_is_told_of_a_span_that_is_exported() {
             let receiver = Receiver::start(Temper::Takes);
             place.write("talk.scenario.yaml", TALK);
             let settings = format!(
-                "endpoints: {{ all: {{ url: '{address}', model: large }} }}\nagents: {{ all: {{ endpoint: all }} }}\nroles: {{ judge: all, user_sim: all }}\nreplays: 0\n"
+                "endpoints: {{ all: {{ url: '{address}', model: large, trace: true }} }}\nagents: {{ all: {{ endpoint: all }} }}\nroles: {{ judge: all, user_sim: all }}\nreplays: 0\n"
             );
             place.write("gabfest.yaml", &settings);
             let mut command =
