@@ -26,6 +26,7 @@ pub const TIME_TO_FIRST_CHUNK: &str = "gen_ai.response.time_to_first_chunk";
 pub const CONVERSATION: &str = "gen_ai.conversation.id";
 pub const AGENT: &str = "gen_ai.agent.name";
 pub const TOOL_NAME: &str = "gen_ai.tool.name";
+pub const TOOL_TYPE: &str = "gen_ai.tool.type";
 pub const TOOL_CALL: &str = "gen_ai.tool.call.id";
 pub const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
 pub const TOOL_RESULT: &str = "gen_ai.tool.call.result";
@@ -40,6 +41,7 @@ pub const SERVER_ADDRESS: &str = "server.address";
 pub const SERVER_PORT: &str = "server.port";
 pub const SESSION: &str = "session.id";
 /// Of OpenInference, which Phoenix reads.
+pub const SPAN_KIND: &str = "openinference.span.kind";
 pub const INPUT: &str = "input.value";
 pub const OUTPUT: &str = "output.value";
 pub const SUITE: &str = "test.suite.name";
@@ -81,8 +83,8 @@ pub const RETRIED: &str = "gabfest.retried";
 pub const TRIES: &str = "gabfest.tries";
 pub const LOST_TRIES: &str = "gabfest.lost_tries";
 pub const COST: &str = "gabfest.cost.usd";
-pub const TOOL_EVENT: &str = "gabfest.tool_call";
 pub const CHECK: &str = "gabfest.check";
+pub const CHECK_DESCRIPTION: &str = "gabfest.check.description";
 pub const CHECK_REQUIRED: &str = "gabfest.check.required";
 pub const CHECK_LINE: &str = "gabfest.check.line";
 /// Followed by a verdict in small letters: how many trials of a run ended so.

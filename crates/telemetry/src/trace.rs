@@ -1,7 +1,7 @@
 //! Spans, built from records after a trial has ended, never during it.
 //!
 //! [`ids`] computes the trace id of an attempt, so that the agent gets it before a span exists. [`traces`] exports finished
-//! trials and runs. [`tree`] builds run > trial > turn > call, and [`evaluation`] an event for each judgment.
+//! trials and runs. [`tree`] builds run > trial > turn > call or tool, and [`evaluation`] an event for each judgment.
 
 pub mod ids;
 

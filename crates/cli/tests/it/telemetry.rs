@@ -8,4 +8,5 @@ mod receiver;
 mod secrets;
 mod tls;
 mod told;
+mod tree;
 mod whole;

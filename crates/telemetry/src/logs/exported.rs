@@ -20,9 +20,14 @@ type Bridge = OpenTelemetryTracingBridge<CleanProvider, CleanLogger>;
 static BRIDGE: RwLock<Option<Bridge>> = RwLock::new(None);
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// The filter of exported events. Libraries' messages about exports are excluded: exporting them would never end.
-const DIRECTIVES: &str = "info,h2=off,hyper=off,hyper_util=off,opentelemetry=off,reqwest=off,rustls=off,sqlx=warn,\
-                          tonic=off,tower=off";
+/// The crates whose events are exported. Not those of libraries: a reviewer of a run has no use for them, and exporting
+/// messages about exports would never end.
+const OWN: [&str; 6] = ["coordinator", "gabfest", "listen", "llm", "telemetry", "worker"];
+
+/// The filter of exported events.
+fn directives() -> String {
+    OWN.iter().fold("off".to_owned(), |list, own| list + "," + own + "=info")
+}
 
 /// The layer that passes events to the exporter. Without an exporter it costs nothing.
 pub(super) fn layer() -> impl Layer<Registry> {
@@ -35,7 +40,7 @@ pub(super) fn layer() -> impl Layer<Registry> {
 pub(crate) fn begin(provider: &SdkLoggerProvider) {
     let bridge = OpenTelemetryTracingBridge::new(&CleanProvider(provider.clone()));
     *BRIDGE.write().unwrap_or_else(PoisonError::into_inner) = Some(bridge);
-    choose(DIRECTIVES);
+    choose(&directives());
 }
 
 pub(crate) fn end() {
@@ -61,5 +66,63 @@ where
         if let Some(bridge) = &*BRIDGE.read().unwrap_or_else(PoisonError::into_inner) {
             bridge.on_event(event, context);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        path::Path,
+        sync::{Arc, Mutex},
+    };
+
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    /// The targets of the events that it sees.
+    struct Seen(Arc<Mutex<Vec<String>>>);
+
+    impl<S: Subscriber> Layer<S> for Seen {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            let metadata = event.metadata();
+            self.0.lock().unwrap().push(format!("{} {}", metadata.level(), metadata.target()));
+        }
+    }
+
+    #[test]
+    fn only_lines_of_gabfest_are_exported() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let layer = Seen(Arc::clone(&seen)).with_filter(EnvFilter::new(directives()));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::info!(target: "worker::session", "");
+            tracing::debug!(target: "worker::session", "");
+            tracing::warn!(target: "gabfest", "");
+            tracing::error!(target: "sqlx::query", "");
+            tracing::info!(target: "rmcp::service", "");
+            tracing::warn!(target: "opentelemetry_sdk", "");
+            tracing::info!(target: "hyper_util::client", "");
+        });
+        assert_eq!(*seen.lock().unwrap(), ["INFO worker::session", "WARN gabfest"]);
+    }
+
+    #[test]
+    fn every_crate_that_logs_is_exported() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+        let crates = crates.chain(["coordinator", "proto", "worker"].map(|name| root.join(name)));
+        let mut libraries = Vec::new();
+        for manifest in crates.map(|folder| folder.join("Cargo.toml")).filter(|manifest| manifest.is_file()) {
+            let text = fs::read_to_string(&manifest).unwrap();
+            // `tracing` without a library is the program, `gabfest`.
+            if text.contains("\ntracing.workspace = true") {
+                let library = text.split_once("[lib]").and_then(|(_, rest)| rest.split('"').nth(1));
+                libraries.push(library.unwrap_or("gabfest").to_owned());
+            }
+        }
+        assert!(libraries.len() > 3, "{libraries:?}");
+        let missing: Vec<_> = libraries.iter().filter(|name| !OWN.contains(&name.as_str())).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -3,11 +3,44 @@
 use record::{
     Call, Turn,
     call::Finish,
-    turn::{Part, ToolCall},
+    turn::{Origin, Part, ToolCall},
 };
 use serde_json::{Value, json};
 
 use super::texts::Texts;
+
+/// All turns up to the last answer, as text; `None` without turns. Phoenix and Langfuse show a session as the inputs and
+/// outputs of roots, so a reviewer reads the turns here.
+pub(super) fn conversation(turns: &[Turn], texts: &Texts) -> Option<String> {
+    let (last, before) = turns.split_last()?;
+    let mut text = String::new();
+    for turn in before {
+        // The rest would be cut anyway.
+        if text.len() > texts.most_bytes() {
+            break;
+        }
+        say(&mut text, user(turn), &texts.long_text(&turn.user));
+        say(&mut text, agent(turn), &texts.long_text(&turn.said().unwrap_or_default()));
+    }
+    say(&mut text, user(last), &texts.long_text(&last.user));
+    text.truncate(text.trim_end().len());
+    Some(texts.cut(text))
+}
+
+fn say(text: &mut String, speaker: &str, said: &str) {
+    text.push_str(speaker);
+    text.push_str(": ");
+    text.push_str(said);
+    text.push_str("\n\n");
+}
+
+fn user(turn: &Turn) -> &'static str {
+    if turn.speaker == Origin::Program { "Program" } else { "User" }
+}
+
+fn agent(turn: &Turn) -> &'static str {
+    if turn.speaker == Origin::Program { "Output" } else { "Agent" }
+}
 
 /// The user's message in a turn.
 pub(super) fn input(turn: &Turn, texts: &Texts) -> String {

@@ -42,13 +42,16 @@ pub(super) fn record(judgment: &Judgment, trace: u128, at_micros: u64, logger: &
 }
 
 fn attributes(judgment: &Judgment, texts: &Texts) -> Vec<KeyValue> {
+    let description = judgment.description.as_deref();
+    let name = judgment.name.as_deref().or(description).unwrap_or(&judgment.check);
     let mut attributes = vec![
-        texts.name(names::EVALUATION_NAME, judgment.description.as_deref().unwrap_or(&judgment.check)),
+        texts.name(names::EVALUATION_NAME, name),
         KeyValue::new(names::EVALUATION_LABEL, judgment.finding.name()),
         texts.name(names::CHECK, &judgment.check),
         KeyValue::new(names::CHECK_REQUIRED, judgment.required),
         KeyValue::new(names::STEP, i64::from(judgment.scope.step())),
     ];
+    attributes.extend(description.map(|description| texts.name(names::CHECK_DESCRIPTION, description)));
     if let Some(score) = judgment.score {
         attributes.push(KeyValue::new(names::EVALUATION_SCORE, score));
     }

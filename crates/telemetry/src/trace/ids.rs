@@ -66,6 +66,13 @@ pub fn call_span(trace: u128, turn: u32, index: usize) -> u64 {
     within(trace, turn, u32::try_from(index).unwrap_or(u32::MAX - 2).saturating_add(2))
 }
 
+/// A tool call of a turn, by its index among the turn's tool calls.
+#[must_use]
+pub fn tool_span(trace: u128, turn: u32, index: usize) -> u64 {
+    // Calls count up from 2, so they never get as far as the upper half.
+    within(trace, turn, 1 << 31 | u32::try_from(index).unwrap_or(u32::MAX))
+}
+
 /// Mixes a place into the bits of a trace. Each step is invertible (it is the end of SplitMix64), so the spans of a trace
 /// differ, which is the only requirement.
 fn within(trace: u128, turn: u32, place: u32) -> u64 {
@@ -98,8 +105,9 @@ mod tests {
         for turn in 1..=50 {
             spans.extend([turn_span(trace, turn), agent_span(trace, turn)]);
             spans.extend((0..20).map(|index| call_span(trace, turn, index)));
+            spans.extend((0..20).map(|index| tool_span(trace, turn, index)));
         }
-        assert_eq!(spans.len(), 2 + 50 * 22);
+        assert_eq!(spans.len(), 2 + 50 * 42);
         assert!(!spans.contains(&0));
     }
 

@@ -38,6 +38,7 @@ pub(super) fn span(ended: &EndedRun<'_>, texts: &Texts) -> Span {
     let trials = &totals.trials;
     let mut attributes = vec![
         texts.name(names::SUITE, &run.name),
+        KeyValue::new(names::SPAN_KIND, "CHAIN"),
         KeyValue::new(names::RUN_STATUS, status),
         texts.name(names::RUN, run.id.as_str()),
         KeyValue::new(names::TURNS, integer(totals.turns)),
@@ -64,7 +65,11 @@ pub(super) fn span(ended: &EndedRun<'_>, texts: &Texts) -> Span {
         attributes,
         events: Vec::new(),
         links: Vec::new(),
-        status: if status == "failure" { Status::error("a gate did not hold") } else { Status::Unset },
+        status: match status {
+            "success" => Status::Ok,
+            "failure" => Status::error("a gate did not hold"),
+            _ => Status::Unset,
+        },
     }
 }
 

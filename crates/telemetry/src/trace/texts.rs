@@ -56,6 +56,11 @@ impl Texts {
         cut(redact::redact(text), self.most_bytes)
     }
 
+    /// For a text of parts that are redacted already.
+    pub(super) fn cut(&self, clean: String) -> String {
+        cut(clean.into(), self.most_bytes)
+    }
+
     pub(super) fn most_bytes(&self) -> usize {
         self.most_bytes
     }

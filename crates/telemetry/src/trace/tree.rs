@@ -1,21 +1,22 @@
-//! A finished attempt as a tree of spans: run > trial > turn > call.
+//! A finished attempt as a tree of spans: run > trial > turn > call or tool.
 
 mod call;
 mod played;
 mod shared_attributes;
+mod tool;
 mod turn;
 
 use opentelemetry::{
     KeyValue,
     trace::{SpanKind, Status},
 };
-use record::{Judgment, Scope, Verdict};
+use record::{Judgment, Scope, Turn, Verdict};
 use scenario::Strategy;
 
 pub use self::played::Played;
 use self::shared_attributes::SharedAttributes;
 use super::{
-    evaluation,
+    content, evaluation,
     exported::Exported,
     ids,
     span::{Span, context, integer},
@@ -27,6 +28,8 @@ use crate::names;
 const MOST_PARAMETERS: usize = 16;
 /// The limit of turns with spans, so that a very long trial does not displace all others.
 const MOST_TURNS: usize = 1_000;
+/// The limit of tool calls of a turn with spans, for the same reason.
+const MOST_TOOLS: usize = 100;
 
 /// The time of a judgment. Records do not contain it, so it is the end of what it judges.
 pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
@@ -39,7 +42,8 @@ pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
 
 /// The number of spans of an attempt.
 pub(super) fn size(played: &Played<'_>) -> usize {
-    let turns = played.turns.iter().take(MOST_TURNS).map(|turn| 1 + turn.calls.len());
+    let of_turn = |turn: &Turn| 1 + turn.calls.len() + turn.tool_calls.len().min(MOST_TOOLS);
+    let turns = played.turns.iter().take(MOST_TURNS).map(of_turn);
     2 + played.calls.len().min(MOST_TURNS) + turns.sum::<usize>()
 }
 
@@ -53,10 +57,12 @@ pub(super) fn spans<'a>(
     let first = [root(exported, trace, played, &common), self::trial(&exported.texts, trace, played, &common)];
     let shared = common.clone();
     let turns = played.turns.iter().take(MOST_TURNS).flat_map(move |turn| {
-        let common = shared.clone();
+        let (of_calls, of_tools) = (shared.clone(), shared.clone());
         let calls = turn.calls.iter().enumerate();
-        std::iter::once(turn::span(exported, trace, played, turn, &common))
-            .chain(calls.map(move |call| call::span(exported, trace, played, Some(turn), call, &common)))
+        let tools = turn.tool_calls.iter().enumerate().take(MOST_TOOLS);
+        std::iter::once(turn::span(exported, trace, played, turn, &shared))
+            .chain(calls.map(move |call| call::span(exported, trace, played, Some(turn), call, &of_calls)))
+            .chain(tools.map(move |tool| tool::span(exported, trace, played, turn, tool, &of_tools)))
     });
     let calls = played.calls.iter().enumerate().take(MOST_TURNS);
     let calls = calls.map(move |call| call::span(exported, trace, played, None, call, &common));
@@ -66,13 +72,19 @@ pub(super) fn spans<'a>(
 /// Represents the run in this trace, with the times of the trace's conversation.
 fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &SharedAttributes) -> Span {
     let texts = &exported.texts;
-    let mut attributes =
-        vec![texts.name(names::SUITE, played.suite), texts.name(names::RUN, played.run.as_str()), common.session()];
+    // Lists of traces and sessions show the root alone, so it names the scenario and the verdict.
+    let mut attributes = vec![
+        texts.name(names::SUITE, played.suite),
+        texts.name(names::CASE, &played.case.scenario),
+        texts.name(names::RUN, played.run.as_str()),
+        common.session(),
+        KeyValue::new(names::SPAN_KIND, "CHAIN"),
+        KeyValue::new(names::VERDICT, played.trial.verdict.name()),
+    ];
     if exported.content {
-        // Phoenix shows these as the beginning and end of a conversation in its list of sessions.
-        let (first, last) = (played.turns.first(), played.turns.last());
-        attributes.extend(first.map(|turn| KeyValue::new(names::INPUT, texts.long_text(&turn.user))));
-        let answer = last.and_then(|turn| turn.agent.as_deref());
+        let input = content::conversation(played.turns, texts);
+        attributes.extend(input.map(|input| KeyValue::new(names::INPUT, input)));
+        let answer = played.turns.last().and_then(|turn| turn.agent.as_deref());
         attributes.extend(answer.map(|answer| KeyValue::new(names::OUTPUT, texts.long_text(answer))));
     }
     Span {
@@ -85,7 +97,16 @@ fn root(exported: &Exported, trace: u128, played: &Played<'_>, common: &SharedAt
         attributes,
         events: Vec::new(),
         links: vec![context(ids::run_trace(played.run), ids::run_span(played.run))],
-        status: Status::Unset,
+        status: status(texts, played),
+    }
+}
+
+fn status(texts: &Texts, played: &Played<'_>) -> Status {
+    match (played.trial.verdict, &played.trial.failure) {
+        (Verdict::Pass, _) => Status::Ok,
+        (Verdict::Skipped, _) => Status::Unset,
+        (_, Some(failure)) => Status::error(texts.short_text(&failure.message)),
+        (verdict, None) => Status::error(verdict.name()),
     }
 }
 
@@ -104,6 +125,7 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &SharedAttribu
         KeyValue::new(names::REPEAT, i64::from(trial.repeat)),
         // As text, because a seed has more bits than an OTLP integer.
         KeyValue::new(names::SEED, trial.seed.to_string()),
+        KeyValue::new(names::SPAN_KIND, "CHAIN"),
         KeyValue::new(names::VERDICT, trial.verdict.name()),
         KeyValue::new(names::STRATEGY, strategy(trial.strategy)),
         KeyValue::new(names::TURNS, i64::from(trial.turns)),
@@ -129,13 +151,12 @@ fn trial(texts: &Texts, trace: u128, played: &Played<'_>, common: &SharedAttribu
         let key = format!("{}{}", names::PARAMETER, texts.short_text(path));
         attributes.push(KeyValue::new(key, texts.known(&value)));
     }
-    let mut status = Status::Unset;
+    let status = status(texts, played);
     if let Some(failure) = &trial.failure {
         attributes.push(KeyValue::new(names::FAILURE, failure.kind.name()));
         attributes.push(KeyValue::new(names::BLAME, failure.blame.name()));
-        if played.has_failed() {
+        if matches!(status, Status::Error { .. }) {
             attributes.push(KeyValue::new(names::ERROR_TYPE, failure.kind.name()));
-            status = Status::error(texts.short_text(&failure.message));
         }
     }
     let times = played.times();

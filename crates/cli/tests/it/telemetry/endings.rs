@@ -72,7 +72,7 @@ fn what_waits_is_sent_when_a_process_is_told_to_end() {
         assert_eq!(fleet.worker.wait(Duration::from_secs(20)), 0);
         let report = place.json(&format!("{out}/report.json"));
         // The span of the run's end is the coordinator's.
-        assert_eq!(receiver.spans().len() as u64, spans_of(&report) - 1, "{protocol}");
+        assert_eq!(receiver.spans().len() as u64, spans_of(&report, &place, &out) - 1, "{protocol}");
         assert!(!receiver.points("gabfest.conversations").is_empty(), "{protocol}");
         let judged = |record: &serde_json::Value| record["eventName"] == "gen_ai.evaluation.result";
         assert!(receiver.records().iter().any(judged), "{protocol}");

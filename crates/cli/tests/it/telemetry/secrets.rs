@@ -58,7 +58,7 @@ fn no_key_is_told_to_a_collector() {
     }
     let spans = receiver.spans();
     assert!(spans.iter().any(|span| attribute(span, "gen_ai.input.messages").is_some()), "{spans:?}");
-    assert_eq!(spans.iter().filter(|span| attribute(span, "gabfest.verdict").is_some()).count(), 3);
+    assert_eq!(spans.iter().filter(|span| attribute(span, "gabfest.trial.id").is_some()).count(), 3);
     for bytes in receiver.bytes() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("planted"), "{text}");

@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::receiver::{Receiver, Temper, attribute};
+use super::{
+    receiver::{Receiver, Temper, attribute},
+    whole::verdicts,
+};
 use crate::process::Place;
 
 const TALK: &str = "
@@ -133,8 +136,7 @@ fn trials_that_a_missing_judge_skips_are_traced_by_the_sampler() {
             .unwrap();
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let spans = receiver.spans();
-        let verdicts: Vec<String> = spans.iter().filter_map(|span| attribute(span, "gabfest.verdict")).collect();
-        assert_eq!(verdicts, vec!["SKIPPED"; expected], "{sampler}");
+        assert_eq!(verdicts(&spans), vec!["SKIPPED"; expected], "{sampler}");
         let metrics = receiver.entries("/v1/metrics", ["resourceMetrics", "scopeMetrics", "metrics"]);
         let counted = metrics.iter().any(|(_, metric)| metric["name"] == "gabfest.conversations");
         assert!(counted, "a trial that nobody played is counted with the others");

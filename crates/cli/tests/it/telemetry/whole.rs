@@ -32,7 +32,7 @@ fn a_run_is_told_whole_by_every_protocol() {
         assert!(!ended.stderr.contains("telemetry"), "{out}: {}", ended.stderr);
         let report = place.json(&format!("{out}/report.json"));
         let spans = receiver.spans();
-        assert_eq!(spans.len() as u64, spans_of(&report), "{out}");
+        assert_eq!(spans.len() as u64, spans_of(&report, &place, out), "{out}");
         spans_make_trees(&spans);
         spans_say_what_happened(&spans, &report);
         records_stand_at_their_spans(&receiver, &spans, judgments(&place, out));
@@ -51,16 +51,20 @@ fn the_sampler_leaves_out_what_passed_and_nothing_else() {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let trials = place.json("out/report.json")["summary"]["trials"].clone();
     let failed = trials["planned"].as_u64().unwrap() - trials["pass"].as_u64().unwrap();
-    let told: Vec<_> = receiver.spans().into_iter().filter_map(|span| attribute(&span, "gabfest.verdict")).collect();
+    let told = verdicts(&receiver.spans());
     assert_eq!(told.len() as u64, failed);
     assert!(!told.contains(&"PASS".to_owned()), "{told:?}");
 }
 
-/// Two of each attempt, one of each turn and of each call, and that of the run's end.
-pub(super) fn spans_of(report: &Value) -> u64 {
+/// Two of each attempt, one of each turn, of each call and of each tool call, and that of the run's end.
+pub(super) fn spans_of(report: &Value, place: &Place, out: &str) -> u64 {
     let summary = &report["summary"];
     let calls: u64 = summary["llm_calls"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-    2 * summary["attempts"]["total"].as_u64().unwrap() + summary["turns"].as_u64().unwrap() + calls + 1
+    let transcripts = std::fs::read_to_string(place.path().join(out).join("transcripts.jsonl")).unwrap();
+    let trials = transcripts.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let tools = |turn: &Value| turn["tool_calls"].as_array().unwrap().len() as u64;
+    let tools: u64 = trials.map(|trial| trial["turns"].as_array().unwrap().iter().map(tools).sum::<u64>()).sum();
+    2 * summary["attempts"]["total"].as_u64().unwrap() + summary["turns"].as_u64().unwrap() + calls + tools + 1
 }
 
 /// How many judgments the run's records have.
@@ -95,17 +99,22 @@ fn spans_say_what_happened(spans: &[Value], report: &Value) {
     assert_eq!(ends.len(), 1, "the run itself, at its end: {ends:?}");
     let planned = summary["trials"]["planned"].to_string();
     assert_eq!(attribute(ends[0], "gabfest.trials.planned"), Some(planned));
+    let of_runs = spans.iter().filter_map(|span| attribute(span, "gabfest.run"));
+    assert!(of_runs.into_iter().all(|run| Some(run.as_str()) == report["run"]["id"].as_str()));
     let mut verdicts = BTreeMap::<String, u64>::new();
-    for span in spans {
-        if let Some(verdict) = attribute(span, "gabfest.verdict") {
-            assert_eq!(attribute(span, "gabfest.run").as_deref(), report["run"]["id"].as_str());
-            *verdicts.entry(verdict).or_default() += 1;
-        }
+    for verdict in self::verdicts(spans) {
+        *verdicts.entry(verdict).or_default() += 1;
     }
     for (verdict, key) in [("PASS", "pass"), ("FAIL", "fail")] {
         assert_eq!(verdicts.get(verdict).copied(), summary["trials"][key].as_u64(), "{verdicts:?}");
     }
     assert!(!spans.iter().any(|span| attribute(span, "gen_ai.input.messages").is_some()), "content is opt-in");
+}
+
+/// The verdict of each attempt, which its root repeats.
+pub(super) fn verdicts(spans: &[Value]) -> Vec<String> {
+    let trials = spans.iter().filter(|span| attribute(span, "gabfest.trial.id").is_some());
+    trials.filter_map(|span| attribute(span, "gabfest.verdict")).collect()
 }
 
 fn records_stand_at_their_spans(receiver: &Receiver, spans: &[Value], judgments: usize) {

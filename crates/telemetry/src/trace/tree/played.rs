@@ -24,10 +24,6 @@ pub struct Played<'a> {
 }
 
 impl Played<'_> {
-    pub(super) fn has_failed(&self) -> bool {
-        self.trial.verdict != Verdict::Pass
-    }
-
     /// Whether it is exported regardless of the sampler. Skipped trials are not: a plan without a judge has thousands of
     /// identical ones.
     pub(in crate::trace) fn is_always_told(&self) -> bool {

@@ -272,7 +272,7 @@ fn calls_without_a_turn_belong_to_the_trial() {
     let made: Vec<Span> = spans(&exported, trace, &played).collect();
     assert_eq!(made.len(), size(&played));
     let told: Vec<_> = made[2..].iter().map(|span| (&*span.name, span.parent)).collect();
-    assert_eq!(told, [("chat small-2026", ids::trial_span(trace)); 2]);
+    assert_eq!(told, [("user_sim chat small-2026", ids::trial_span(trace)); 2]);
     assert_ne!(made[2].id, made[3].id);
     assert!(made[1].times.to >= made[3].times.to, "{:?}", made[1].times);
 }
@@ -316,6 +316,85 @@ fn a_span_names_the_conversation_that_the_agent_was_sent() {
     let numbers: Vec<_> = conversations.iter().filter_map(|id| id.strip_prefix(&session)?.strip_prefix('-')).collect();
     // The trial, then each turn and its call.
     assert_eq!(numbers, ["1", "1", "1", "1", "1", "1", "1", "1", "1", "2", "2", "2", "2"]);
+}
+
+/// A verdict as the status of root and trial.
+#[test]
+fn the_root_says_how_the_trial_ended() {
+    for (verdict, status, error) in [
+        (Verdict::Pass, Status::Ok, None),
+        (Verdict::Skipped, Status::Unset, None),
+        (Verdict::Fail, Status::error("is polite: [redacted]"), Some("check_failed")),
+        (Verdict::Error, Status::error("is polite: [redacted]"), Some("check_failed")),
+        (Verdict::Inconclusive, Status::error("is polite: [redacted]"), Some("check_failed")),
+        (Verdict::Cancelled, Status::error("is polite: [redacted]"), Some("check_failed")),
+    ] {
+        let spans = made(&exported(false), &trial(verdict, Vec::new()), &[]);
+        let of = |span: &SpanData, name: &str| {
+            let found = span.attributes.iter().find(|attribute| attribute.key.as_str() == name);
+            found.map(|attribute| attribute.value.as_str().into_owned())
+        };
+        for span in &spans {
+            assert_eq!(span.status, status, "{verdict:?} {}", span.name);
+            assert_eq!(of(span, names::VERDICT).as_deref(), Some(verdict.name()));
+            assert_eq!(of(span, names::CASE).as_deref(), Some("refund"));
+            assert_eq!(of(span, names::SPAN_KIND).as_deref(), Some("CHAIN"));
+        }
+        assert_eq!(of(&spans[1], names::ERROR_TYPE).as_deref(), error, "{verdict:?}");
+    }
+}
+
+#[test]
+fn an_evaluation_has_a_name_and_a_description() {
+    for (name, description, expected) in [
+        (Some("tone"), Some("is polite"), ("tone", Some("is polite"))),
+        (None, Some("is polite"), ("is polite", Some("is polite"))),
+        (None, None, ("llm_judge", None)),
+    ] {
+        let judged = Judgment {
+            name: name.map(ToOwned::to_owned),
+            description: description.map(ToOwned::to_owned),
+            ..judgment(Scope::Step { step: 1 }, Finding::Pass)
+        };
+        let spans = made(&exported(false), &trial(Verdict::Pass, vec![judged]), &[]);
+        let event = &spans[1].events.events[0];
+        let of = |key: &str| {
+            let found = event.attributes.iter().find(|attribute| attribute.key.as_str() == key);
+            found.map(|attribute| attribute.value.as_str().into_owned())
+        };
+        assert_eq!(of(names::EVALUATION_NAME).as_deref(), Some(expected.0));
+        assert_eq!(of(names::CHECK_DESCRIPTION).as_deref(), expected.1);
+        assert_eq!(of(names::CHECK).as_deref(), Some("llm_judge"));
+    }
+}
+
+#[test]
+fn a_turn_with_many_tool_calls_is_cut() {
+    let mut one = turn(1, Vec::new());
+    let tool = |number: usize| ToolCall {
+        id: String::new(),
+        name: format!("tool-{number}"),
+        arguments: "{}".into(),
+        result: None,
+    };
+    one.tool_calls = (0..MOST_TOOLS + 5).map(tool).collect();
+    let spans = made(&exported(false), &trial(Verdict::Pass, Vec::new()), &[one]);
+    assert_eq!(spans.len(), 3 + MOST_TOOLS);
+    assert_eq!(spans[3].name, "execute_tool tool-0");
+    assert!(spans[3..].iter().all(|span| span.parent_span_id == spans[2].span_context.span_id()));
+}
+
+#[test]
+fn a_long_conversation_is_cut_and_stays_clean() {
+    let turns: Vec<Turn> = (1..=300).map(|number| turn(number, Vec::new())).collect();
+    let spans = made(&exported(true), &trial(Verdict::Pass, Vec::new()), &turns);
+    let input = spans[0].attributes.iter().find(|attribute| attribute.key.as_str() == names::INPUT).unwrap();
+    let input = input.value.as_str();
+    assert!(
+        input.starts_with("User: Where is my order? My key is [redacted]\n\nAgent: On its way.\n\nUser: "),
+        "{input}"
+    );
+    assert!(input.len() <= 200 && input.ends_with('…'), "{input}");
 }
 
 #[test]

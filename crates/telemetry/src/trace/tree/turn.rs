@@ -2,7 +2,7 @@
 
 use opentelemetry::{
     KeyValue,
-    trace::{Event, SpanKind, Status},
+    trace::{SpanKind, Status},
 };
 use record::{Role, Scope, Turn, turn::Origin};
 
@@ -13,7 +13,7 @@ use crate::{
         content, evaluation,
         exported::Exported,
         ids,
-        span::{Span, at, seconds},
+        span::{Span, seconds},
     },
 };
 
@@ -39,11 +39,13 @@ pub(super) fn span(
         KeyValue::new(names::TURN_LATENCY, seconds(turn.duration_micros)),
     ];
     let (kind, name) = if turn.speaker == Origin::Program {
+        attributes.push(KeyValue::new(names::SPAN_KIND, "TOOL"));
         attributes.push(KeyValue::new(names::OPERATION, "execute_tool"));
         attributes.push(KeyValue::new(names::TOOL_NAME, "program"));
         attributes.extend(turn.exit_code.map(|code| KeyValue::new(names::EXIT_CODE, i64::from(code))));
         (SpanKind::Internal, "execute_tool program".to_owned())
     } else {
+        attributes.push(KeyValue::new(names::SPAN_KIND, "AGENT"));
         attributes.push(KeyValue::new(names::OPERATION, "invoke_agent"));
         attributes.push(KeyValue::new(names::AGENT, agent.clone()));
         let place = agent_call.and_then(|call| exported.endpoints.get(&call.endpoint));
@@ -51,6 +53,9 @@ pub(super) fn span(
         (SpanKind::Client, format!("invoke_agent {agent}"))
     };
     if exported.content {
+        attributes.push(KeyValue::new(names::INPUT, texts.long_text(&turn.user)));
+        let said = turn.said();
+        attributes.extend(said.map(|said| KeyValue::new(names::OUTPUT, texts.long_text(&said))));
         attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
         if let Some(output) = content::output(turn, agent_call, texts) {
             attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
@@ -62,16 +67,6 @@ pub(super) fn span(
         status = Status::error(texts.short_text(error));
     }
     let mut events = Vec::new();
-    for tool in &turn.tool_calls {
-        let mut told = vec![texts.name(names::TOOL_NAME, &tool.name), texts.short(names::TOOL_CALL, &tool.id)];
-        if exported.content {
-            told.push(KeyValue::new(names::TOOL_ARGUMENTS, texts.long_text(&tool.arguments)));
-            let result = tool.result.as_deref();
-            told.extend(result.map(|result| KeyValue::new(names::TOOL_RESULT, texts.long_text(result))));
-        }
-        // Records do not contain the time of a tool call; it is known at the latest with the reply.
-        events.push(Event::new(names::TOOL_EVENT, at(reply_at(played, turn)), told, 0));
-    }
     for judgment in &played.trial.judgments {
         if matches!(judgment.scope, Scope::Turn { turn: number, .. } if number == turn.number) {
             events.push(evaluation::event(judgment, times.to, texts));
@@ -89,12 +84,6 @@ pub(super) fn span(
         links: Vec::new(),
         status,
     }
-}
-
-/// The time of the agent's answer.
-fn reply_at(played: &Played<'_>, turn: &Turn) -> u64 {
-    let agent = turn.calls.iter().rfind(|call| call.role == Role::Agent);
-    agent.map_or_else(|| played.times_of_turn(turn).to, |agent| played.times_of_call(agent).to)
 }
 
 fn speaker(speaker: Origin) -> &'static str {
