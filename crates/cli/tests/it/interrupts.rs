@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
+    net::TcpListener,
     process::Stdio,
     sync::mpsc,
     time::Duration,
@@ -19,7 +20,7 @@ fn start(place: &Place, latency_ms: u32) -> Process {
     );
     let eliza = format!("{}/eliza", scenarios());
     let mut command =
-        place.gabfest(&["run", &eliza, "--repeats", "60", "--slots", "4", "--out", "out", "--log", "skunit"]);
+        place.gabfest(&["run", &eliza, "--repeats", "200", "--slots", "4", "--out", "out", "--log", "skunit"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let run = Process(child);
     // A run listens for signals before it opens its store; a busy machine is given its time.
@@ -57,11 +58,22 @@ fn one_interrupt_finishes_what_is_played_and_reports() {
 #[test]
 fn two_interrupts_stop_at_once() {
     let place = Place::new();
-    let mut run = start(&place, 4_000);
+    let agent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings =
+        |endpoint: &str| format!("endpoints: {{ slow: {{ {endpoint} }} }}\nagents: {{ slow: {{ endpoint: slow }} }}\n");
+    place.write("gabfest.yaml", &settings(&format!("url: 'http://{}/v1'", agent.local_addr().unwrap())));
+    let eliza = format!("{}/eliza", scenarios());
+    let arguments = ["run", &eliza, "--agent", "slow", "--no-preflight", "--repeats", "5", "--out", "out"];
+    let mut run = Process(place.gabfest(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    // Once the agent is asked, a conversation has begun. It never answers.
+    let asked = agent.accept().unwrap();
     run.signal("INT");
-    std::thread::sleep(Duration::from_millis(300));
+    // Two signals that a process has not looked at yet are one.
+    let mut said = BufReader::new(run.0.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.any(|line| line.starts_with("interrupted: finishing")));
     run.signal("INT");
-    assert_eq!(run.wait(Duration::from_secs(10)), 130);
+    assert_eq!(run.wait(Duration::from_secs(30)), 130);
+    drop(asked);
     let report = place.json("out/report.json");
     assert_eq!(report["run"]["state"], "interrupted", "a partial report is written");
     let lost = report["summary"]["attempts"]["lost"].as_u64().unwrap();
@@ -70,7 +82,7 @@ fn two_interrupts_stop_at_once() {
     assert!(page.contains(" unfinished: given up, or lost with their workers"), "{page}");
     assert!(!page.contains("played again"), "nobody plays them: {page}");
     // What was given up is played again.
-    place.write("gabfest.yaml", "slots: 64\n");
+    place.write("gabfest.yaml", &settings("kind: mock"));
     let resumed = place.run(&["resume", "out", "--quiet"]);
     assert_eq!(resumed.code, 0, "{}", resumed.stderr);
     assert_eq!(place.json("out/report.json")["summary"]["trials"]["not_started"], 0);

@@ -13,8 +13,8 @@ use super::{
 
 /// How a `CALL` begins its question. What it asks for is no yes or no, and any other answer would be made up.
 const FUNCTION: &str = "Question: You stand for the function `";
-/// What stands between solved examples and the conversation to judge: the examples are not judged.
-const AFTER_EXAMPLES: &str = "Now the conversation to judge.";
+/// Where the evidence of a question begins and ends: neither the question nor its solved examples are judged.
+const MATERIAL: (&str, &str) = ("<<<material ", "\nmaterial ");
 
 /// The judge's whole answer, and whether it was cut.
 pub(crate) fn speak(request: &Request, skill: JudgeSkill, key: Key) -> (String, bool) {
@@ -58,7 +58,8 @@ fn answer(request: &Request, skill: JudgeSkill, key: Key) -> String {
 }
 
 fn to_judge(text: &str) -> &str {
-    text.rsplit_once(AFTER_EXAMPLES).map_or(text, |(_, asked)| asked)
+    let after = text.split_once(MATERIAL.0).map_or(text, |(_, after)| after);
+    after.rsplit_once(MATERIAL.1).map_or(after, |(material, _)| material)
 }
 
 /// What a judge would point at: the phrase where it was said, else the last thing that the agent said.
