@@ -17,7 +17,7 @@ mod tests {
         ("gabfest-statistics", &["gabfest-record"]),
         ("gabfest-listen", &[]),
         ("gabfest-redact", &[]),
-        ("gabfest-llm", &["gabfest-listen"]),
+        ("gabfest-llm", &["gabfest-listen", "gabfest-redact"]),
         ("gabfest-store", &["gabfest-record", "gabfest-scenario"]),
         (
             "gabfest-telemetry",

@@ -16,7 +16,9 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Call, Named, hint,
+    Call, Named,
+    credential::OauthSettings,
+    hint,
     http::{Answer, HeaderMap, HeaderValue, HttpRequest, Method, Sender, Url, headers, shown_address as address},
     key::KeyRef,
 };
@@ -52,6 +54,9 @@ pub struct Settings {
     /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
     #[serde(default)]
     pub key: Option<KeyRef>,
+    /// In place of `key`: access tokens by OAuth's client credentials grant.
+    #[serde(default)]
+    pub oauth: Option<OauthSettings>,
     /// Further headers; a value `env:NAME` or `file:PATH` is read from there.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -100,7 +105,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.headers.values())
+        keys_of(self.key.as_ref(), self.oauth.as_ref(), self.headers.values())
     }
 
     fn calls_tools(&self) -> bool {
@@ -115,14 +120,15 @@ impl Section for Settings {
 impl A2a {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let url = |text: &str| llm::http::address(text).map_err(|reason| settings::Error::Url(reason.to_owned()));
-        let settings::Resolved { headers, templated, keys } =
-            settings::resolve(settings.key.as_ref(), &settings.headers)?;
+        let settings::Resolved { headers, templated, keys, credential } =
+            settings::resolve(name, settings.key.as_ref(), settings.oauth.as_ref(), &settings.headers)?;
         if let Some((name, _)) = templated.first() {
             return Err(settings::Error::Plain(name.to_string()));
         }
-        let has_secrets = !keys.is_empty();
-        let sender =
-            Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
+        let has_secrets = !keys.is_empty() || credential.is_some();
+        let sender = Sender::new(name, keys, CONNECT_WITHIN)
+            .map_err(|source| settings::Error::Client(source.to_string()))?
+            .with_keys(credential);
         Ok(Self(Arc::new(Shared {
             sender,
             card: card::address(url(&settings.url)?),

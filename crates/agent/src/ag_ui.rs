@@ -13,7 +13,9 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Call, Named, hint,
+    Call, Named,
+    credential::OauthSettings,
+    hint,
     http::{HeaderMap, HeaderValue, HttpRequest, Method, PAGE, Sender, Url, headers, shown_address as address},
     key::KeyRef,
 };
@@ -46,6 +48,9 @@ pub struct Settings {
     /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
     #[serde(default)]
     pub key: Option<KeyRef>,
+    /// In place of `key`: access tokens by OAuth's client credentials grant.
+    #[serde(default)]
+    pub oauth: Option<OauthSettings>,
     /// Further headers; a value `env:NAME` or `file:PATH` is read from there.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
@@ -91,7 +96,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.headers.values())
+        keys_of(self.key.as_ref(), self.oauth.as_ref(), self.headers.values())
     }
 
     fn calls_tools(&self) -> bool {
@@ -111,14 +116,15 @@ impl Section for Settings {
 impl AgUi {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let url = llm::http::address(&settings.url).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
-        let settings::Resolved { mut headers, templated, keys } =
-            settings::resolve(settings.key.as_ref(), &settings.headers)?;
+        let settings::Resolved { mut headers, templated, keys, credential } =
+            settings::resolve(name, settings.key.as_ref(), settings.oauth.as_ref(), &settings.headers)?;
         if let Some((name, _)) = templated.first() {
             return Err(settings::Error::Plain(name.to_string()));
         }
         headers.insert("accept", EVENTS);
-        let sender =
-            Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
+        let sender = Sender::new(name, keys, CONNECT_WITHIN)
+            .map_err(|source| settings::Error::Client(source.to_string()))?
+            .with_keys(credential);
         Ok(Self(Arc::new(Shared { sender, url, headers, settings: settings.clone() })))
     }
 }

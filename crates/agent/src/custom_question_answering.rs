@@ -65,7 +65,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), [])
+        keys_of(self.key.as_ref(), None, [])
     }
 
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {

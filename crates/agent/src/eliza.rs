@@ -98,7 +98,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.headers.values())
+        keys_of(self.key.as_ref(), None, self.headers.values())
     }
 
     fn calls_tools(&self) -> bool {
@@ -113,7 +113,8 @@ impl Section for Settings {
 impl Eliza {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let base = llm::http::address(&settings.url).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
-        let settings::Resolved { mut headers, templated, mut keys } = settings::resolve(None, &settings.headers)?;
+        let settings::Resolved { mut headers, templated, mut keys, .. } =
+            settings::resolve(name, None, None, &settings.headers)?;
         if let Some((name, _)) = templated.first() {
             return Err(settings::Error::Plain(name.to_string()));
         }

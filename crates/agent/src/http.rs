@@ -59,7 +59,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.headers.values())
+        keys_of(self.key.as_ref(), self.oauth.as_ref(), self.headers.values())
     }
 
     fn calls_tools(&self) -> bool {
@@ -78,9 +78,10 @@ impl Section for Settings {
 impl Http {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let settings = settings.filled()?.into_owned();
-        let settings::Resolved { headers, templated, keys } = settings.resolve()?;
-        let sender =
-            Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
+        let settings::Resolved { headers, templated, keys, credential } = settings.resolve(name)?;
+        let sender = Sender::new(name, keys, CONNECT_WITHIN)
+            .map_err(|source| settings::Error::Client(source.to_string()))?
+            .with_keys(credential);
         Ok(Self(Arc::new(Shared { sender, headers, templated, settings })))
     }
 }

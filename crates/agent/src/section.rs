@@ -1,6 +1,6 @@
 //! What every section of an agent's settings says about its kind of agent.
 
-use llm::key::KeyRef;
+use llm::{credential::OauthSettings, key::KeyRef};
 
 use crate::{connection::Connection, history::History, surroundings::Surroundings};
 
@@ -42,8 +42,13 @@ pub(crate) trait Section {
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting;
 }
 
-/// A key and the values that are kept elsewhere.
-pub(crate) fn keys_of<'a>(key: Option<&KeyRef>, values: impl IntoIterator<Item = &'a String>) -> Vec<KeyRef> {
+/// A key, the secret of an OAuth client, and the values that are kept elsewhere.
+pub(crate) fn keys_of<'a>(
+    key: Option<&KeyRef>,
+    oauth: Option<&OauthSettings>,
+    values: impl IntoIterator<Item = &'a String>,
+) -> Vec<KeyRef> {
     let kept = values.into_iter().filter_map(|value| KeyRef::parse(value).ok());
-    key.cloned().into_iter().chain(kept).collect()
+    let secret = oauth.map(|oauth| oauth.client_secret.clone());
+    key.cloned().into_iter().chain(secret).chain(kept).collect()
 }

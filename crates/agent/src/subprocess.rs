@@ -104,7 +104,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(None, self.variables.values())
+        keys_of(None, None, self.variables.values())
     }
 
     fn calls_tools(&self) -> bool {

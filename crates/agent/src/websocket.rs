@@ -6,9 +6,11 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
 use llm::{
-    Call, Named, hint,
+    Call, Named,
+    credential::Credential,
+    hint,
     http::{
-        HeaderMap, HeaderName, HeaderValue, Url,
+        HeaderMap, HeaderName, HeaderValue, KeySource as _, Url,
         broken::{self, Target, Why},
         headers, resources,
         secrets::Secrets,
@@ -56,7 +58,8 @@ const READ_BYTES: usize = 16 << 10;
 pub struct Settings {
     /// `ws://…` or `wss://…`. Placeholders in it are percent-encoded.
     pub url: Text,
-    /// Sent as `Authorization: Bearer` when connecting. Where the key is kept, `env:NAME` or `file:PATH`.
+    /// Sent as `Authorization: Bearer` when connecting. Where the key is kept, `env:NAME` or `file:PATH`. A file is read again
+    /// when it changes.
     #[serde(default)]
     pub key: Option<KeyRef>,
     /// Further headers of the connection; a value `env:NAME` or `file:PATH` is read from there.
@@ -85,6 +88,8 @@ struct Shared {
     headers: HeaderMap,
     templated: Vec<(HeaderName, Text)>,
     secrets: Secrets,
+    /// A key that changes while gabfest runs.
+    credential: Option<Credential>,
     settings: Settings,
 }
 
@@ -115,7 +120,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.headers.values())
+        keys_of(self.key.as_ref(), None, self.headers.values())
     }
 
     fn calls_tools(&self) -> bool {
@@ -137,10 +142,10 @@ impl WebSocket {
         if reading.delta.is_some() && reading.text.is_none() && reading.done.is_none() {
             return Err(settings::Error::Endless);
         }
-        let settings::Resolved { headers, templated, keys } =
-            settings::resolve(settings.key.as_ref(), &settings.headers)?;
+        let settings::Resolved { headers, templated, keys, credential } =
+            settings::resolve(name, settings.key.as_ref(), None, &settings.headers)?;
         let (name, settings) = (name.to_owned(), settings.clone());
-        Ok(Self(Arc::new(Shared { name, headers, templated, secrets: Secrets::new(keys), settings })))
+        Ok(Self(Arc::new(Shared { name, headers, templated, secrets: Secrets::new(keys), credential, settings })))
     }
 }
 
@@ -217,6 +222,9 @@ impl Shared {
                 message: format!("the header {name} would not be printable ASCII"),
             })?;
             call.headers_mut().insert(name, value);
+        }
+        if let Some(credential) = &self.credential {
+            credential.key(&self.name, &self.secrets).await?.write(call.headers_mut());
         }
         headers::write(&request.context, call.headers_mut());
         let limits = WebSocketConfig::default()

@@ -275,7 +275,7 @@ fn is_protection(parents: &[Segment], key: &str) -> bool {
     match names.as_slice() {
         [] | ["endpoints" | "agents" | "checks" | "state_hosts", _] => !key.starts_with("x-"),
         ["endpoints" | "agents", _, section, ..] | [section, ..] => {
-            matches!(*section, "gates" | "limits" | "price" | "retries" | "roles")
+            matches!(*section, "gates" | "limits" | "oauth" | "price" | "retries" | "roles")
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     Context, Error, Message, Timing, by_tool,
     call::{Call, Named},
     chat::{self, Reply, Request},
+    credential::Credential,
     dialect::{Dialect, Manner, SchemaMode},
     gather::{Gather, Trouble},
     http::{
@@ -47,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) headers: HeaderMap,
     /// The keys in them, to be struck from all that a server says.
     pub(crate) keys: Vec<SecretString>,
+    /// A key that changes while gabfest runs.
+    pub(crate) credential: Option<Credential>,
     pub(crate) stream: bool,
     /// For a connection; a layer round this client bounds the whole call.
     pub(crate) connect_within: Duration,
@@ -86,7 +89,7 @@ pub(crate) struct Client {
 impl Client {
     /// Needs a default crypto provider of rustls, which the binary installs first of all.
     pub(crate) fn new(name: impl Into<String>, settings: Settings) -> Result<Self, Unusable> {
-        let sender = Sender::new(name, settings.keys, settings.connect_within)?;
+        let sender = Sender::new(name, settings.keys, settings.connect_within)?.with_keys(settings.credential);
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         settings.dialect.headers(&mut headers);

@@ -2,7 +2,7 @@
 //!
 //! [`Sender`] sends an [`HttpRequest`] and returns the [`Answer`]'s head, its body or its events, or a classified error.
 //! [`headers`] writes what a call is for, [`written`] reads the headers of the settings, and [`query`] reads the keys of
-//! an address.
+//! an address. A [`KeySource`] gives keys that change.
 //!
 //! Inside, `connect` keeps connecting out of the latency and `frames` cuts a stream into events
 //! (`sse`, `eventstream`). Errors come from
@@ -19,6 +19,7 @@ pub(crate) mod eventstream;
 pub(crate) mod frames;
 mod google;
 pub mod headers;
+mod key_source;
 pub mod query;
 pub(crate) mod rejection;
 mod request_line;
@@ -40,6 +41,7 @@ pub use url::Url;
 pub use address::address;
 pub use answer::Answer;
 pub use events::{Event, Events};
+pub use key_source::{Given, KeySource};
 pub use rejection::PAGE;
 pub use request_line::{RequestLine, address as shown_address};
 pub use sender::{HttpRequest, Sender, Unusable};

@@ -16,6 +16,7 @@ pub mod call;
 pub mod chat;
 mod client;
 mod context;
+pub mod credential;
 mod cue;
 pub mod dialect;
 pub mod endpoint;

@@ -140,6 +140,7 @@ impl Settings {
             with: BTreeMap::new(),
             method: beneath.method,
             key: self.key.clone(),
+            oauth: self.oauth.clone(),
             headers,
             body: self.body.clone().or(beneath.body),
             reply: self.reply.clone().over(beneath.reply),

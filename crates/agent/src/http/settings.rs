@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use llm::{
-    http::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, Method, written},
+    credential::{self, Credential, OauthSettings},
+    http::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, Method, written},
     key::{self, KeyRef},
 };
 use schemars::JsonSchema;
@@ -20,6 +21,8 @@ use crate::{
     template::{self, Template, Text},
 };
 
+const BEARER: &str = "Bearer ";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// Where each message is sent. Placeholders in it are percent-encoded. With a preset: the address of the server.
@@ -32,9 +35,13 @@ pub struct Settings {
     pub with: BTreeMap<String, String>,
     #[serde(default)]
     pub method: Verb,
-    /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
+    /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key. A file is read again
+    /// when it changes.
     #[serde(default)]
     pub key: Option<KeyRef>,
+    /// In place of `key`: access tokens by OAuth's client credentials grant.
+    #[serde(default)]
+    pub oauth: Option<OauthSettings>,
     /// Further headers. A value `env:NAME` or `file:PATH` is read from there; headers that carry keys take no other.
     /// Others may hold placeholders. `content-type` is the body's, which else is JSON or plain text.
     #[serde(default)]
@@ -103,6 +110,10 @@ pub enum Error {
     #[error("its key is not printable ASCII")]
     KeyText,
     #[error(transparent)]
+    Oauth(credential::Fault),
+    #[error("its `oauth` stands beside `key`: an agent has one of them")]
+    TwoKeys,
+    #[error(transparent)]
     Header(written::Error),
     #[error("its header {name} cannot be written")]
     Template { name: String, source: template::Error },
@@ -123,10 +134,12 @@ pub(crate) struct Resolved {
     pub(crate) headers: HeaderMap,
     pub(crate) templated: Vec<(HeaderName, Text)>,
     pub(crate) keys: Vec<SecretString>,
+    /// A key that changes while gabfest runs. It is in none of the headers.
+    pub(crate) credential: Option<Credential>,
 }
 
 impl Settings {
-    pub(crate) fn resolve(&self) -> Result<Resolved, Error> {
+    pub(crate) fn resolve(&self, name: &str) -> Result<Resolved, Error> {
         for url in std::iter::once(&self.url).chain(self.start.as_ref().map(|start| &start.url)) {
             let sample = url.sample_address().map_err(|error| Error::Url(error.to_string()))?;
             llm::http::address(&sample).map_err(|reason| Error::Url(reason.to_owned()))?;
@@ -136,7 +149,7 @@ impl Settings {
         }
         let (kind, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             self.headers.clone().into_iter().partition(|(name, _)| CONTENT_TYPE.as_str().eq_ignore_ascii_case(name));
-        let mut resolved = resolve(self.key.as_ref(), &others)?;
+        let mut resolved = resolve(name, self.key.as_ref(), self.oauth.as_ref(), &others)?;
         if let Some(kind) = kind.into_values().next() {
             let kind =
                 HeaderValue::from_str(&kind).ok().filter(|kind| !kind.is_empty() && !kind.as_bytes().contains(&b'{'));
@@ -147,7 +160,12 @@ impl Settings {
 }
 
 /// Headers as they are written, with and without placeholders, and the key as another one.
-pub(crate) fn resolve(key: Option<&KeyRef>, written: &BTreeMap<String, String>) -> Result<Resolved, Error> {
+pub(crate) fn resolve(
+    name: &str,
+    key: Option<&KeyRef>,
+    oauth: Option<&OauthSettings>,
+    written: &BTreeMap<String, String>,
+) -> Result<Resolved, Error> {
     let (templated, fixed): (BTreeMap<_, _>, BTreeMap<_, _>) =
         written.clone().into_iter().partition(|(_, value)| value.contains("{{"));
     let (mut headers, mut keys) = written::resolve(&fixed).map_err(Error::Header)?;
@@ -157,13 +175,24 @@ pub(crate) fn resolve(key: Option<&KeyRef>, written: &BTreeMap<String, String>) 
         Ok((known, text))
     });
     let templated = templated.collect::<Result<_, Error>>()?;
-    if let Some(key) = key {
-        let key = key.resolve().map_err(Error::Key)?;
-        let bearer = written::secret(&format!("Bearer {}", key.expose_secret())).ok_or(Error::KeyText)?;
-        headers.insert(llm::http::AUTHORIZATION, bearer);
-        keys.push(key);
+    let mut credential = None;
+    match (key, oauth) {
+        (Some(place), None) => {
+            let key = place.resolve().map_err(Error::Key)?;
+            let bearer = written::secret(&format!("{BEARER}{}", key.expose_secret())).ok_or(Error::KeyText)?;
+            credential = Credential::watching(place, &key, AUTHORIZATION, BEARER);
+            if credential.is_none() {
+                headers.insert(AUTHORIZATION, bearer);
+            }
+            keys.push(key);
+        }
+        (None, Some(oauth)) => {
+            credential = Some(Credential::oauth(name, oauth, AUTHORIZATION, BEARER).map_err(Error::Oauth)?);
+        }
+        (Some(_), Some(_)) => return Err(Error::TwoKeys),
+        (None, None) => {}
     }
-    Ok(Resolved { headers, templated, keys })
+    Ok(Resolved { headers, templated, keys, credential })
 }
 
 /// What is sent where the settings do not say.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 pub(crate) struct Asked {
     /// By their names in small letters.
     pub(crate) headers: BTreeMap<String, String>,
+    /// A text where it is no JSON.
     pub(crate) body: Value,
 }
 
@@ -67,8 +68,12 @@ fn one(mut stream: &TcpStream, answer: &Answer) -> Option<()> {
     }
     let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
-    let (status, body) = answer(&Asked { headers, body: serde_json::from_slice(&body).ok()? });
+    let (status, body) = answer(&Asked { headers, body: read(&body) });
     let body = body.to_string();
     let head = format!("content-type: application/json\r\ncontent-length: {}\r\nconnection: close", body.len());
     write!(stream, "HTTP/1.1 {status} So\r\n{head}\r\n\r\n{body}").ok()
+}
+
+fn read(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
 }

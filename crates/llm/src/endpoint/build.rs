@@ -14,6 +14,7 @@ use crate::{
     call::Call,
     chat::{self, Chat},
     client::{self, Client},
+    credential::{self, Credential},
     http::{self, query, written},
     key,
     limit::{Limited, Limiter},
@@ -59,6 +60,8 @@ pub enum Error {
     Query { endpoint: String, source: query::Error },
     #[error("endpoint {endpoint} has no key")]
     Key { endpoint: String, source: key::Error },
+    #[error("endpoint {endpoint} has no access token")]
+    Oauth { endpoint: String, source: credential::Fault },
     #[error("the key of endpoint {endpoint} is not printable ASCII")]
     KeyText { endpoint: String },
     #[error("the headers of endpoint {endpoint} cannot be sent")]
@@ -76,7 +79,7 @@ impl Error {
     #[must_use]
     pub fn missing_key(&self) -> Option<&key::Error> {
         let source = match self {
-            Self::Key { source, .. } => source,
+            Self::Key { source, .. } | Self::Oauth { source: credential::Fault::Secret(source), .. } => source,
             Self::Header { source: written::Error::Key { source, .. }, .. } => source,
             Self::Query { source: query::Error::Key { why: source, .. }, .. } => source,
             _ => return None,
@@ -177,13 +180,20 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
     let (mut headers, mut keys) =
         written::resolve(&settings.headers).map_err(|source| Error::Header { endpoint: endpoint(), source })?;
     keys.extend(in_query);
+    let key_text = || Error::KeyText { endpoint: endpoint() };
+    let (header, before) = settings.key_line().map_err(|_| key_text())?;
+    let mut credential = None;
     if let Some(reference) = &settings.key {
         let key = reference.resolve().map_err(|source| Error::Key { endpoint: endpoint(), source })?;
-        let key_text = || Error::KeyText { endpoint: endpoint() };
-        let (name, before) = settings.key_line().map_err(|_| key_text())?;
         let value = written::secret(&format!("{before}{}", key.expose_secret())).ok_or_else(key_text)?;
-        headers.insert(name, value);
+        credential = Credential::watching(reference, &key, header.clone(), before);
+        if credential.is_none() {
+            headers.insert(header, value);
+        }
         keys.push(key);
+    } else if let Some(oauth) = &settings.oauth {
+        let tokens = Credential::oauth(name, oauth, header, before);
+        credential = Some(tokens.map_err(|source| Error::Oauth { endpoint: endpoint(), source })?);
     }
     Ok(client::Settings {
         dialect: settings.dialect(),
@@ -192,6 +202,7 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
         model: settings.model.clone().unwrap_or_default(),
         headers,
         keys,
+        credential,
         stream: settings.stream,
         connect_within: CONNECT_WITHIN.min(Duration::from_millis(settings.timeout_ms)),
         schema_mode: settings.schema_mode,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    credential::OauthSettings,
     dialect::{RESERVED, SchemaMode},
     http::{query, written},
     key::KeyRef,
@@ -30,7 +31,10 @@ pub struct Settings {
     pub model: Option<String>,
     /// Sent in the header of the kind: `Authorization: Bearer`, `x-api-key` to Anthropic, `x-goog-api-key` to Gemini.
     /// Where the key is kept, `env:NAME` or `file:PATH`; never the key.
+    /// A file is read again when it changes.
     pub key: Option<KeyRef>,
+    /// In place of `key`: access tokens by OAuth's client credentials grant.
+    pub oauth: Option<OauthSettings>,
     /// The header that carries the key instead: `api-key` for Azure.
     pub key_header: Option<String>,
     /// Further headers of each call. A value `env:NAME` or `file:PATH` is read from there; headers that carry
@@ -131,6 +135,7 @@ impl Default for Settings {
             url: None,
             model: None,
             key: None,
+            oauth: None,
             key_header: None,
             headers: BTreeMap::new(),
             stream: false,
@@ -170,8 +175,16 @@ impl Settings {
         if self.kind.needs_model() && self.model.is_none() {
             return Some(("model", "is missing: calls to this kind of endpoint name it".to_owned()));
         }
+        if let Some(oauth) = &self.oauth {
+            if self.key.is_some() {
+                return Some(("oauth", "stands beside `key`: an endpoint has one of them".to_owned()));
+            }
+            if let Some(fault) = oauth.fault() {
+                return Some(("oauth", fault));
+            }
+        }
         if let Some(name) = &self.key_header {
-            if self.key.is_none() {
+            if self.key.is_none() && self.oauth.is_none() {
                 return Some(("key_header", "names a header for a `key`, and there is none".to_owned()));
             }
             if let Err(error) = written::name(name) {
@@ -197,6 +210,7 @@ impl Settings {
             return Some(("context_tokens", message));
         }
         let unused = [
+            ("oauth", self.oauth.is_some()),
             ("params", !self.params.is_empty()),
             ("max_tokens_key", key != MAX_TOKENS),
             ("reasoning_reserve", self.reasoning_reserve > 0),
@@ -258,7 +272,8 @@ impl Settings {
     pub fn keys(&self) -> Vec<KeyRef> {
         let of_headers = self.headers.values().filter_map(|value| KeyRef::parse(value).ok());
         let of_url = self.url.iter().flat_map(|url| query::places(url));
-        self.key.iter().cloned().chain(of_headers).chain(of_url).collect()
+        let of_oauth = self.oauth.iter().map(|oauth| oauth.client_secret.clone());
+        self.key.iter().cloned().chain(of_oauth).chain(of_headers).chain(of_url).collect()
     }
 }
 

@@ -82,6 +82,8 @@ impl Settings {
     /// The header that carries the key, and what stands before the key in it.
     pub(super) fn key_line(&self) -> Result<(HeaderName, &'static str), InvalidHeaderName> {
         let usual = match self.kind {
+            // A token of OAuth is a bearer token, whatever header the kind has for its keys.
+            _ if self.oauth.is_some() => AUTHORIZATION,
             Kind::Openai | Kind::Responses | Kind::Bedrock | Kind::Mock => AUTHORIZATION,
             Kind::Anthropic => HeaderName::from_static("x-api-key"),
             Kind::Gemini => HeaderName::from_static("x-goog-api-key"),

@@ -1,18 +1,30 @@
 //! Strikes keys out of messages, since a server may echo a key.
 
+use std::sync::{PoisonError, RwLock};
+
 use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
 
 const HIDDEN: &str = "[key]";
 
-/// The keys of one server.
-#[derive(Debug, Clone, Default)]
-pub struct Secrets(Vec<SecretString>);
+/// The keys of one server. More may come while it is called.
+#[derive(Debug, Default)]
+pub struct Secrets(RwLock<Vec<SecretString>>);
 
 impl Secrets {
     #[must_use]
     pub fn new(keys: Vec<SecretString>) -> Self {
-        Self(keys)
+        Self(RwLock::new(keys))
+    }
+
+    /// Whether it is a new one.
+    pub(crate) fn add(&self, key: &SecretString) -> bool {
+        let is_known = |keys: &[SecretString]| keys.iter().any(|known| known.expose_secret() == key.expose_secret());
+        if is_known(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
+            return false;
+        }
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(key.clone());
+        true
     }
 
     /// Whether the text holds a key, as it is or percent-encoded.
@@ -24,7 +36,8 @@ impl Secrets {
     /// A text with its keys struck out, also inside JSON.
     #[must_use]
     pub fn hide(&self, text: String) -> String {
-        let keys = self.0.iter().map(ExposeSecret::expose_secret).filter(|key| !key.is_empty());
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = known.iter().map(ExposeSecret::expose_secret).filter(|key| !key.is_empty());
         keys.fold(text, |text, key| {
             let text = without(text, key);
             if key.contains(|letter: char| matches!(letter, '"' | '\\' | '/') || letter.is_control()) {

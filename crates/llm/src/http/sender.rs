@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::http::{
-    Method, Uri,
+    Method, StatusCode, Uri,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT},
     uri::InvalidUri,
 };
@@ -26,7 +26,9 @@ use super::{
     answer::{Answer, Ending, MOST_BODY_BYTES},
     broken::{self, Target, Why},
     causes::chain,
-    connect, rejection,
+    connect,
+    key_source::{Given, KeySource},
+    rejection,
     request_line::RequestLine,
     secrets::Secrets,
     stream::Stream,
@@ -71,6 +73,8 @@ pub struct Sender {
     name: String,
     http: legacy::Client<connect::Noted<Small>, Full<Bytes>>,
     secrets: Secrets,
+    /// Of keys that change; the others are in the headers of each call.
+    keys: Option<Box<dyn KeySource>>,
 }
 
 /// Why nothing can be sent.
@@ -104,7 +108,13 @@ impl Sender {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(KEPT_IDLE)
             .build(connect::Noted::new(connector, connect_within));
-        Ok(Self { name: name.into(), http, secrets: Secrets::new(keys) })
+        Ok(Self { name: name.into(), http, secrets: Secrets::new(keys), keys: None })
+    }
+
+    /// With the key of this source in each call.
+    #[must_use]
+    pub fn with_keys(self, source: Option<impl KeySource + 'static>) -> Self {
+        Self { keys: source.map(|source| Box::new(source) as Box<dyn KeySource>), ..self }
     }
 
     #[must_use]
@@ -200,7 +210,28 @@ impl Sender {
     /// sent anew, as HTTP clients do for calls with an `Idempotency-Key` (RFC 9110, 9.2.2), which those of agents have and
     /// models, which keep no state, do not need;
     /// a server that closes a connection made for the call has failed, and that is not repeated here.
-    pub(crate) async fn execute(&self, call: impl Fn() -> Outgoing) -> Result<Answer, Error> {
+    ///
+    /// A key that the server refuses with 401 may have been replaced a moment ago. If there is another one by now, the
+    /// call is sent once more with it: the server has done nothing for the first one.
+    pub(crate) async fn execute(&self, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
+        let Some(source) = &self.keys else { return self.transmit(call).await };
+        let keyed = |given: &Given| {
+            let mut call = call();
+            given.write(call.headers_mut());
+            call
+        };
+        let given = source.key(&self.name, &self.secrets).await?;
+        let answer = self.transmit(|| keyed(&given)).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        match source.another_key(&self.name, &given, &self.secrets).await? {
+            Some(other) => self.transmit(|| keyed(&other)).await,
+            None => Ok(answer),
+        }
+    }
+
+    async fn transmit(&self, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
         let mut stale = 0;
         loop {
             let began = Instant::now();

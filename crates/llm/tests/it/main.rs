@@ -2,5 +2,6 @@
 
 mod bad_server;
 mod client;
+mod credentials;
 mod dialects;
 mod keys;
