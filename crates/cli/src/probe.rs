@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use agent::{Exchange, Start};
 use llm::{
-    Chat, Context, Failed, Measures, Message, Receipt,
+    Allowed, Chat, Context, Failed, Measures, Message, Receipt,
     chat::Request,
     endpoint::Endpoint,
     hint,
@@ -41,6 +41,8 @@ pub(crate) struct Heard {
     /// Read and written, where they are known.
     pub(crate) tokens: Option<(u64, u64)>,
     pub(crate) words: String,
+    /// What the server says that it allows in a minute.
+    pub(crate) allowed: Allowed,
 }
 
 pub(crate) struct Fault {
@@ -83,6 +85,7 @@ async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration, spend: &m
         took: began.elapsed(),
         tokens: usage.map(|usage| (usage.input, usage.output)),
         words: words(&reply.text),
+        allowed: agent.limit().map(|limit| limit.allowed()).unwrap_or_default(),
     })
 }
 
@@ -121,7 +124,7 @@ async fn ask_scorer<M: Measurement>(
 }
 
 fn heard(receipt: &Receipt, took: Duration, words: String) -> Heard {
-    Heard { took, tokens: Some((receipt.usage.input, receipt.usage.output)), words }
+    Heard { took, tokens: Some((receipt.usage.input, receipt.usage.output)), words, allowed: receipt.allowed }
 }
 
 fn role_of(endpoint: &str, settings: &Settings) -> Role {

@@ -140,6 +140,7 @@ impl Client {
         };
         reply.receipt.timing.connect = answer.connect();
         reply.receipt.used_up_for = windows::used_up(answer.headers());
+        reply.receipt.allowed = windows::allowed(answer.headers());
         Ok(reply)
     }
 

@@ -14,9 +14,9 @@ pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }
 
-/// The tokens to set aside before a call: its input and its longest reply.
-pub(crate) fn reserve(request: &impl Request) -> u64 {
-    tokens_of_bytes(request.input_bytes()) + request.max_output_tokens().map_or(UNBOUNDED_REPLY, u64::from)
+/// The tokens of input and of the longest reply, to set aside before a call.
+pub(crate) fn reserve(request: &impl Request) -> (u64, u64) {
+    (tokens_of_bytes(request.input_bytes()), request.max_output_tokens().map_or(UNBOUNDED_REPLY, u64::from))
 }
 
 /// The bytes of text that fit into this many tokens of any language: a tokenizer makes one token of three bytes or more.
@@ -43,9 +43,9 @@ mod tests {
     fn everything_the_model_reads_counts() {
         let mut request = Request { messages: vec![Message::user("12345678")], ..Request::default() };
         assert_eq!(request.input_bytes(), 24);
-        assert_eq!(reserve(&request), 6 + 512);
+        assert_eq!(reserve(&request), (6, 512));
         request.max_tokens = Some(10);
-        assert_eq!(reserve(&request), 16);
+        assert_eq!(reserve(&request), (6, 10));
         request.tools = vec![json!({"a": 1})];
         request.schema = Some(json!({}));
         assert_eq!(request.input_bytes(), 24 + 7 + 2);

@@ -52,4 +52,4 @@ pub use cue::Cue;
 pub use error::Error;
 pub use measure::Measures;
 pub use message::{Annotation, FunctionCall, Message, MessageRole};
-pub use receipt::{Effort, Receipt, Timing, Usage};
+pub use receipt::{Allowed, Effort, Receipt, Timing, Usage};

@@ -1,6 +1,6 @@
 //! What a call took, whatever it asked for: tokens, time, tries and money.
 
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 /// What an answered call took and cost.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,6 +23,19 @@ pub struct Receipt {
     pub used_up_for: Option<Duration>,
     /// What the provider itself says that the call cost, in nano-dollars.
     pub reported_cost_nanos: Option<i64>,
+    /// What the provider says that it allows in a minute.
+    pub allowed: Allowed,
+}
+
+/// A provider's limits of a minute; `None` where it names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allowed {
+    pub requests: Option<NonZeroU64>,
+    /// Input and output together.
+    pub tokens: Option<NonZeroU64>,
+    /// Without what was read from a cache.
+    pub input_tokens: Option<NonZeroU64>,
+    pub output_tokens: Option<NonZeroU64>,
 }
 
 /// What a failed call took.

@@ -83,9 +83,20 @@ fn text(asked: &Asked) -> String {
     let Asked { what, name, outcome, .. } = asked;
     let mut text = format!("{what:<8}  {name:<20}  ");
     match outcome {
-        Ok(Heard { took, tokens, words }) => {
+        Ok(Heard { took, tokens, words, allowed }) => {
             let tokens = tokens.map_or_else(String::new, |(input, output)| format!("  {input}+{output} tokens"));
             let _ = writeln!(text, "ok  {:.0} ms{tokens}  {words}", took.as_secs_f64() * 1e3);
+            let limits = [
+                (allowed.requests, "requests"),
+                (allowed.tokens, "tokens"),
+                (allowed.input_tokens, "tokens of uncached input"),
+                (allowed.output_tokens, "tokens of output"),
+            ];
+            let limits = limits.into_iter().filter_map(|(limit, what)| Some(format!("{} {what}", limit?)));
+            let limits = limits.collect::<Vec<_>>().join(", ");
+            if !limits.is_empty() {
+                let _ = writeln!(text, "          the server allows {limits} in a minute");
+            }
         }
         Err(Fault { message, kind: FailureKind::AgentTimeout, .. }) => {
             let _ = writeln!(text, "failed  {message}");

@@ -1,13 +1,18 @@
-//! The rate-limit windows that providers report with every answer: how long to wait where one is used up.
+//! The rate-limit windows that providers report with every answer: how long to wait where one is used up, and what they
+//! allow in a minute.
 
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 use ::http::header::{DATE, HeaderMap};
 
 use super::retry_after::{number, spelled};
+use crate::receipt::Allowed;
 
 /// A window that lasts longer is a quota, and no run waits for that.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// Lengths that pass for a minute: times and shares in headers are rounded.
+const MINUTE_SECONDS: std::ops::RangeInclusive<f64> = 40.0..=90.0;
 
 /// Limit, what remains of it, and when it is there again: of OpenAI and those that are alike, then of Anthropic.
 const WINDOWS: [[&str; 3]; 6] = [
@@ -45,6 +50,30 @@ pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
         spelled(reset).or_else(|| number(reset, 1.0)).or_else(|| until(reset, text(DATE.as_str())?))
     };
     WINDOWS.iter().filter_map(of_window).max().map(|wait| wait.min(LONGEST))
+}
+
+/// What the provider allows in a minute.
+///
+/// Anthropic's windows are of a minute. Its window of all tokens repeats the tightest of the others, so those of input and
+/// output count. Elsewhere a window may be of a second, an hour or a day: its length follows from how much of it is used
+/// and how long it takes to be full again. Only windows of about a minute count.
+pub(crate) fn allowed(headers: &HeaderMap) -> Allowed {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    let of_minute = |[limit, remaining, reset]: &[&str; 3]| {
+        let (limit, remaining) = (number(limit)?, number(remaining)?);
+        let reset = headers.get(*reset)?.to_str().ok()?.trim();
+        let reset = spelled(reset).or_else(|| super::retry_after::number(reset, 1.0))?;
+        let used = limit.checked_sub(remaining).filter(|used| *used > 0)?;
+        let window = reset.as_secs_f64() * limit as f64 / used as f64;
+        MINUTE_SECONDS.contains(&window).then_some(limit)
+    };
+    let [requests, tokens, of_anthropic, _, input, output] = &WINDOWS;
+    Allowed {
+        requests: number(of_anthropic[0]).or_else(|| of_minute(requests)).and_then(NonZeroU64::new),
+        tokens: of_minute(tokens).and_then(NonZeroU64::new),
+        input_tokens: number(input[0]).and_then(NonZeroU64::new),
+        output_tokens: number(output[0]).and_then(NonZeroU64::new),
+    }
 }
 
 /// Until a time as RFC 3339 writes it in UTC, read against the server's own clock.
@@ -151,6 +180,54 @@ mod tests {
         for (lines, millis) in rows {
             assert_eq!(used_up(&headers(lines)), millis.map(Duration::from_millis), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn windows_of_a_minute_say_what_is_allowed_in_it() {
+        let openai = |limit: &'static str, remaining: &'static str, reset: &'static str| {
+            let lines: Vec<(&'static str, &str)> = vec![
+                ("x-ratelimit-limit-requests", limit),
+                ("x-ratelimit-remaining-requests", remaining),
+                ("x-ratelimit-reset-requests", reset),
+            ];
+            allowed(&headers(&lines)).requests.map(NonZeroU64::get)
+        };
+        let rows = [
+            ("500", "499", "120ms", Some(500)),
+            ("60", "30", "30s", Some(60)),
+            ("100", "40", "36", Some(100)),
+            // Of a day, a second, and one that is full and so says nothing of its length.
+            ("14400", "14370", "2m59.56s", None),
+            ("10", "5", "0.5", None),
+            ("60", "60", "0s", None),
+            ("60", "70", "1s", None),
+            ("0", "0", "1s", None),
+            ("-1", "0", "1s", None),
+            ("many", "1", "1s", None),
+        ];
+        for (limit, remaining, reset, expected) in rows {
+            assert_eq!(openai(limit, remaining, reset), expected, "{limit} {remaining} {reset}");
+        }
+        let tokens = allowed(&headers(&[
+            ("x-ratelimit-limit-tokens", "150000"),
+            ("x-ratelimit-remaining-tokens", "149984"),
+            ("x-ratelimit-reset-tokens", "6ms"),
+        ]));
+        assert_eq!(tokens, Allowed { tokens: NonZeroU64::new(150_000), ..Allowed::default() });
+        let anthropic = allowed(&headers(&[
+            ("anthropic-ratelimit-requests-limit", "50"),
+            ("anthropic-ratelimit-tokens-limit", "8000"),
+            ("anthropic-ratelimit-input-tokens-limit", "30000"),
+            ("anthropic-ratelimit-output-tokens-limit", "8000"),
+        ]));
+        let expected = Allowed {
+            requests: NonZeroU64::new(50),
+            tokens: None,
+            input_tokens: NonZeroU64::new(30_000),
+            output_tokens: NonZeroU64::new(8_000),
+        };
+        assert_eq!(anthropic, expected);
+        assert_eq!(allowed(&HeaderMap::new()), Allowed::default());
     }
 
     #[test]

@@ -21,7 +21,6 @@ const LONGEST_DEBT: Duration = Duration::from_secs(24 * 3_600);
 
 #[derive(Debug)]
 pub(super) struct Bucket {
-    per_minute: NonZeroU64,
     /// So much may be taken at once after a pause.
     burst: NonZeroU64,
     state: Mutex<State>,
@@ -31,6 +30,7 @@ pub(super) struct Bucket {
 
 #[derive(Debug, Clone, Copy)]
 struct State {
+    per_minute: NonZeroU64,
     /// Never none: what is owed is earned at this rate.
     share: Share,
     stopped: bool,
@@ -41,8 +41,8 @@ struct State {
 
 impl Bucket {
     pub(super) fn new(per_minute: NonZeroU64, burst: NonZeroU64) -> Self {
-        let state = State { share: Share::WHOLE, stopped: false, earned_at: Instant::now() };
-        Self { per_minute, burst, state: Mutex::new(state), sooner: Notify::new() }
+        let state = State { per_minute, share: Share::WHOLE, stopped: false, earned_at: Instant::now() };
+        Self { burst, state: Mutex::new(state), sooner: Notify::new() }
     }
 
     /// Waits until nothing is owed, but for what a burst allows.
@@ -65,25 +65,25 @@ impl Bucket {
 
     /// `None`: not before the share changes.
     fn clear_at(&self) -> Option<Instant> {
-        let State { share, stopped, earned_at } = *self.lock();
-        if stopped {
+        let state = *self.lock();
+        if state.stopped {
             return None;
         }
-        let allowed = self.time_for(share.whole_part_of(self.burst.get()) - 1, share);
-        Some(earned_at.checked_sub(allowed).unwrap_or_else(Instant::now))
+        let allowed = state.time_for(state.share.whole_part_of(self.burst.get()) - 1);
+        Some(state.earned_at.checked_sub(allowed).unwrap_or_else(Instant::now))
     }
 
     pub(super) fn take(&self, amount: u64) {
         let mut state = self.lock();
         // What was not used before now is not saved up: that would let a minute see more than the limit.
         let now = Instant::now();
-        let later = state.earned_at.max(now) + self.time_for(amount, state.share);
+        let later = state.earned_at.max(now) + state.time_for(amount);
         state.earned_at = later.min(now + LONGEST_DEBT);
     }
 
     pub(super) fn give_back(&self, amount: u64) {
         let mut state = self.lock();
-        let earlier = state.earned_at.checked_sub(self.time_for(amount, state.share));
+        let earlier = state.earned_at.checked_sub(state.time_for(amount));
         state.earned_at = earlier.unwrap_or_else(Instant::now);
         drop(state);
         self.sooner.notify_one();
@@ -94,26 +94,45 @@ impl Bucket {
         let mut state = self.lock();
         state.stopped = share.is_none();
         if !share.is_none() {
-            let now = Instant::now();
             let slower = f64::from(state.share.slots()) * f64::from(share.of())
                 / (f64::from(state.share.of()) * f64::from(share.slots()));
-            let owed = state.earned_at.saturating_duration_since(now).as_secs_f64() * slower;
-            state.earned_at = now + Duration::try_from_secs_f64(owed).unwrap_or(LONGEST_DEBT).min(LONGEST_DEBT);
+            state.slow_down(slower);
             state.share = share;
         }
         drop(state);
         self.sooner.notify_one();
     }
 
-    fn time_for(&self, amount: u64, share: Share) -> Duration {
-        let of = u128::from(share.of());
-        let per_minute = u128::from(self.per_minute.get()) * u128::from(share.slots());
-        let nanos = (u128::from(amount) * of).saturating_mul(60_000_000_000) / per_minute;
-        u64::try_from(nanos).map_or(LONGEST_DEBT, |nanos| Duration::from_nanos(nanos).min(LONGEST_DEBT))
+    /// The same for the rate itself.
+    pub(super) fn set_rate(&self, per_minute: NonZeroU64) {
+        let mut state = self.lock();
+        if state.per_minute != per_minute {
+            let slower = state.per_minute.get() as f64 / per_minute.get() as f64;
+            state.slow_down(slower);
+            state.per_minute = per_minute;
+            drop(state);
+            self.sooner.notify_one();
+        }
     }
 
     /// The state is whole even where a holder of the lock panicked.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// What is owed takes this much longer to be earned.
+    fn slow_down(&mut self, factor: f64) {
+        let now = Instant::now();
+        let owed = self.earned_at.saturating_duration_since(now).as_secs_f64() * factor;
+        self.earned_at = now + Duration::try_from_secs_f64(owed).unwrap_or(LONGEST_DEBT).min(LONGEST_DEBT);
+    }
+
+    fn time_for(&self, amount: u64) -> Duration {
+        let of = u128::from(self.share.of());
+        let per_minute = u128::from(self.per_minute.get()) * u128::from(self.share.slots());
+        let nanos = (u128::from(amount) * of).saturating_mul(60_000_000_000) / per_minute;
+        u64::try_from(nanos).map_or(LONGEST_DEBT, |nanos| Duration::from_nanos(nanos).min(LONGEST_DEBT))
     }
 }

@@ -1,6 +1,6 @@
 //! The rate-limit layer: every try waits for its permit.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -8,9 +8,10 @@ use crate::{
     Error,
     call::{Call, Named, Reply, Request},
     estimate,
+    receipt::Allowed,
 };
 
-use super::limiter::Limiter;
+use super::{amount::Amount, limiter::Limiter};
 
 /// A model or an agent behind a limit.
 #[derive(Debug)]
@@ -41,29 +42,50 @@ impl<C> Limited<C> {
     where
         C: Call<R>,
     {
-        let estimate = if self.limit.counts_tokens() { estimate::reserve(request) } else { 0 };
+        let estimate =
+            if self.limit.counts_tokens() { Amount::estimate(estimate::reserve(request)) } else { Amount::default() };
         let permit = self.limit.acquire(estimate).await;
         let waited = permit.waited();
         let outcome = self.inner.ask(request).await;
         match &outcome {
             Ok(reply) => {
-                let usage = reply.receipt().usage;
-                if let Some(pause) = reply.receipt().used_up_for {
+                let receipt = reply.receipt();
+                if let Some(pause) = receipt.used_up_for {
                     self.limit.pause(pause);
                 }
-                permit.settle(usage.input.saturating_add(usage.output));
+                // The call itself counts for a limit that it brings only with what it used, not with its estimate.
+                permit.settle(receipt.usage.into());
+                self.learn(receipt.allowed);
             }
             Err(error) => {
                 if let Error::Throttled { after: Some(after), .. } = error {
                     self.limit.pause(*after);
                 }
                 if !error.may_have_been_charged() {
-                    permit.settle(0);
+                    permit.settle(Amount::default());
                 }
                 // Otherwise the reply was lost, but not the work: the estimate stands.
             }
         }
         Attempt { waited, outcome }
+    }
+}
+
+impl<C> Limited<C> {
+    fn learn(&self, allowed: Allowed) {
+        if allowed == Allowed::default() || !self.limit.learn(allowed) {
+            return;
+        }
+        let [requests, tokens, input, output] =
+            [allowed.requests, allowed.tokens, allowed.input_tokens, allowed.output_tokens]
+                .map(|limit| limit.map_or(0, NonZeroU64::get));
+        tracing::info!(
+            requests,
+            tokens,
+            input,
+            output,
+            "the provider names its limits of a minute: they hold from now on"
+        );
     }
 }
 
@@ -90,7 +112,7 @@ impl<R: Request, C: Call<R>> Call<R> for Limited<C> {
 
 #[cfg(test)]
 mod tests {
-    use std::{num::NonZeroU64, sync::Mutex};
+    use std::sync::Mutex;
 
     use super::*;
     use crate::{

@@ -3,7 +3,7 @@
 use std::{
     num::{NonZeroU32, NonZeroU64},
     sync::{
-        Arc,
+        Arc, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -15,18 +15,27 @@ use tokio::{
 };
 
 use super::{
+    amount::{Amount, Counted},
     bucket::Bucket,
     concurrency::{Slot, Slots},
     settings::Settings,
     share::Share,
 };
+use crate::receipt::Allowed;
 
-/// The limits of one endpoint, with what has been used of them.
+/// After a pause, a fourth of a minute's worth may start at once under a limit that the provider names: its own windows
+/// allow a whole minute's worth.
+const BURST_PART: u64 = 4;
+
+/// The limits of one endpoint, with what has been used of them. Those that the settings do not name may come from the
+/// provider.
 #[derive(Debug)]
 pub struct Limiter {
     slots: Option<Arc<Slots>>,
-    requests: Option<Bucket>,
-    tokens: Option<Bucket>,
+    /// One for each of [`Counted::ALL`].
+    buckets: [OnceLock<Bucket>; Counted::ALL.len()],
+    settings: Settings,
+    known: std::sync::Mutex<Known>,
     /// One call waits on the clock, the others queue behind it. If all waited on the clock, all would wake for each
     /// request that may start, and the last could starve.
     turnstile: Mutex<()>,
@@ -35,11 +44,18 @@ pub struct Limiter {
     paused_until_micros: AtomicU64,
 }
 
+/// What others say of the limits.
+#[derive(Debug)]
+struct Known {
+    share: Share,
+    allowed: Allowed,
+}
+
 /// Permission for one call. Dropped without being settled, it keeps its estimate: the call may have used it.
 #[derive(Debug)]
 pub struct Permit {
     limit: Arc<Limiter>,
-    estimate: u64,
+    estimate: Amount,
     waited: Duration,
     _slot: Option<Slot>,
 }
@@ -50,8 +66,12 @@ impl Limiter {
         let burst = settings.burst.unwrap_or(NonZeroU32::MIN);
         Arc::new(Self {
             slots: settings.concurrency.map(|most| Slots::new(most.get().into())),
-            requests: settings.requests_per_minute.map(|rate| Bucket::new(rate.into(), burst.into())),
-            tokens: settings.tokens_per_minute.map(|rate| Bucket::new(rate, NonZeroU64::MIN)),
+            buckets: Counted::ALL.map(|counted| {
+                let burst = if counted == Counted::Requests { burst.into() } else { NonZeroU64::MIN };
+                own(settings, counted).map_or_else(OnceLock::new, |rate| OnceLock::from(Bucket::new(rate, burst)))
+            }),
+            settings: *settings,
+            known: std::sync::Mutex::new(Known { share: Share::WHOLE, allowed: Allowed::default() }),
             turnstile: Mutex::new(()),
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
@@ -64,9 +84,43 @@ impl Limiter {
         if let Some(slots) = &self.slots {
             slots.set_share(share);
         }
-        for bucket in self.requests.iter().chain(&self.tokens) {
+        let mut known = self.known();
+        known.share = share;
+        for (_, bucket) in self.buckets() {
             bucket.set_share(share);
         }
+    }
+
+    /// Takes the limits that the provider names, where the settings name none or higher ones. Whether they are news.
+    pub fn learn(&self, allowed: Allowed) -> bool {
+        let mut known = self.known();
+        let mut is_news = false;
+        for (counted, bucket) in Counted::ALL.into_iter().zip(&self.buckets) {
+            // A reply without a header takes nothing back.
+            let Some(told) = counted.of_allowed(&allowed) else { continue };
+            if counted.of_allowed(&known.allowed) == Some(told) {
+                continue;
+            }
+            *counted.of_allowed_mut(&mut known.allowed) = Some(told);
+            is_news = true;
+            let rate = own(&self.settings, counted).map_or(told, |own| own.min(told));
+            match bucket.get() {
+                Some(bucket) => bucket.set_rate(rate),
+                None => {
+                    let burst = NonZeroU64::new(rate.get() / BURST_PART).unwrap_or(NonZeroU64::MIN);
+                    let new = Bucket::new(rate, burst);
+                    new.set_share(known.share);
+                    let _ = bucket.set(new);
+                }
+            }
+        }
+        is_news
+    }
+
+    /// What the provider said so far that it allows in a minute.
+    #[must_use]
+    pub fn allowed(&self) -> Allowed {
+        self.known().allowed
     }
 
     /// Whether no more calls are in flight than the share allows.
@@ -78,32 +132,29 @@ impl Limiter {
     /// Whether an estimate makes a difference.
     #[must_use]
     pub fn counts_tokens(&self) -> bool {
-        self.tokens.is_some()
+        self.buckets().any(|(counted, _)| counted != Counted::Requests)
     }
 
-    /// Waits until one call of about `estimate` tokens (input and output) may start.
+    /// Waits until one call of about this many tokens may start.
     /// To stop waiting, drop the future: it has taken nothing.
-    pub async fn acquire(self: &Arc<Self>, estimate: u64) -> Permit {
+    pub async fn acquire(self: &Arc<Self>, estimate: Amount) -> Permit {
         let began = Instant::now();
         // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
         let slot = match &self.slots {
             Some(slots) => Some(slots.take().await),
             None => None,
         };
-        if self.requests.is_some() || self.tokens.is_some() {
+        if self.buckets().next().is_some() {
             let _turn = self.turnstile.lock().await;
             // While this call waited for one of these, another may have closed: a pause, or a smaller share.
             while !self.is_open() {
-                for bucket in self.requests.iter().chain(&self.tokens) {
+                for (_, bucket) in self.buckets() {
                     bucket.clear().await;
                 }
                 self.pause_over().await;
             }
-            if let Some(requests) = &self.requests {
-                requests.take(1);
-            }
-            if let Some(tokens) = &self.tokens {
-                tokens.take(estimate);
+            for (counted, bucket) in self.buckets() {
+                bucket.take(counted.of(&estimate));
             }
         } else {
             self.pause_over().await;
@@ -129,7 +180,17 @@ impl Limiter {
     }
 
     fn is_open(&self) -> bool {
-        self.paused_for().is_none() && self.requests.iter().chain(&self.tokens).all(Bucket::is_clear)
+        self.paused_for().is_none() && self.buckets().all(|(_, bucket)| bucket.is_clear())
+    }
+
+    /// Those that there are.
+    fn buckets(&self) -> impl Iterator<Item = (Counted, &Bucket)> {
+        Counted::ALL.into_iter().zip(&self.buckets).filter_map(|(counted, bucket)| Some((counted, bucket.get()?)))
+    }
+
+    /// It is whole even where a holder of the lock panicked.
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn pause_over(&self) {
@@ -148,20 +209,34 @@ impl Permit {
         self.waited
     }
 
-    /// The call is over and used `actual` tokens.
-    pub fn settle(self, actual: u64) {
-        if let Some(tokens) = &self.limit.tokens {
-            match actual.checked_sub(self.estimate) {
-                Some(more) => tokens.take(more),
-                None => tokens.give_back(self.estimate - actual),
+    /// The call is over and used this many tokens.
+    pub fn settle(self, actual: Amount) {
+        for (counted, bucket) in self.limit.buckets().filter(|(counted, _)| *counted != Counted::Requests) {
+            let (estimate, actual) = (counted.of(&self.estimate), counted.of(&actual));
+            match actual.checked_sub(estimate) {
+                Some(more) => bucket.take(more),
+                None => bucket.give_back(estimate - actual),
             }
         }
+    }
+}
+
+/// What the settings allow in a minute.
+fn own(settings: &Settings, counted: Counted) -> Option<NonZeroU64> {
+    match counted {
+        Counted::Requests => settings.requests_per_minute.map(NonZeroU64::from),
+        Counted::Tokens => settings.tokens_per_minute,
+        Counted::Input | Counted::Output => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tokens(count: u64) -> Amount {
+        Amount { input: count, uncached_input: count, output: 0 }
+    }
 
     fn limit(requests: u32, tokens: u64, concurrency: u32, burst: u32) -> Arc<Limiter> {
         Limiter::new(&Settings {
@@ -179,11 +254,11 @@ mod tests {
         for _ in 0..calls {
             let limit = Arc::clone(limit);
             tasks.push(tokio::spawn(async move {
-                let permit = limit.acquire(estimate).await;
+                let permit = limit.acquire(tokens(estimate)).await;
                 let at = began.elapsed();
                 assert_eq!(permit.waited(), at);
                 tokio::time::sleep(held).await;
-                permit.settle(actual);
+                permit.settle(tokens(actual));
                 at
             }));
         }
@@ -236,9 +311,9 @@ mod tests {
     async fn an_absurd_estimate_is_bounded() {
         let limit = limit(0, 1, 0, 0);
         for _ in 0..3 {
-            limit.acquire(u64::MAX).await.settle(u64::MAX);
+            limit.acquire(tokens(u64::MAX)).await.settle(tokens(u64::MAX));
         }
-        limit.acquire(1).await.settle(0);
+        limit.acquire(tokens(1)).await.settle(tokens(0));
     }
 
     #[tokio::test(start_paused = true)]
@@ -261,18 +336,18 @@ mod tests {
         }
         let endless = limit(0, 0, 0, 0);
         endless.pause(Duration::MAX);
-        let waited = tokio::time::timeout(Duration::from_secs(100_000), endless.acquire(1)).await;
+        let waited = tokio::time::timeout(Duration::from_secs(100_000), endless.acquire(tokens(1))).await;
         assert!(waited.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_stops_waiting_takes_nothing() {
         let limit = limit(0, 6_000, 1, 0);
-        let first = limit.acquire(6_000).await;
-        let gave_up = tokio::time::timeout(Duration::from_secs(1), limit.acquire(6_000)).await;
+        let first = limit.acquire(tokens(6_000)).await;
+        let gave_up = tokio::time::timeout(Duration::from_secs(1), limit.acquire(tokens(6_000))).await;
         assert!(gave_up.is_err());
-        first.settle(0);
-        let next = limit.acquire(1).await;
+        first.settle(tokens(0));
+        let next = limit.acquire(tokens(1)).await;
         assert_eq!(next.waited(), Duration::ZERO);
     }
 
@@ -289,8 +364,8 @@ mod tests {
                     Some((_, share)) => limit.set_share(*share),
                     None => return starts,
                 },
-                permit = limit.acquire(10) => {
-                    permit.settle(10);
+                permit = limit.acquire(tokens(10)) => {
+                    permit.settle(tokens(10));
                     starts.push(began.elapsed());
                 }
             }
@@ -329,7 +404,7 @@ mod tests {
             let began = Instant::now();
             let waits = tokio::spawn({
                 let limit = Arc::clone(&limit);
-                async move { limit.acquire(1).await.waited() }
+                async move { limit.acquire(tokens(1)).await.waited() }
             });
             tokio::time::sleep(Duration::from_secs(5)).await;
             limit.set_share(Share::WHOLE);
@@ -338,7 +413,7 @@ mod tests {
         }
         let unlimited = limit(0, 0, 0, 0);
         unlimited.set_share(Share::NONE);
-        assert_eq!(unlimited.acquire(1).await.waited(), Duration::ZERO);
+        assert_eq!(unlimited.acquire(tokens(1)).await.waited(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
@@ -346,7 +421,7 @@ mod tests {
         let limit = limit(0, 0, 9, 0);
         let mut held = Vec::new();
         for _ in 0..8 {
-            held.push(limit.acquire(1).await);
+            held.push(limit.acquire(tokens(1)).await);
         }
         limit.set_share(Share::new(1, 3));
         assert!(!limit.is_settled());
@@ -354,8 +429,9 @@ mod tests {
         assert!(!limit.is_settled());
         held.truncate(3);
         assert!(limit.is_settled());
-        let soon =
-            |limit: Arc<Limiter>| async move { tokio::time::timeout(Duration::from_secs(1), limit.acquire(1)).await };
+        let soon = |limit: Arc<Limiter>| async move {
+            tokio::time::timeout(Duration::from_secs(1), limit.acquire(tokens(1))).await
+        };
         assert!(soon(Arc::clone(&limit)).await.is_err(), "three are in flight");
         held.truncate(2);
         held.push(soon(Arc::clone(&limit)).await.expect("a slot is free"));
@@ -373,5 +449,72 @@ mod tests {
             held.push(soon(Arc::clone(&limit)).await.expect("all nine"));
         }
         assert!(soon(Arc::clone(&limit)).await.is_err());
+    }
+
+    fn allowed(requests: u64, tokens: u64, input_tokens: u64, output_tokens: u64) -> Allowed {
+        let [requests, tokens, input_tokens, output_tokens] =
+            [requests, tokens, input_tokens, output_tokens].map(NonZeroU64::new);
+        Allowed { requests, tokens, input_tokens, output_tokens }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lower_of_the_own_and_the_provider_s_limit_holds() {
+        let rows = [
+            // Own limit, the provider's, and the calls of five minutes.
+            (60, allowed(30, 0, 0, 0), 150),
+            (60, allowed(90, 0, 0, 0), 300),
+            (0, allowed(30, 0, 0, 0), 156),
+            (0, allowed(0, 300, 0, 0), 156),
+            (0, allowed(0, 0, 300, 0), 156),
+            (0, allowed(0, 0, 0, 300), 100_000),
+        ];
+        for (own, told, calls) in rows {
+            let limit = limit(own, 0, 0, 0);
+            assert!(limit.learn(told), "news");
+            assert!(!limit.learn(told) && !limit.learn(Allowed::default()), "no news");
+            assert_eq!(limit.allowed(), told);
+            let within = Duration::from_secs(300);
+            let began = Instant::now();
+            let mut count = 0;
+            while count < 100_000 && tokio::time::timeout_at(began + within, limit.acquire(tokens(10))).await.is_ok() {
+                count += 1;
+            }
+            let most = calls + calls / 100 + 1;
+            assert!((calls..=most).contains(&count), "{own} {told:?}: {count}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_that_raises_its_limit_is_believed_up_to_the_own_one() {
+        let limit = limit(60, 0, 0, 0);
+        for (told, seconds) in [(6, 10), (600, 1), (30, 2)] {
+            assert!(limit.learn(allowed(told, 0, 0, 0)));
+            limit.acquire(tokens(1)).await;
+            assert_eq!(limit.acquire(tokens(1)).await.waited(), Duration::from_secs(seconds), "{told}");
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_provider_allows_is_shared_like_the_own_limits() {
+        let limit = limit(0, 0, 0, 0);
+        limit.set_share(Share::new(1, 2));
+        limit.learn(allowed(60, 0, 0, 0));
+        let starts = starts_while(&limit, Duration::from_secs(120), &[]).await;
+        assert!((60..=68).contains(&starts.len()), "{}", starts.len());
+        limit.set_share(Share::NONE);
+        assert!(tokio::time::timeout(Duration::from_secs(600), limit.acquire(tokens(1))).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn cached_input_does_not_count_for_a_limit_of_input() {
+        let cached = Amount { input: 10_000, uncached_input: 10, output: 5 };
+        for (told, waits) in [(allowed(0, 0, 60, 0), 0), (allowed(0, 60, 0, 0), 9_990)] {
+            let limit = limit(0, 0, 0, 0);
+            limit.learn(told);
+            limit.acquire(Amount { input: 10_000, uncached_input: 10_000, output: 5 }).await.settle(cached);
+            let waited = limit.acquire(tokens(1)).await.waited().as_secs();
+            assert!(waited >= waits && waited < waits + 30, "{told:?} {waited}");
+        }
     }
 }
