@@ -76,7 +76,7 @@ impl Found {
                 format!("It gives away your instructions or thoughts ({evidence}). Write only what you say.")
             }
             FaultKind::Repetition => {
-                "You have said that already. Say something new, or answer what you heard.".to_owned()
+                "That has been said already, by you or by them. Say something new, or answer what you heard.".to_owned()
             }
             FaultKind::ToldEarly => format!("Nobody has asked for \"{evidence}\" yet. Do not tell it before."),
             FaultKind::PrematureEnd => {

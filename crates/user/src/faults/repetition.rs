@@ -1,6 +1,6 @@
-//! `repetition`: the user says again what it said in one of its last three turns.
+//! `repetition`: the user says again what it said in one of its last three turns, or what the agent has just said.
 //!
-//! An answer to the same words of the agent is no repetition: an agent that asks the same question twice gets the same answer.
+//! An answer to the same question is no repetition: an agent that asks it again gets the same answer.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +19,35 @@ const SHINGLE: usize = 3;
 const SAME: f64 = 0.8;
 /// Lines with fewer words, such as `Yes, please do.`, are said again by people too.
 const FEWEST_WORDS: usize = 5;
+/// Three-word pieces of a line that can repeat the agent: people repeat short pieces, such as a date, to confirm them.
+const FEWEST_PARROTED: usize = 5;
 
 /// The third repetition in a row is critical: the conversation goes nowhere.
 pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>) -> Option<(Severity, String)> {
     let earlier = scene.earlier;
-    let again = repeats(line.say, earlier, earlier.len())?;
+    let again = repeats_any(line.say, earlier, earlier.len())?;
     let repeated = |back: usize| {
         let at = earlier.len().checked_sub(back);
-        at.is_some_and(|at| repeats(&earlier[at].user, earlier, at).is_some())
+        at.is_some_and(|at| repeats_any(&earlier[at].user, earlier, at).is_some())
     };
     let severity = if repeated(1) && repeated(2) { Severity::Critical } else { Severity::Minor };
     Some((severity, again.to_owned()))
+}
+
+fn repeats_any<'a>(say: &str, earlier: &'a [Exchange<'_>], at: usize) -> Option<&'a str> {
+    repeats(say, earlier, at).or_else(|| parrots(say, earlier, at))
+}
+
+/// The agent's last words, if the user's are mostly taken from them. Who asks back repeats words on purpose.
+fn parrots<'a>(say: &str, earlier: &'a [Exchange<'_>], at: usize) -> Option<&'a str> {
+    let heard = &*earlier.get(at.checked_sub(1)?)?.agent;
+    if say.contains('?') {
+        return None;
+    }
+    let (own, heard_words) = (fold::words(say), fold::words(heard));
+    let (own, others) = (shingles(&own)?, shingles(&heard_words)?);
+    let common = own.intersection(&others).count();
+    (own.len() >= FEWEST_PARROTED && common as f64 >= SAME * own.len() as f64).then_some(heard)
 }
 
 /// The line among the three before turn `at` that `say` repeats.
@@ -45,9 +63,10 @@ fn repeats<'a>(say: &str, earlier: &'a [Exchange<'_>], at: usize) -> Option<&'a 
     let folded = fold::words(say);
     let shingles = shingles(&folded)?;
     let heard = |line: usize| line.checked_sub(1).map_or("", |before| &*earlier[before].agent);
-    lines
-        .find(|line| is_same(&shingles, &earlier[*line].user) && !asked_alike(heard(at), heard(*line)))
-        .map(|line| &*earlier[line].user)
+    let same: Vec<usize> = lines.filter(|line| is_same(&shingles, &earlier[*line].user)).collect();
+    // Without a question mark, the agent may ask or just say the same: the first answer may be given once more.
+    let is_patient = heard(at).contains('?') || same.len() == 1;
+    same.into_iter().find(|line| !(is_patient && asked_alike(heard(at), heard(*line)))).map(|line| &*earlier[line].user)
 }
 
 fn is_same(shingles: &BTreeSet<&str>, other: &str) -> bool {

@@ -1,8 +1,8 @@
 //! `role_flip`: the user speaks as the assistant.
 //!
 //! [`phrases`](super::phrases) are searched in the folded text. A phrase that only an assistant says is enough. A phrase that
-//! people say too, such as `you're welcome`, needs a second one. A user that asks
-//! the agent's own question has lost its role too.
+//! people say too, such as `you're welcome`, needs a second one. A user that asks the agent's own question, or says in the
+//! agent's words what the agent does, has lost its role too.
 
 use std::sync::LazyLock;
 
@@ -20,6 +20,10 @@ const QUESTION: usize = 6;
 const TURNS_BEFORE: usize = 3;
 /// Shorter questions, such as `Which one?`, are asked by both sides.
 const SHORTEST_QUESTION: usize = 5;
+/// Shorter statements, such as `I see it.`, are made by both sides.
+const SHORTEST_STATEMENT: usize = 4;
+/// Folded words by which the agent speaks of itself.
+const SELVES: [&str; 12] = ["i", "ill", "im", "ive", "we", "weve", "were", "ich", "wir", "yo", "nosotros", "nosotras"];
 
 static CERTAINLY: LazyLock<RegexSet> = LazyLock::new(|| set(CERTAIN));
 static PERHAPS: LazyLock<RegexSet> = LazyLock::new(|| set(LIKELY));
@@ -46,7 +50,7 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>, folded: &str) -> Option<S
     if likely.len() > 1 {
         return Some(likely.join(" … "));
     }
-    script(line).or_else(|| echo(scene, folded))
+    script(line).or_else(|| echo(scene, folded)).or_else(|| copied(scene, folded))
 }
 
 /// The agent's name in front of the words, or the names of both sides.
@@ -78,6 +82,17 @@ fn echo(scene: &Scene<'_>, folded: &str) -> Option<String> {
         });
         ends.into_iter().find(|end| folded.contains(&format!(" {end}")))
     })
+}
+
+/// A statement of the agent about itself, said by the user as its own: one sentence of each side, word for word.
+fn copied(scene: &Scene<'_>, folded: &str) -> Option<String> {
+    let heard = fold::sentences(scene.heard());
+    let statements = heard.split_inclusive(['.', '?']).filter_map(|sentence| sentence.strip_suffix('.'));
+    let mut of_itself = statements.map(str::trim).filter(|statement| {
+        let mut words = statement.split(' ');
+        words.clone().count() >= SHORTEST_STATEMENT && words.any(|word| SELVES.contains(&word))
+    });
+    of_itself.find(|statement| folded.contains(&format!(" {statement} "))).map(str::to_owned)
 }
 
 /// What an expression matched; compiled only once there is a fault to explain.

@@ -24,6 +24,9 @@ fn the_third_repetition_in_a_row_is_critical() {
     // An agent that asks the same thing gets the same answer, and short answers are no repetitions.
     let stuck = turns(&[("Hi", "What is your order number?"), (same, "What is your order number?")]);
     assert_eq!(found(same, &Scene { earlier: &stuck, ..Scene::default() }), []);
+    let said = turns(&[("Hi", "I see."), (same, "I see."), (same, "I see.")]);
+    assert_eq!(found(same, &Scene { earlier: &said[..2], ..Scene::default() }), []);
+    assert_eq!(found(same, &Scene { earlier: &said, ..Scene::default() }), [(FaultKind::Repetition, Severity::Minor)]);
     let short = turns(&[("Yes, please do.", "Done."), ("Yes, please do.", "Done.")]);
     assert_eq!(found("Yes, please do.", &Scene { earlier: &short, ..Scene::default() }), []);
 }
@@ -131,5 +134,28 @@ fn the_worst_fault_comes_first_and_each_has_a_reason() {
     for kind in FaultKind::ALL {
         let fault = Found { kind, severity: Severity::Minor, evidence: "x".to_owned() };
         assert!(fault.reason().ends_with('.'), "{}", fault.reason());
+    }
+}
+
+#[test]
+fn a_user_that_speaks_in_the_agents_words_is_found() {
+    use FaultKind::{Repetition, RoleFlip};
+    use Severity::{Critical, Minor};
+    let refund = "Thank you. I will refund 30 EUR.";
+    let returned = "You can return the item to the store.";
+    for (heard, say, expected) in [
+        (refund, "I will refund 30 EUR.", &[(RoleFlip, Critical)][..]),
+        (refund, "OK, I will refund 30 EUR. Thanks.", &[(RoleFlip, Critical)]),
+        (refund, "You will refund 30 EUR? Great.", &[]),
+        (refund, "Thank you.", &[]),
+        (refund, "You said \"I will refund 30 EUR.\" and nothing came.", &[]),
+        ("Ich schaue das gleich nach.", "Ich schaue das gleich nach.", &[(RoleFlip, Critical)]),
+        (returned, "I can return the item to the store.", &[(Repetition, Minor)]),
+        (returned, "So I can return the item to the store?", &[]),
+        (returned, "The store is too far for me to return the item.", &[]),
+        ("There is a train on 12 June at 8:25.", "The one on 12 June at 8:25, please.", &[]),
+    ] {
+        let earlier = turns(&[("Hi, my order of 30 EUR arrived broken.", heard)]);
+        assert_eq!(found(say, &Scene { earlier: &earlier, ..Scene::default() }), expected, "{say}");
     }
 }
