@@ -40,18 +40,19 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
 }
 
 fn simulated_to_wire(simulated: Simulated) -> v1::Simulated {
-    let Simulated { sent_back, summed_up, parts_done, faults, untyped } = simulated;
+    let Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks } = simulated;
     let fault = |fault: UserFault| v1::UserFault {
         kind: fault.kind.name().to_owned(),
         critical: fault.severity == Severity::Critical,
         sent: fault.sent,
         evidence: fault.evidence,
     };
-    v1::Simulated { sent_back, summed_up, parts_done, faults: faults.into_iter().map(fault).collect(), untyped }
+    let faults = faults.into_iter().map(fault).collect();
+    v1::Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks }
 }
 
 fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error> {
-    let v1::Simulated { sent_back, summed_up, parts_done, faults, untyped } = simulated;
+    let v1::Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks } = simulated;
     let fault = |fault: v1::UserFault| {
         let Some(kind) = FaultKind::of(&fault.kind) else {
             return Err(Error::UnknownWord { what: "fault", word: fault.kind });
@@ -60,7 +61,7 @@ fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error
         Ok(UserFault { kind, severity, sent: fault.sent, evidence: fault.evidence })
     };
     let faults = faults.into_iter().map(fault).collect::<Result<_, _>>()?;
-    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults, untyped }))
+    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks }))
 }
 
 pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
@@ -197,6 +198,8 @@ mod tests {
                             evidence: "my persona".into(),
                         }],
                         untyped: exit_code.map(|_| "Helo.".into()),
+                        state: exit_code.map(|_| "ask".into()),
+                        failed_asks: step,
                     })
                 }),
             }

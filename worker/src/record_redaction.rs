@@ -65,13 +65,14 @@ impl Cleaner {
     }
 
     fn simulated(&self, simulated: &mut Simulated) {
-        let Simulated { sent_back, summed_up, parts_done, faults, untyped } = simulated;
+        let Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks } = simulated;
         self.texts(untyped);
+        self.texts(state);
         for UserFault { kind, severity, sent, evidence } in faults {
             holds_no_text((*kind, *severity, *sent));
             self.text(evidence);
         }
-        holds_no_text((*sent_back, *summed_up));
+        holds_no_text((*sent_back, *summed_up, *failed_asks));
         self.texts(parts_done);
     }
 
@@ -331,9 +332,11 @@ mod tests {
                 parts_done: vec![said()],
                 faults: vec![fault()],
                 untyped: Some(said()),
+                state: Some(said()),
+                failed_asks: 8,
             })),
         };
-        let texts = 21;
+        let texts = 22;
         let before = format!("{turn:?}");
         assert_eq!(before.matches("Tr0ub4dor").count(), texts);
         super::turn(&mut turn);

@@ -24,6 +24,7 @@ mod toolbox;
 mod transcript;
 mod user_check;
 mod user_conduct;
+mod user_states;
 mod workspace;
 
 use std::sync::Arc;

@@ -34,6 +34,7 @@ mod execution_time;
 mod file_contains;
 mod file_exists;
 mod files;
+mod goal_reached;
 mod http_state;
 mod json_check;
 mod json_lookup;

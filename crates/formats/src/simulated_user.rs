@@ -1,12 +1,14 @@
 //! The key `gabfest` of a simulated user, in scenarios and personas: its template's text, and what its types cannot say.
 
+mod states;
+
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use minijinja::Environment;
 use regex::Regex;
 use scenario::{
     format::Files,
-    user::{Extras, MOST_TEMPLATE_BYTES, Part as GoalPart, SelfCheck, VARIABLES},
+    user::{DoneWhen, Extras, MOST_TEMPLATE_BYTES, Part as GoalPart, SelfCheck, VARIABLES},
 };
 use serde_json::{Value, json};
 use yaml::{
@@ -51,6 +53,7 @@ pub(crate) fn check(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
     check_goal(part, &extras.goal, findings);
     check_violations(part, extras, findings);
     check_script(part, extras, findings);
+    states::check(part, extras, findings);
     if let Some(prompt) = &extras.prompt {
         check_template(part, &prompt.path, &prompt.text, findings);
     }
@@ -81,6 +84,25 @@ fn check_script(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
     }
 }
 
+/// Reports what is wrong with the checks of the user's goal. `part`: the mapping `conversation`; `goal`: that of the scenario.
+pub(crate) fn check_goal_checks(part: &Part<'_>, goal: &[GoalPart], findings: &mut Findings) {
+    let is_one = |check: &Part<'_>| check.get("type").is_some_and(|kind| kind.value().as_str() == Some("goal_reached"));
+    for check in part.items_of("turn_evaluations").iter().filter(|check| is_one(check)) {
+        findings.error(check.spot(), "`goal_reached` judges a whole conversation");
+        findings.help("write it in `final_evaluations`");
+    }
+    // Without parts here, they come with a persona.
+    for check in part.items_of("final_evaluations").iter().filter(|check| is_one(check) && !goal.is_empty()) {
+        for written in check.items_of("parts") {
+            let id = written.value().as_str().unwrap_or_default();
+            if !goal.iter().any(|part| part.id == id) {
+                findings.error(written.spot(), format!("the user's goal has no part `{id}`"));
+                findings.help(suggest::known_names(id, goal.iter().map(|part| part.id.as_str())));
+            }
+        }
+    }
+}
+
 /// Reports lines of the script that no conversation of at most so many turns comes to.
 pub(crate) fn check_script_length(part: &Part<'_>, extras: &Extras, most: u32, findings: &mut Findings) {
     for (written, line) in part.items_of("script").iter().zip(&extras.script).filter(|(_, line)| line.turn.0 > most) {
@@ -96,6 +118,10 @@ fn check_goal(part: &Part<'_>, goal: &[GoalPart], findings: &mut Findings) {
     for (written, one) in part.items_of("goal").iter().zip(goal) {
         if !known.insert(one.id.as_str()) {
             findings.error(written.spot_of("id"), format!("the part `{}` exists already", one.id));
+        }
+        if let (Some(fault), Some(when)) = (one.done_when.as_ref().and_then(DoneWhen::fault), written.get("done_when"))
+        {
+            findings.error(when.spot(), fault);
         }
         for before in &one.after {
             if !ids.contains(&before.as_str()) {

@@ -18,6 +18,10 @@ pub struct Simulated {
     pub faults: Vec<UserFault>,
     /// The line as the model wrote it, where the agent got it with the user's way of typing.
     pub untyped: Option<String>,
+    /// The user's state in which the line was said.
+    pub state: Option<String>,
+    /// Questions of the user's state that no judge answered after this exchange. Each counted as a no.
+    pub failed_asks: u32,
 }
 
 impl Simulated {

@@ -36,6 +36,9 @@ impl Asks {
 
     fn converse(&mut self, conversation: &Conversation) {
         self.simulators.insert(conversation.simulator.model_type.clone());
+        if conversation.simulator.extras.states.iter().any(|(_, state)| state.questions() > 0) {
+            self.judges.insert(None);
+        }
         self.verdict(&conversation.turn_checks);
         self.verdict(&conversation.final_checks);
         // The judge of a stop condition is always needed: without its answer the conversation cannot go on.

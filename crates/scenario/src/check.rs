@@ -19,6 +19,7 @@ mod equals;
 mod execution_time;
 mod file_contains;
 mod file_exists;
+mod goal_reached;
 mod http_state;
 mod json_check;
 mod json_path;
@@ -70,6 +71,7 @@ pub use self::{
     execution_time::ExecutionTime,
     file_contains::FileContains,
     file_exists::FileExists,
+    goal_reached::{GoalReached, WantedParts},
     http_state::HttpState,
     json_check::JsonCheck,
     json_path::JsonPath,

@@ -124,12 +124,16 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
         .map(|text| tokens(text))
         .sum();
     let line = Span { typical: u64::from(user.max_tokens).min(60), upper: u64::from(user.max_tokens) };
+    let of_states = user.extras.states.iter().map(|(_, state)| state.questions()).max().unwrap_or(0) as u64;
     let stop_judges = conversation.stops.iter().filter(|stop| stop.judge.is_some()).count() as u64;
     for turn in 0..most {
         let typically = u64::from(turn < usual);
         let said = if turn == 0 {
             let opening = tokens(&conversation.opening_line);
             Span { typical: opening, upper: opening }
+        } else if let Some(scripted) = u32::try_from(turn + 1).ok().and_then(|turn| user.extras.scripted(turn)) {
+            let scripted = tokens(scripted);
+            Span { typical: scripted, upper: scripted }
         } else {
             // The simulator sees its profile and the whole conversation, as far as its budget goes.
             let budget = u64::from(user.extras.history_tokens());
@@ -147,7 +151,7 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
         size.upper.agent.call(history.upper, REPLY.upper);
         *history = history.plus(REPLY.typical * typically, REPLY.upper);
         judge_all(&conversation.turn_checks, history, typically, size);
-        for _ in 0..stop_judges {
+        for _ in 0..stop_judges + of_states {
             judge(history, typically, size);
         }
     }

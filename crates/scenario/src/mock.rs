@@ -9,6 +9,7 @@ mod tool;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::{expression::is_equal, name::letters};
 pub use matching::{Answer, Call, Found, find};
 pub use tool::{Tool, tools};
 

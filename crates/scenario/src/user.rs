@@ -1,10 +1,12 @@
 //! What only gabfest knows of a simulated user: the key `gabfest` of `user_simulator` and of personas.
 
+mod called_tool;
 mod fact;
 mod goal;
 mod length;
 mod named;
 mod script;
+mod state;
 mod stops;
 mod template;
 mod typing;
@@ -15,12 +17,14 @@ use serde::{Deserialize, Serialize};
 use yaml::bounded::{Words, all_words, some_words};
 
 pub use self::{
+    called_tool::CalledTool,
     fact::{Fact, Tell},
-    goal::Part,
+    goal::{DoneWhen, Part},
     length::{Length, WordRange},
     named::Named,
     script::{LaterTurn, ScriptedLine},
-    stops::{Farewell, Stops},
+    state::{Exit, State, StateEnd, When},
+    stops::{Farewell, SomeTurns, Stops},
     template::{MOST_TEMPLATE_BYTES, Prompt, VARIABLES},
     typing::{Case, Punctuation, Typing, Typos},
     violation::{SelfCheck, Violation},
@@ -84,6 +88,10 @@ pub struct Extras {
     /// Lines that the user says word by word at certain turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<ScriptedLine>,
+    /// States that the user goes through, by name. The first one is the beginning. With states, the states end the talk, not
+    /// the user's model.
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub states: Named<State>,
     /// Who examines the user's lines for faults. The default is `rules`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfCheck>,
@@ -183,6 +191,9 @@ impl Extras {
         if self.script.is_empty() {
             self.script.clone_from(&persona.script);
         }
+        if self.states.is_empty() {
+            self.states.clone_from(&persona.states);
+        }
         or(&mut self.self_check, &persona.self_check);
         let has = |id: &str| self.violations.iter().any(|own| own.id == id);
         let new: Vec<_> = persona.violations.iter().filter(|other| !has(&other.id)).cloned().collect();
@@ -234,11 +245,18 @@ mod tests {
         let written = json!({
             "agent_is": "a tutor",
             "facts": { "card": { "value": "4242", "tell": "never", "asked_by": ["card number"] } },
-            "goal": [{ "id": "a", "text": "t", "after": ["b"] }, { "id": "b", "text": "u" }],
+            "goal": [
+                { "id": "a", "text": "t", "after": ["b"], "done_when": { "tool": "refund", "arguments": { "eur": 30 } } },
+                { "id": "b", "text": "u", "done_when": { "said": "sent" } },
+            ],
             "stops": { "min_turns": 1, "farewell": "send" },
             "history": { "tokens": 500 },
             "prompt": { "path": "p.j2", "text": "{{ objective }}{{ reply_form }}" },
             "reply": "json",
+            "states": {
+                "ask": { "say": "ask", "next": [{ "if": { "tool": "refund", "arguments": { "eur": 30 } }, "go": "end" }] },
+                "end": { "end": "gave_up" },
+            },
             "script": [{ "turn": 2, "verbatim": "Hm." }],
             "length": { "words": [1, 1] },
             "typing": { "typos": 0.02, "punctuation": "sparse" },

@@ -91,7 +91,7 @@ mod tests {
 
     fn part(id: &str, after: &[&str]) -> Part {
         let after = after.iter().map(|id| (*id).to_owned()).collect();
-        Part { id: id.to_owned(), text: id.to_owned(), after }
+        Part { id: id.to_owned(), text: id.to_owned(), after, done_when: None }
     }
 
     fn shown(goal: &Goal, parts: &[Part]) -> String {

@@ -1,7 +1,7 @@
 //! The simulated user, without its calls to a model: what it sees, and how its draft becomes a line.
 //!
 //! A [`User`] plays one person in one conversation. [`prompt`] is what its model sees: instructions, [`examples`] and a
-//! card with the [`history`] and the state of its [`goal`]. [`reply`] reads the model's answer as a [`Draft`], [`faults`] finds
+//! card with the [`history`] and the state of its [`goal`]. [`states`] says where the agent's answers lead the person. [`reply`] reads the model's answer as a [`Draft`], [`faults`] finds
 //! what no person would say, and [`objection`] why a signal goes back. [`typing`] changes how a line is typed. The worker makes the
 //! calls, and sends only what passed.
 
@@ -20,6 +20,7 @@ mod prompt;
 mod questions;
 mod reply;
 mod situation;
+mod states;
 mod template;
 mod typing;
 mod user;
@@ -28,5 +29,6 @@ pub use draft::Draft;
 pub use objection::Objection;
 pub use prompt::Prompt;
 pub use situation::Situation;
+pub use states::Crossroads;
 pub use template::Error as TemplateError;
-pub use user::{End, User};
+pub use user::{Cue, End, User};

@@ -7,7 +7,7 @@
 use llm::{Message, MessageRole};
 use scenario::{
     conversation::{KnowledgeLevel, Simulator},
-    user::{Extras, Fact, Invent, ReplyForm, Tell},
+    user::{Extras, Fact, Invent, ReplyForm, State, Tell},
 };
 use serde_json::{Value, json};
 
@@ -35,6 +35,7 @@ pub(crate) fn prompt(
     template: Option<String>,
     simulator: &Simulator,
     goal: &Goal,
+    state: Option<&State>,
     situation: &Situation<'_>,
     may_end: bool,
 ) -> Prompt {
@@ -52,7 +53,7 @@ pub(crate) fn prompt(
     }
     let history = history::within(situation.opening, situation.turns, extras.history_tokens());
     let summed_up = history.summed_up;
-    messages.push(Message::user(card(&history, is_usual, simulator, goal, situation)));
+    messages.push(Message::user(card(&history, is_usual, simulator, goal, state, situation)));
     let schema = (form == ReplyForm::Json).then(|| schema(extras, may_end));
     Prompt { messages, schema, summed_up }
 }
@@ -85,6 +86,7 @@ fn card(
     with_person: bool,
     simulator: &Simulator,
     goal: &Goal,
+    state: Option<&State>,
     situation: &Situation<'_>,
 ) -> String {
     let mut text = String::new();
@@ -105,9 +107,9 @@ fn card(
         text.push('\n');
     }
     if with_person {
-        person(&mut text, simulator);
+        person(&mut text, simulator, state);
     }
-    state(&mut text, simulator, goal, situation);
+    now(&mut text, simulator, goal, state, situation);
     text.push('\n');
     match last {
         Some(last) => {
@@ -131,7 +133,7 @@ fn said(text: &mut String, who: &str, words: &str) {
     text.push('\n');
 }
 
-fn person(text: &mut String, simulator: &Simulator) {
+fn person(text: &mut String, simulator: &Simulator, state: Option<&State>) {
     let extras = &simulator.extras;
     let mut line = |lead: &str, words: &str| {
         text.push_str(lead);
@@ -170,7 +172,8 @@ fn person(text: &mut String, simulator: &Simulator) {
     if let Some(style) = &simulator.style {
         line("Your style: ", &one_line(style));
     }
-    if let Some(mood) = &simulator.emotional_state {
+    let mood = state.and_then(|state| state.mood.as_ref()).or(simulator.emotional_state.as_ref());
+    if let Some(mood) = mood {
         line("You feel: ", &one_line(mood));
     }
     if simulator.knowledge_level != KnowledgeLevel::Intermediate {
@@ -182,9 +185,12 @@ fn person(text: &mut String, simulator: &Simulator) {
 }
 
 /// What changes from turn to turn.
-fn state(text: &mut String, simulator: &Simulator, goal: &Goal, situation: &Situation<'_>) {
+fn now(text: &mut String, simulator: &Simulator, goal: &Goal, state: Option<&State>, situation: &Situation<'_>) {
     let parts = &simulator.extras.goal;
-    if !parts.is_empty() {
+    if let Some(say) = state.and_then(|state| state.say.as_deref()) {
+        // The state says what to do, so the parts of the goal would only compete with it.
+        text.push_str(&format!("Do this now: {}.\n", one_line(say).trim_end_matches('.')));
+    } else if !parts.is_empty() {
         text.push_str("Your goal:\n");
         for (part, status, blocked) in goal.parts(parts) {
             let later = if blocked { ", later" } else { "" };

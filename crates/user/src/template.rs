@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use minijinja::{Environment, UndefinedBehavior, context};
-use scenario::{conversation::Simulator, user::Invent};
+use scenario::{
+    conversation::Simulator,
+    user::{Invent, State},
+};
 
 use crate::{goal::Goal, prompt, situation::Situation};
 
@@ -38,6 +41,7 @@ impl Template {
         &self,
         simulator: &Simulator,
         goal: &Goal,
+        state: Option<&State>,
         situation: &Situation<'_>,
         may_end: bool,
     ) -> Result<String, Error> {
@@ -66,6 +70,10 @@ impl Template {
             unknown => extras.unknown.clone(),
             invent => if extras.invent == Some(Invent::Harmless) { "harmless" } else { "nothing" },
             goal => parts,
+            state => context! {
+                say => state.and_then(|state| state.say.as_deref()).unwrap_or_default(),
+                mood => state.and_then(|state| state.mood.as_deref()).unwrap_or_default(),
+            },
             turn => situation.line,
             turns_left => situation.lines_left,
             stop_rules => if may_end { prompt::stop_rules(extras) } else { String::new() },

@@ -3,7 +3,7 @@
 use record::stop::{Signal, Stopper};
 use scenario::{
     conversation::Simulator,
-    user::{Farewell, SelfCheck},
+    user::{Farewell, SelfCheck, StateEnd},
 };
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     prompt::{self, Prompt},
     reply,
     situation::Situation,
+    states::{Crossroads, Walk},
     template::{Error, Template},
     typing,
 };
@@ -28,6 +29,18 @@ pub struct User<'a> {
     may_end: bool,
     template: Option<Template>,
     goal: Goal,
+    states: Option<Walk<'a>>,
+}
+
+/// What comes next, before a model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cue<'a> {
+    /// The states end the talk.
+    Stop(End),
+    /// Words of the scenario, and whether they end the talk.
+    Recite(&'a str, Option<End>),
+    /// The model writes the line, and whether the line ends the talk.
+    Draft(Option<End>),
 }
 
 /// How the person ends the talk.
@@ -45,7 +58,9 @@ impl<'a> User<'a> {
     pub fn new(simulator: &'a Simulator, may_end: bool) -> Result<Self, Error> {
         let written = simulator.extras.prompt.as_ref();
         let template = written.map(|prompt| Template::new(&prompt.path, &prompt.text)).transpose()?;
-        Ok(Self { simulator, may_end, template, goal: Goal::new(&simulator.extras.goal) })
+        let (goal, states) = (Goal::new(&simulator.extras.goal), Walk::new(&simulator.extras));
+        // States end the talk, not the model.
+        Ok(Self { simulator, may_end: may_end && states.is_none(), template, goal, states })
     }
 
     #[must_use]
@@ -64,14 +79,55 @@ impl<'a> User<'a> {
     /// The scenario's template does not render.
     pub fn prompt(&self, situation: &Situation<'_>) -> Result<Prompt, Error> {
         let template = self.template.as_ref();
-        let rendered = template.map(|it| it.render(self.simulator, &self.goal, situation, self.may_end)).transpose()?;
-        Ok(prompt::prompt(rendered, self.simulator, &self.goal, situation, self.may_end))
+        let state = self.states.as_ref().and_then(Walk::state);
+        let rendered =
+            template.map(|it| it.render(self.simulator, &self.goal, state, situation, self.may_end)).transpose()?;
+        Ok(prompt::prompt(rendered, self.simulator, &self.goal, state, situation, self.may_end))
     }
 
-    /// What the scenario has the person say now, word by word.
+    /// Where the states lead after the agent's answer; `None` for a person without states.
     #[must_use]
-    pub fn scripted(&self, situation: &Situation<'_>) -> Option<&'a str> {
-        self.simulator.extras.scripted(situation.line)
+    pub fn crossroads(&self, situation: &Situation<'_>) -> Option<Crossroads<'a>> {
+        Some(self.states.as_ref()?.crossroads(situation))
+    }
+
+    /// The person goes to the state at this place.
+    pub fn enter(&mut self, place: usize, situation: &Situation<'_>) {
+        if let Some(states) = &mut self.states {
+            states.enter(place, situation);
+        }
+    }
+
+    /// The name of the state that the person is in.
+    #[must_use]
+    pub fn state(&self) -> Option<&'a str> {
+        self.states.as_ref().map(Walk::name)
+    }
+
+    /// What comes next: the script's words, else what the state says.
+    pub fn cue(&mut self, situation: &Situation<'_>) -> Cue<'a> {
+        let by_script = |signal| End { who: Stopper::Script, signal, says_farewell: false };
+        let state = self.states.as_ref().and_then(Walk::state);
+        let end = state.and_then(|state| state.end).map(|end| by_script(signal_of(end)));
+        if let (Some(end), Some(state)) = (end, state)
+            && !state.speaks()
+        {
+            return Cue::Stop(end);
+        }
+        if self.states.as_ref().is_some_and(Walk::is_worn_out) {
+            return Cue::Stop(by_script(Signal::GaveUp));
+        }
+        if let Some(words) = self.simulator.extras.scripted(situation.line) {
+            return Cue::Recite(words, None);
+        }
+        if let Some(states) = &mut self.states {
+            states.visit();
+        }
+        let farewell = end.map(|end| End { says_farewell: true, ..end });
+        match state.and_then(|state| state.verbatim.as_deref()) {
+            Some(words) => Cue::Recite(words, farewell),
+            None => Cue::Draft(farewell),
+        }
     }
 
     /// A line as the person types it; `None`: as it was written.
@@ -122,6 +178,14 @@ impl<'a> User<'a> {
         let sends = self.simulator.extras.stops().farewell == Farewell::Send;
         let says_farewell = sends && !draft.say.is_empty() && signal != Signal::OutOfScope;
         Some(End { who: Stopper::User, signal, says_farewell })
+    }
+}
+
+fn signal_of(end: StateEnd) -> Signal {
+    match end {
+        StateEnd::Done => Signal::Done,
+        StateEnd::GaveUp => Signal::GaveUp,
+        StateEnd::HandedOver => Signal::HandedOver,
     }
 }
 

@@ -795,6 +795,12 @@ pub struct Simulated {
     /// The line as the model wrote it, where the agent got it with the user's way of typing.
     #[prost(string, optional, tag = "5")]
     pub untyped: ::core::option::Option<::prost::alloc::string::String>,
+    /// The user's state in which the line was said.
+    #[prost(string, optional, tag = "6")]
+    pub state: ::core::option::Option<::prost::alloc::string::String>,
+    /// Questions of the user's state that no judge answered after this exchange.
+    #[prost(uint32, tag = "7")]
+    pub failed_asks: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserFault {

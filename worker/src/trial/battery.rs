@@ -115,7 +115,7 @@ async fn model_line(
         debug: false,
     };
     match next_line(stage, &mut user, place).await? {
-        Next::Say(line) | Next::Recite(line) | Next::SayGoodbye(line, _) => Ok(line),
+        Next::Say(line) => Ok(line.words),
         // The tester of a battery may not end the talk.
         Next::Stop(_) => Ok(String::new()),
     }

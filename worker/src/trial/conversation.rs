@@ -85,17 +85,12 @@ async fn turns(
             lines_left: most - turn,
             debug: written.debug.log_user_simulation,
         };
-        let said;
-        (said, speaker) = match next_line(stage, &mut user, place).await? {
+        let said = match next_line(stage, &mut user, place).await? {
             Next::Stop(end) => return Ok(ended_by_user(stage, end)),
-            Next::Say(said) => (said, Origin::Simulated),
-            Next::Recite(said) => (said, Origin::Scripted),
-            Next::SayGoodbye(said, end) => {
-                farewell = Some(end);
-                (said, Origin::Simulated)
-            }
+            Next::Say(said) => said,
         };
-        line = Message::user(said);
+        line = Message::user(said.words);
+        (speaker, farewell) = (said.speaker, said.farewell);
     }
     Ok(stopped(stage, Stopper::Limit, Condition::MaxTurnsReached.name().to_owned()))
 }

@@ -2,22 +2,30 @@
 
 use std::sync::Arc;
 
-use record::{Failure, FailureKind, Role, Simulated, Stop, stop::Signal};
+use record::{Failure, FailureKind, Role, Simulated, Stop, Turn, stop::Signal, turn::Origin};
 use scenario::user::SelfCheck;
-use user::{End, Situation, User};
+use user::{Cue, End, Situation, User};
 
-use super::{stage::Stage, user_conduct::UserLine};
-use crate::simulator::{self, Drafted};
+use super::{stage::Stage, user_conduct::UserLine, user_states::follow};
+use crate::{
+    compiled::CompiledScenario,
+    simulator::{self, Drafted},
+};
 
 /// What the simulated user does next.
 #[derive(Debug)]
 pub(super) enum Next {
-    Say(String),
-    /// Words of the scenario.
-    Recite(String),
-    /// Its last words, and how it ends the talk.
-    SayGoodbye(String, End),
+    Say(Line),
     Stop(End),
+}
+
+/// What the agent gets.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) words: String,
+    pub(super) speaker: Origin,
+    /// How the talk ends after the agent's answer, if it does.
+    pub(super) farewell: Option<End>,
 }
 
 /// Where the talk is.
@@ -35,27 +43,47 @@ pub(super) struct Place {
     pub(super) debug: bool,
 }
 
+impl Place {
+    /// What the user has seen of these turns. `seed`: of its next line.
+    pub(super) fn situation<'a>(self, script: &'a CompiledScenario, turns: &'a [Turn], seed: u64) -> Situation<'a> {
+        Situation {
+            opening: if self.opening { &script.scenario.opening } else { &[] },
+            turns: &turns[self.first_seen..],
+            exchanges: self.exchanges,
+            line: self.exchanges + 1,
+            lines_left: self.lines_left,
+            seed,
+        }
+    }
+}
+
 /// Asks the simulated user for its next line.
 ///
 /// Nothing of a draft reaches the agent before it has come through here: this is the one place between the user's model and
 /// the agent.
 pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Place) -> Result<Next, Failure> {
+    if user.state().is_some() {
+        // Boxed: few scenarios have states, and the future of every trial would have room for them.
+        Box::pin(follow(stage, user, place)).await;
+    }
     let number = stage.transcript.next_number();
     let simulator = user.simulator();
-    let model = stage.calling.recorded(stage.resources.models.user_sim(&simulator.model_type), Role::UserSim);
     let (context, seed) = stage.calling.of_user(number);
     let script = Arc::clone(&stage.script);
-    let situation = Situation {
-        opening: if place.opening { &script.scenario.opening } else { &[] },
-        turns: &stage.transcript.turns()[place.first_seen..],
-        exchanges: place.exchanges,
-        line: place.exchanges + 1,
-        lines_left: place.lines_left,
-        seed,
+    let situation = place.situation(&script, stage.transcript.turns(), seed);
+    let farewell = match user.cue(&situation) {
+        Cue::Draft(farewell) => farewell,
+        Cue::Recite(words, farewell) => {
+            let state = user.state().map(str::to_owned);
+            stage.transcript.simulated(Simulated { state, ..Simulated::default() });
+            return Ok(Next::Say(Line { words: words.to_owned(), speaker: Origin::Scripted, farewell }));
+        }
+        Cue::Stop(end) => {
+            stage.settle_trial();
+            return Ok(Next::Stop(end));
+        }
     };
-    if let Some(line) = user.scripted(&situation) {
-        return Ok(Next::Recite(line.to_owned()));
-    }
+    let model = stage.calling.recorded(stage.resources.models.user_sim(&simulator.model_type), Role::UserSim);
     let mut faults = Vec::new();
     let drafted = simulator::draft(user, &situation, &model, context, place.debug, &mut faults).await;
     let spoken = drafted.and_then(|mut drafted| {
@@ -108,16 +136,14 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
             }
         }
         _ => {
-            let (said, untyped) = match user.typed(&draft.say, seed) {
+            let (words, untyped) = match user.typed(&draft.say, seed) {
                 Some(typed) => (typed, Some(draft.say)),
                 None => (draft.say, None),
             };
-            let parts_done = Vec::new();
-            stage.transcript.simulated(Simulated { sent_back, summed_up, parts_done, faults, untyped });
-            Ok(match end {
-                Some(end) => Next::SayGoodbye(said, end),
-                None => Next::Say(said),
-            })
+            let state = user.state().map(str::to_owned);
+            let kept = Simulated { sent_back, summed_up, faults, untyped, state, ..Simulated::default() };
+            stage.transcript.simulated(kept);
+            Ok(Next::Say(Line { words, speaker: Origin::Simulated, farewell: end.or(farewell) }))
         }
     }
 }

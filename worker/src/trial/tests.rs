@@ -27,6 +27,7 @@ mod messages;
 mod remote_tools;
 mod steps_besides;
 mod user_faults;
+mod user_states;
 
 const SECOND: Duration = Duration::from_secs(1);
 

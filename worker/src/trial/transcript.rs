@@ -118,6 +118,13 @@ impl Transcript {
         }
     }
 
+    /// Keeps with the last turn how many questions of the user's state no judge answered after it.
+    pub(super) fn failed_asks(&mut self, failed: u32) {
+        if let Some(turn) = self.turns.last_mut().filter(|_| failed > 0) {
+            turn.simulated.get_or_insert_default().failed_asks = failed;
+        }
+    }
+
     /// A new turn, with the calls that led to it and its notes.
     pub(super) fn begin(&mut self, step: u32, speaker: Origin, user: String, started_micros: u64) -> Turn {
         Turn {

@@ -12,7 +12,7 @@ use record::{
     Call, Finding, Role, Tokens, Turn, Usd,
     turn::{Origin, ToolCall},
 };
-use scenario::Check;
+use scenario::{Check, check::Rule};
 
 use crate::fakes::{Judges, Scene, ballot, judged, score, turn, yes_no};
 
@@ -92,7 +92,17 @@ pub(crate) fn read(written: &str) -> Check {
     assert!(faults.is_empty(), "{written}: {faults:?}");
     let (script, findings) = formats::eliza::FORMAT.read(&documents[0]);
     assert!(findings.is_empty(), "{written}: {findings:?}");
-    script.unwrap().scenario.steps[0].checks[0].clone()
+    let mut check = script.unwrap().scenario.steps[0].checks[0].clone();
+    if let Rule::GoalReached(rule) = &mut check.rule {
+        // What a plan puts in: the goal of a user.
+        rule.goal = serde_json::from_value(serde_json::json!([
+            { "id": "refund", "text": "30 EUR back", "done_when": { "tool": "refund.create", "arguments": { "eur": 30 } } },
+            { "id": "mail", "text": "a confirmation", "done_when": { "said": "sent a mail" } },
+            { "id": "sorry", "text": "an apology" },
+        ]))
+        .unwrap();
+    }
+    check
 }
 
 impl Seen {

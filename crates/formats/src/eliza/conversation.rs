@@ -158,6 +158,7 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Conversat
         },
     };
     let most = conversation.most_turns();
+    simulated_user::check_goal_checks(part, &conversation.simulator.extras.goal, findings);
     if let Some(ours) = part.get("user_simulator").and_then(|user| user.get("gabfest")) {
         simulated_user::check_script_length(&ours, &conversation.simulator.extras, most, findings);
     }

@@ -77,6 +77,41 @@ fn a_fault_has_its_line_and_a_hint() {
         ("facts:\n  order: {tell: asked}", good, &["12: missing key `value` in `user_simulator.gabfest.facts.order`"]),
         ("facts: {order: {value: ''}}", good, &["11: expected text, found none"]),
         ("facts: {order: {value: x, tell: often}}", good, &["11: unknown word `often`"]),
+        (
+            "goal:\n  - {id: a, text: t, done_when: {tool: x, ask: y}}\n  - {id: b, text: t, done_when: {said: x, arguments: {a: 1}}}\n  - {id: c, text: t, done_when: {}}",
+            good,
+            &[
+                "12: expected exactly one of `tool`, `said` and `ask`",
+                "13: `arguments` belongs to `tool`",
+                "14: expected exactly one of `tool`, `said` and `ask`",
+            ],
+        ),
+        (
+            "states:\n  a: {say: x, next: [{if: {after_turns: 1}, go: b}]}\n  b: {say: x, verbatim: y, next: [{go: d}, {go: a}]}\n  c: {end: done}\n  e: {}",
+            good,
+            &[
+                "12: no end can be reached from the state `a`",
+                "13: no end can be reached from the state `b`",
+                "13: `verbatim` excludes `say`",
+                "13: there is no state `d`",
+                "14: nothing leads to the state `c`",
+                "15: nothing leads to the state `e`",
+                "15: the state `e` says nothing and ends nothing",
+            ],
+        ),
+        (
+            "facts: {order: {value: x}}\nstates:\n  a: {say: x, max_visits: 3, next: [{if: {agent_matches: '('}, go: b}, {if: {fact_told: ordr}, go: b}, {if: {}, go: b}]}\n  b: {end: done, next: [{if: {arguments: {a: 1}}, go: a}]}",
+            good,
+            &[
+                "13: the pattern does not compile: unclosed group",
+                "13: there is no fact `ordr` (did you mean `order`?)",
+                "13: the condition is empty",
+                "14: `next` has no effect beside `end`",
+                "14: `arguments` belongs to `tool`",
+            ],
+        ),
+        ("states: {a: {say: x, end: later}}", good, &["11: unknown word `later`"]),
+        ("states: {a: {say: x, end: done, nxt: []}}", good, &["11: unknown key `nxt`"]),
         ("length: {words: [9, 3]}", good, &["11: expected the fewest and the most words, such as [3, 40]"]),
         ("length: {words: [3]}", good, &["11: expected the fewest and the most words, such as [3, 40]"]),
         ("typing: {typos: 0.5}", good, &["11: expected a number from 0 to 0.2, found 0.5"]),
@@ -146,4 +181,24 @@ fn a_persona_takes_the_same_keys() {
     assert_eq!(found, ["3: `after` names no part of the goal: `b`"]);
     let ana = reading.personas.get("ana").unwrap();
     assert_eq!(ana.extras.prompt.as_ref().unwrap().text, "{{ goal }}{{ reply_form }}");
+}
+
+#[test]
+fn a_check_of_the_goal_names_parts_of_it_and_judges_a_whole_conversation() {
+    let keys = "goal: [{id: refund, text: 30 EUR back}]";
+    let folder = tempfile::tempdir().unwrap();
+    let checks = "      turn_evaluations: [{type: goal_reached}]\n      final_evaluations:\n        - {type: goal_reached, parts: [refnd]}\n        - {type: goal_reached, parts: some}\n        - {type: goal_reached, parts: all}\n";
+    put(folder.path(), "talk.scenario.yaml", &format!("{USER}          {keys}\n{checks}"));
+    let reading = read::read(&[folder.path().join("talk.scenario.yaml")]);
+    let found: Vec<String> =
+        reading.diagnostics.iter().map(|found| format!("{}: {}", found.line, found.message)).collect();
+    let expected = [
+        "12: `goal_reached` judges a whole conversation",
+        "14: the user's goal has no part `refnd`",
+        "15: expected `all`, or a list of ids of parts of the goal",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}");
+    }
 }

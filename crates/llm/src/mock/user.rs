@@ -22,6 +22,14 @@ fn words_of(seen: &Seen, seed: Option<u64>, key: Key, ends: bool) -> String {
     let Some(last) = seen.heard.last() else {
         return format!("Hello, I need help. {}", user.wish());
     };
+    let task = seen.profile("task");
+    if !task.is_empty() {
+        // The states of the scenario lead the talk.
+        return match user.opener() {
+            Some(opener) => format!("{opener} {}", user.told(task)),
+            None => user.told(task),
+        };
+    }
     if last.contains(UNHELPFUL) {
         return format!("{} {}", user.complaint(), user.wish());
     }
@@ -164,6 +172,17 @@ impl<'a> User<'a> {
             Mood::Calm | Mood::Polite => &["I would like to", "I am trying to", "What I need is to"],
         });
         format!("{lead} {}.", self.objective)
+    }
+
+    /// What a state of the scenario has it say, in words that are new as long as there are any.
+    fn told(&self, task: &str) -> String {
+        let leads = [
+            "I would like you to do this for me",
+            "Here is what I want now",
+            "My request is this",
+            "I still want this",
+        ];
+        format!("{}: {}.", self.fresh("task", &leads), plain(task))
     }
 
     /// An answer to a question of the agent.

@@ -91,8 +91,12 @@ pub fn size_of_end(trial: &Trial) -> usize {
 
 fn size_of_simulated(simulated: &Simulated) -> usize {
     let faults: usize = simulated.faults.iter().map(|fault| fault.evidence.len() + 4 * AROUND).sum();
-    let untyped = simulated.untyped.as_ref().map_or(0, |text| text.len() + AROUND);
-    4 * AROUND + untyped + faults + simulated.parts_done.iter().map(|part| part.len() + AROUND).sum::<usize>()
+    let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
+    5 * AROUND
+        + may(&simulated.untyped)
+        + may(&simulated.state)
+        + faults
+        + simulated.parts_done.iter().map(|part| part.len() + AROUND).sum::<usize>()
 }
 
 fn size_of_call(call: &Call) -> usize {
@@ -122,6 +126,7 @@ fn texts_of(turn: &mut Turn, most: usize) {
     }
     if let Some(simulated) = &mut turn.simulated {
         simulated.parts_done.iter_mut().for_each(name);
+        simulated.state.iter_mut().for_each(name);
         simulated.untyped.iter_mut().for_each(|text| cut(text, most));
         simulated.faults.iter_mut().for_each(|fault| cut(&mut fault.evidence, most.min(MOST_MESSAGE_BYTES)));
     }

@@ -8,11 +8,11 @@ use yaml::{Findings, Part};
 
 use super::{
     AnswerId, AnyOf, CallRule, Check, CommandExitCodeIs, Contains, ContextRetention, ConversationFlow,
-    ConversationLength, Custom, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, HttpState, JsonCheck,
-    JsonPath, JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, MockState, NoRepeatedReply, Number,
-    Refusal, RegexMatch, RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend, SqlState, StartsWith,
-    StringContains, TelephonyEvents, ToolCallsRule, TrajectoryContainsAction, UserSatisfaction, described::Described,
-    judging, kind::Kind, place::Place, question::Question, shared_keys,
+    ConversationLength, Custom, Empty, EndsWith, Equals, ExecutionTime, FileContains, FileExists, GoalReached,
+    HttpState, JsonCheck, JsonPath, JsonSchema as FitsSchema, JudgeRule, Language, Latency, Length, MockState,
+    NoRepeatedReply, Number, Refusal, RegexMatch, RubricRule, SemanticCondition, SemanticSimilar, Similarity, Spend,
+    SqlState, StartsWith, StringContains, TelephonyEvents, ToolCallsRule, TrajectoryContainsAction, UserSatisfaction,
+    described::Described, judging, kind::Kind, place::Place, question::Question, shared_keys,
 };
 
 macro_rules! kinds {
@@ -125,6 +125,7 @@ kinds! {
     "no_repeated_reply" => NoRepeatedReply(NoRepeatedReply),
     "user_satisfaction" => UserSatisfaction(UserSatisfaction),
     "context_retention" => ContextRetention(ContextRetention),
+    "goal_reached" => GoalReached(GoalReached),
     "file_exists" => FileExists(FileExists),
     "file_contains" => FileContains(FileContains),
     "command_exit_code_is" => CommandExitCodeIs(CommandExitCodeIs),

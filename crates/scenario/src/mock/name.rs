@@ -34,7 +34,8 @@ impl Mock {
     }
 }
 
-fn letters(name: &str) -> String {
+/// The letters and digits of a name, in lower case.
+pub(crate) fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

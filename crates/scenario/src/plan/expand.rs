@@ -3,7 +3,7 @@
 use yaml::{Diagnostic, Document, Findings, path::Path};
 
 use super::{Case, Plan, ROW};
-use crate::{Action, Format, Scenario, battery::Tester, placeholder};
+use crate::{Action, Conversation, Format, Rule, Scenario, battery::Tester, placeholder, user::Part};
 
 impl Plan {
     /// The scenario of one case: the group's document with the case's row and parameters put in, then the persona. `formats`
@@ -66,6 +66,22 @@ impl Plan {
                 }
             }
         }
+        put_goals_in(&mut scenario);
         Ok(scenario)
+    }
+}
+
+/// Gives the checks of a goal the goal that their conversation's user has now.
+fn put_goals_in(scenario: &mut Scenario) {
+    for step in &mut scenario.steps {
+        let Action::Converse(conversation) = &mut step.action else { continue };
+        let Conversation { simulator, turn_checks, final_checks, .. } = &mut **conversation;
+        for check in turn_checks.iter_mut().chain(final_checks).chain(&mut step.checks) {
+            let Rule::GoalReached(rule) = &mut check.rule else { continue };
+            rule.goal.clone_from(&simulator.extras.goal);
+            if rule.goal.is_empty() {
+                rule.goal.push(Part::of_objective(&simulator.objective));
+            }
+        }
     }
 }

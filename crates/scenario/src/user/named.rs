@@ -18,11 +18,22 @@ impl<T> Named<T> {
     }
 
     #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|(known, _)| known == name)
+    }
+
+    /// The thing at this place, with its name.
+    #[must_use]
+    pub fn at(&self, place: usize) -> Option<(&str, &T)> {
+        self.0.get(place).map(|(name, thing)| (name.as_str(), thing))
+    }
+
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<&T> {
         self.iter().find(|(known, _)| *known == name).map(|(_, thing)| thing)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> + Clone {
         self.0.iter().map(|(name, thing)| (name.as_str(), thing))
     }
 }

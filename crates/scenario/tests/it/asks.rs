@@ -69,6 +69,25 @@ fn evaluations_ask_whom_they_name() {
 }
 
 #[test]
+fn a_user_asks_a_judge_for_its_states_and_for_the_parts_of_its_goal_that_nothing_else_shows() {
+    let states = "{ states: { a: { say: x, next: [{ if: { ask: is it done? }, go: b }] }, b: { end: done } } }";
+    let shown = "{ goal: [{ id: a, text: t, done_when: { tool: x } }, { id: b, text: t }] }";
+    for (keys, check, expected) in [
+        ("{}", "{ type: contains, values: [a] }", &["user TEXT_LARGE"][..]),
+        (states, "{ type: contains, values: [a] }", &["judge usual", "user TEXT_LARGE"]),
+        ("{}", "{ type: goal_reached }", &["judge usual", "user TEXT_LARGE"]),
+        (shown, "{ type: goal_reached }", &["judge usual", "user TEXT_LARGE"]),
+        (shown, "{ type: goal_reached, parts: [a] }", &["user TEXT_LARGE"]),
+        (shown, "{ type: goal_reached, parts: [b], model_type: A }", &["judge A", "user TEXT_LARGE"]),
+    ] {
+        let text = format!(
+            "name: one\ndescription: one\nrun:\n  - conversation:\n      max_turns: 3\n      user_simulator: {{ persona: a, objective: b, gabfest: {keys} }}\n      final_evaluations:\n        - {check}\njudgment: {{ strategy: all_pass }}\n"
+        );
+        assert_eq!(asked("one.scenario.yaml", &text), set(expected), "{keys} {check}");
+    }
+}
+
+#[test]
 fn every_format_says_whom_it_needs() {
     let talk = "name: talk
 description: d

@@ -1,12 +1,14 @@
 //! Rows of the evaluations that measure meaning, and of those that look at a whole conversation.
 
-use record::Finding::{Fail, Inconclusive, NotApplicable, Pass};
+use record::Finding::{Error, Fail, Inconclusive, NotApplicable, Pass};
 
 use super::{Row, Says, Seen, asked, row, seen};
 
 const RED: Seen = Seen::Reply("This automobile is red");
 const TALK: Seen =
     Seen::Talk(&[("My order 4711 is late", "I am sorry. It arrives today."), ("Thanks, perfect!", "Welcome.")]);
+const REFUNDED: Seen = Seen::Calls(&[("refund_create", "{\"eur\": 30.0, \"order\": 7}", None)]);
+const MAILED: Seen = Seen::Talk(&[("Where is it?", "I have SENT  a mail.")]);
 const RUBRIC: &str = "type: rubric\ncriteria:\n  - {name: polite, text: The agent is polite throughout.}\n  - {name: solves, text: The problem is solved., weight: 3}";
 
 pub(super) const ROWS: &[Row] = &[
@@ -121,4 +123,24 @@ pub(super) const ROWS: &[Row] = &[
     seen("type: user_satisfaction\nmeasurement_method: keyword_analysis", TALK, Pass, "positive"),
     asked("type: context_retention\ntest_memory_of: ['4711']\nretention_turns: 1", TALK, &[Says::Yes], Pass, "100.0%"),
     seen("type: context_retention\ntest_memory_of: [Lisbon]", TALK, Fail, "0.0%"),
+    seen("type: goal_reached\nparts: [refund]", REFUNDED, Pass, "refund is done (refund.create was called in turn 1)"),
+    seen("type: goal_reached\nparts: [refund]", MAILED, Fail, "refund.create was not called with these arguments"),
+    seen("type: goal_reached\nparts: [mail]", MAILED, Pass, "the agent said \"sent a mail\" in turn 1"),
+    asked(
+        "type: goal_reached\nparts: [mail, sorry]",
+        MAILED,
+        &[Says::No],
+        Fail,
+        "sorry is not done (by a judge: because)",
+    ),
+    asked("type: goal_reached\nparts: [sorry]", MAILED, &[Says::Yes], Pass, "sorry is done"),
+    asked(
+        "type: goal_reached\nparts: [sorry]",
+        MAILED,
+        &[Says::Prose, Says::Prose, Says::Prose],
+        Inconclusive,
+        "failed to understand",
+    ),
+    asked("type: goal_reached", MAILED, &[Says::Prose, Says::Prose, Says::Prose], Fail, "refund is not done"),
+    seen("type: goal_reached\nparts: [voucher]", MAILED, Error, "the user's goal has no part \"voucher\""),
 ];

@@ -45,7 +45,8 @@ impl Seen {
     }
 
     fn of_card(card: &str) -> Self {
-        const PROFILE: [(&str, &str); 6] = [
+        const PROFILE: [(&str, &str); 7] = [
+            ("Do this now: ", "task"),
             ("You are ", "persona"),
             ("You want: ", "objective"),
             ("You keep to this: ", "constraints"),
