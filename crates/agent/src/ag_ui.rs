@@ -195,7 +195,7 @@ impl Shared {
         said: &[Value],
     ) -> Result<Value, llm::Error> {
         let context = &request.context;
-        let values = Values::of(request, "");
+        let values = Values::of(request, "", &serde_json::Map::new());
         let written = |template: &Option<Template>| match template {
             Some(template) => template.render(&values).map_err(|error| llm::Error::Unwritable {
                 endpoint: self.sender.name().to_owned(),

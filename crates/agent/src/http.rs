@@ -1,5 +1,6 @@
 //! An agent behind any HTTP API that speaks JSON: templates write the calls, paths read the replies.
 
+mod poll;
 pub mod presets;
 pub mod settings;
 
@@ -20,6 +21,7 @@ use crate::{
     Error, Start,
     connection::Connection,
     history::History,
+    kept::Kept,
     reading::{Heard, Reading},
     request::Request,
     response::Response,
@@ -28,7 +30,7 @@ use crate::{
     template::{self, Template, Text, Values},
 };
 
-pub use settings::{Meaning, Settings, Verb};
+pub use settings::{Meaning, Poll, Settings, Verb};
 
 /// A running server accepts at once; the rest of the call's time is for the answer.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -50,7 +52,8 @@ struct Shared {
 #[derive(Debug)]
 struct Conversation {
     shared: Arc<Shared>,
-    session: Mutex<Option<String>>,
+    /// `None` before the first call.
+    kept: Mutex<Option<Kept>>,
 }
 
 impl Section for Settings {
@@ -88,7 +91,7 @@ impl Http {
 
 impl Connection for Http {
     fn open(&self, _: &Start) -> Result<Arc<dyn Call<Request>>, Error> {
-        Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), session: Mutex::default() }))
+        Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), kept: Mutex::default() }))
     }
 }
 
@@ -107,49 +110,56 @@ impl Named for Conversation {
 impl Call<Request> for Conversation {
     async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let shared = &*self.shared;
-        let known = self.known();
-        let session = match known {
-            Some(session) => session,
+        let mut kept = match self.known() {
+            Some(kept) => kept,
             None => self.begin(request).await?,
         };
-        let values = Values::of(request, &session);
+        let values = kept.values(request);
         let Settings { url, method, body, reply: reading, .. } = &shared.settings;
-        let call = shared.call(request, &values, url, *method, body.as_ref())?;
+        let call = shared.call(request, &values, shared.address(url, &values)?, *method, body.as_ref())?;
         let mut answer = shared.sender.send(&call).await?;
         shared.check(&mut answer).await?;
+        let (sent, connect) = (answer.sent(), answer.connect());
         let mut heard = Heard::new(reading);
         let streamed = answer.media_type().as_deref() == Some("text/event-stream");
         let ended = if streamed {
             shared.hear_events(&mut answer, &mut heard).await?
         } else {
-            let body = shared.sender.read(&mut answer).await?;
+            let (answer, body) = match &shared.settings.poll {
+                Some(poll) => shared.polled(poll, request, &call.url, &mut kept, answer).await?,
+                None => {
+                    let body = shared.sender.read(&mut answer).await?;
+                    (answer, body)
+                }
+            };
             heard.whole(&body).map_err(|trouble| shared.sender.malformed(answer.place(), trouble.0, &body))?;
             tokio::time::Instant::now()
         };
-        if let Some(session) = heard.session.take() {
-            self.remember(session);
-        }
-        let mut reply = heard.finish(answer.sent(), ended, streamed);
-        reply.receipt.timing.connect = answer.connect();
+        kept.take(&mut heard);
+        self.keep(kept);
+        let mut reply = heard.finish(sent, ended, streamed);
+        reply.receipt.timing.connect = connect;
         Ok(reply)
     }
 }
 
 impl Conversation {
-    fn known(&self) -> Option<String> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn known(&self) -> Option<Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn remember(&self, session: String) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+    fn keep(&self, kept: Kept) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
     }
 
-    /// The id that the first call goes by: asked for, given in the settings, or none.
-    async fn begin(&self, request: &Request) -> Result<String, llm::Error> {
+    /// What the first call goes by: an id that is asked for, given in the settings, or none.
+    async fn begin(&self, request: &Request) -> Result<Kept, llm::Error> {
         let shared = &*self.shared;
-        let values = Values::of(request, "");
+        let kept = |session: String| Kept::new(session, &shared.settings.reply);
+        let values = kept(String::new()).values(request);
         let session = if let Some(start) = &shared.settings.start {
-            let call = shared.call(request, &values, &start.url, start.method, start.body.as_ref())?;
+            let address = shared.address(&start.url, &values)?;
+            let call = shared.call(request, &values, address, start.method, start.body.as_ref())?;
             let mut answer = shared.sender.send(&call).await?;
             shared.check(&mut answer).await?;
             let body = shared.sender.read(&mut answer).await?;
@@ -170,25 +180,28 @@ impl Conversation {
         } else if let Some(session) = &shared.settings.session {
             session.render(&values).map_err(|error| shared.unwritable(&error))?
         } else {
-            return Ok(String::new());
+            return Ok(kept(String::new()));
         };
-        self.remember(session.clone());
-        Ok(session)
+        self.keep(kept(session.clone()));
+        Ok(kept(session))
     }
 }
 
 impl Shared {
+    fn address(&self, url: &Text, values: &Values) -> Result<Url, llm::Error> {
+        let address = url.render_address(values).map_err(|error| self.unwritable(&error))?;
+        llm::http::address(&address).map_err(|reason| self.unsendable(format!("its url {reason}")))
+    }
+
     fn call(
         &self,
         request: &Request,
         values: &Values,
-        url: &Text,
+        url: Url,
         method: Verb,
         body: Option<&Template>,
     ) -> Result<HttpRequest, llm::Error> {
         let unwritable = |error: template::Error| self.unwritable(&error);
-        let address = url.render_address(values).map_err(unwritable)?;
-        let url: Url = llm::http::address(&address).map_err(|reason| self.unsendable(format!("its url {reason}")))?;
         let mut headers = self.headers.clone();
         for (name, text) in &self.templated {
             let text = text.render(values).map_err(unwritable)?;

@@ -18,6 +18,7 @@ pub mod emely;
 pub mod history;
 pub mod http;
 pub mod interactive;
+mod kept;
 mod knowledge;
 mod model;
 mod outcome;

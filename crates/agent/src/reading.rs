@@ -5,6 +5,8 @@ mod heard;
 mod place;
 mod tool_calls;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,9 +41,42 @@ pub struct Reading {
     pub error: Option<ReplyPlaces>,
     pub input_tokens: Option<ReplyPlaces>,
     pub output_tokens: Option<ReplyPlaces>,
+    /// What stands between two pieces of `delta`; nothing without it.
+    pub join: Option<String>,
+    /// Whether each piece of `delta` is the whole text so far and not what was added to it.
+    pub cumulative: bool,
+    /// Values to keep for the calls of the conversation that follow, by name: `{{ remembered.NAME }}`.
+    pub remember: BTreeMap<String, ReplyPlaces>,
 }
 
 impl Reading {
+    /// What of the settings cannot be meant.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if self.join.is_some() && self.cumulative {
+            return Some("`reply.join` stands between pieces, and `reply.cumulative` says that there are none");
+        }
+        if (self.join.is_some() || self.cumulative) && self.delta.is_none() {
+            return Some("`reply.join` and `reply.cumulative` are for the pieces of `reply.delta`");
+        }
+        None
+    }
+
+    /// The message of an answer that is an error.
+    pub(crate) fn error_of(&self, event: &str, value: &Value) -> Option<String> {
+        let found = self.error.as_ref()?.find(event, value).into_iter().find(|found| is_something(found))?;
+        Some(tool_calls::words(found))
+    }
+
+    /// The values to keep, by name.
+    pub(crate) fn remembered_of<'a>(
+        &'a self,
+        event: &str,
+        value: &'a Value,
+    ) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        let found = self.remember.iter().map(move |(name, places)| (name, places.find(event, value)));
+        found.filter_map(|(name, found)| Some((name, *found.first()?)))
+    }
+
     /// `event` is the name of the event in which the value came; it is empty for a whole answer.
     pub(crate) fn session_of(&self, event: &str, value: &Value) -> Option<String> {
         let id = *self.session.as_ref()?.find(event, value).first()?;
@@ -61,16 +96,25 @@ impl Reading {
             error: self.error.or(beneath.error),
             input_tokens: self.input_tokens.or(beneath.input_tokens),
             output_tokens: self.output_tokens.or(beneath.output_tokens),
+            join: self.join.or(beneath.join),
+            cumulative: self.cumulative || beneath.cumulative,
+            remember: beneath.remember.into_iter().chain(self.remember).collect(),
         }
     }
 
     /// Whether a part of the reply may stand in an event of this name.
     pub(crate) fn is_read_in(&self, event: &str) -> bool {
-        let Self { text, delta, done, tool_calls, tool_results, actions, session, error, input_tokens, output_tokens } =
-            self;
+        let Self { text, delta, done, tool_calls, tool_results, actions, session, error, .. } = self;
+        let Self { input_tokens, output_tokens, remember, .. } = self;
         [text, delta, done, tool_calls, tool_results, actions, session, error, input_tokens, output_tokens]
             .into_iter()
             .flatten()
+            .chain(remember.values())
             .any(|places| places.are_read_in(event))
     }
+}
+
+/// An empty text is nothing: servers write it where others write null.
+pub(crate) fn is_something(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false)) && value.as_str() != Some("")
 }

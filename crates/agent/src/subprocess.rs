@@ -219,7 +219,7 @@ impl Named for Conversation {
 #[async_trait]
 impl Call<Request> for Conversation {
     async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
-        let mut line = Values::of(request, "").object();
+        let mut line = Values::of(request, "", &serde_json::Map::new()).object();
         line.remove("session");
         let id = format!("{}/{}", request.context.idempotency_key, request.context.try_number);
         line.insert("id".to_owned(), id.clone().into());

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What placeholders may name.
-pub(crate) const NAMES: [&str; 15] = [
+pub(crate) const NAMES: [&str; 16] = [
     "case",
     "conversation",
     "history",
@@ -26,6 +26,7 @@ pub(crate) const NAMES: [&str; 15] = [
     "message",
     "messages",
     "persona",
+    "remembered",
     "run",
     "scenario",
     "seed",
@@ -56,7 +57,8 @@ pub struct Error(String);
 pub(crate) struct Values(Value);
 
 impl Values {
-    pub(crate) fn of(request: &Request, session: &str) -> Self {
+    /// `remembered`: what the agent's answers said so far, by the names of the settings.
+    pub(crate) fn of(request: &Request, session: &str, remembered: &Map<String, Value>) -> Self {
         let first_new = unanswered(&request.messages);
         let (history, new) = request.messages.split_at(first_new);
         let context = &request.context;
@@ -66,6 +68,7 @@ impl Values {
             "history": listed(history),
             "conversation": context.conversation,
             "session": session,
+            "remembered": remembered,
             "turn": context.turn,
             "run": context.run,
             "trial": context.trial,
@@ -125,9 +128,11 @@ impl Text {
         format!("{path}?{}", names.join("&"))
     }
 
-    /// The address with a word in each place, to see whether it is one at all.
-    pub(crate) fn sample_address(&self) -> Result<String, Error> {
-        let names: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!("x"))).collect();
+    /// The address with a word in each place, to see whether it is one at all. `remembered`: the names of the settings.
+    pub(crate) fn sample_address<'a>(&self, remembered: impl Iterator<Item = &'a String>) -> Result<String, Error> {
+        let mut names: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!("x"))).collect();
+        let remembered: Map<String, Value> = remembered.map(|name| (name.clone(), json!("x"))).collect();
+        names.insert("remembered".to_owned(), remembered.into());
         self.render_address(&Values(Value::Object(names)))
     }
 }
@@ -288,7 +293,8 @@ mod tests {
         request.context.conversation = "t/1 2".to_owned();
         (request.context.trial, request.context.case) = ("t".to_owned(), "c".to_owned());
         request.context.turn = 2;
-        Values::of(&request, "s1")
+        let remembered = json!({ "task": "t 7", "state": { "step": 2 }, "later": "" });
+        Values::of(&request, "s1", remembered.as_object().unwrap())
     }
 
     #[test]
@@ -297,6 +303,9 @@ mod tests {
             (json!("{{ message }}"), json!("a \"b\" & {{ c }}\u{e9}")),
             (json!("says: {{message}}!"), json!("says: a \"b\" & {{ c }}\u{e9}!")),
             (json!("{{ turn }}"), json!(2)),
+            (json!(["{{ remembered.task }}", "{{ remembered.state }}"]), json!(["t 7", { "step": 2 }])),
+            (json!("<{{ remembered.later }}>"), json!("<>")),
+            (json!("{{ remembered.later or none }}"), json!(null)),
             (json!("turn {{ turn }}"), json!("turn 2")),
             (json!("{{ conversation }} {{ trial }} {{ case }}"), json!("t/1 2 t c")),
             (json!("{{ seed }}"), json!(u64::MAX)),

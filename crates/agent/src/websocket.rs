@@ -34,12 +34,13 @@ use crate::{
     Error, Start,
     connection::Connection,
     http::{CONNECT_WITHIN, settings},
+    kept::Kept,
     reading::{Heard, Reading},
     request::Request,
     response::Response,
     section::{Connecting, Section, keys_of},
     surroundings::Surroundings,
-    template::{self, Template, Text, Values},
+    template::{self, Template, Text},
 };
 
 /// Of one message from the agent.
@@ -108,7 +109,7 @@ enum State {
     Open {
         /// In a box, since the other states are small.
         socket: Box<Socket>,
-        session: String,
+        kept: Kept,
     },
     /// A turn was given up, or the connection is gone: what comes next could be anything.
     Lost,
@@ -134,11 +135,15 @@ impl Section for Settings {
 
 impl WebSocket {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
-        let sample = settings.url.sample_address().map_err(|error| settings::Error::Url(error.to_string()))?;
+        let names = settings.reply.remember.keys();
+        let sample = settings.url.sample_address(names).map_err(|error| settings::Error::Url(error.to_string()))?;
         let plain = sample.strip_prefix("ws").map(|rest| format!("http{rest}"));
         let plain = plain.ok_or_else(|| settings::Error::Url("is neither ws:// nor wss://".to_owned()))?;
         llm::http::address(&plain).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
         let reading = &settings.reply;
+        if let Some(fault) = reading.fault() {
+            return Err(settings::Error::Reading(fault));
+        }
         if reading.delta.is_some() && reading.text.is_none() && reading.done.is_none() {
             return Err(settings::Error::Endless);
         }
@@ -171,11 +176,11 @@ impl Call<Request> for Conversation {
         let shared = &*self.shared;
         let mut state = self.state.lock().await;
         // Where this call is given up, the connection is given up with it.
-        let (mut socket, mut session, connect) = match std::mem::replace(&mut *state, State::Lost) {
-            State::Open { socket, session } => (socket, session, None),
+        let (mut socket, mut kept, connect) = match std::mem::replace(&mut *state, State::Lost) {
+            State::Open { socket, kept } => (socket, kept, None),
             State::Lost => return Err(shared.unreachable("the connection was lost in an earlier turn", true)),
             State::New => match shared.connect(request).await {
-                Ok((socket, session, took)) => (Box::new(socket), session, Some(took)),
+                Ok((socket, kept, took)) => (Box::new(socket), kept, Some(took)),
                 Err(error) => {
                     // Nothing was said on it yet.
                     *state = State::New;
@@ -183,7 +188,7 @@ impl Call<Request> for Conversation {
                 }
             },
         };
-        let values = Values::of(request, &session);
+        let values = kept.values(request);
         let message = match &shared.settings.message {
             Some(template) => template.render(&values).map_err(|error| shared.unwritable(&error))?,
             None => Value::from(crate::connection::last_words(
@@ -194,10 +199,8 @@ impl Call<Request> for Conversation {
         let sent = Instant::now();
         let mut heard = Heard::new(&shared.settings.reply);
         let ended = shared.hear(&mut socket, &mut heard).await?;
-        if let Some(told) = heard.session.take() {
-            session = told;
-        }
-        *state = State::Open { socket, session };
+        kept.take(&mut heard);
+        *state = State::Open { socket, kept };
         let mut reply = heard.finish(sent, ended, shared.settings.reply.delta.is_some());
         reply.receipt.timing.connect = connect;
         Ok(reply)
@@ -205,13 +208,14 @@ impl Call<Request> for Conversation {
 }
 
 impl Shared {
-    async fn connect(&self, request: &Request) -> Result<(Socket, String, Duration), llm::Error> {
-        let values = Values::of(request, "");
+    async fn connect(&self, request: &Request) -> Result<(Socket, Kept, Duration), llm::Error> {
+        let reading = &self.settings.reply;
+        let values = Kept::new(String::new(), reading).values(request);
         let unwritable = |error: template::Error| self.unwritable(&error);
         let session =
             self.settings.session.as_ref().map(|text| text.render(&values)).transpose().map_err(unwritable)?;
-        let session = session.unwrap_or_default();
-        let values = Values::of(request, &session);
+        let kept = Kept::new(session.unwrap_or_default(), reading);
+        let values = kept.values(request);
         let address = self.settings.url.render_address(&values).map_err(unwritable)?;
         let mut call = address.as_str().into_client_request().map_err(|error| self.broken(&error))?;
         call.headers_mut().extend(self.headers.clone());
@@ -244,7 +248,7 @@ impl Shared {
             let hello = hello.render(&values).map_err(unwritable)?;
             socket.send(frame(hello)).await.map_err(|error| self.broken(&error))?;
         }
-        Ok((socket, session, began.elapsed()))
+        Ok((socket, kept, began.elapsed()))
     }
 
     /// Takes messages until the reply is whole; when its last one came.

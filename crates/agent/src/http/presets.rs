@@ -146,6 +146,7 @@ impl Settings {
             reply: self.reply.clone().over(beneath.reply),
             session: self.session.clone().or(beneath.session),
             start: self.start.clone().or(beneath.start),
+            poll: self.poll.clone().or(beneath.poll),
             statuses,
         }))
     }

@@ -16,10 +16,13 @@ use super::presets::{Misfit, Preset};
 use crate::{
     connection::{last_words, unanswered},
     path::Path,
-    reading::Reading,
+    reading::{Reading, ReplyPlaces},
     request::Request,
     template::{self, Template, Text},
 };
+
+/// An agent that is asked more often does little else.
+const MOST_OFTEN_MS: u64 = 50;
 
 const BEARER: &str = "Bearer ";
 
@@ -58,6 +61,9 @@ pub struct Settings {
     /// A call before the first message, whose answer tells the session.
     #[serde(default)]
     pub start: Option<Start>,
+    /// Of an agent that takes a message and answers it later: where its state is asked for until it is done.
+    #[serde(default)]
+    pub poll: Option<Poll>,
     /// What an HTTP status means, where it is not what it usually means.
     #[serde(default)]
     pub statuses: BTreeMap<u16, Meaning>,
@@ -72,6 +78,28 @@ pub struct Start {
     pub body: Option<Template>,
     /// Where in the answer the session's id stands.
     pub session: Path,
+}
+
+/// How the answer to a message is fetched that the agent has only taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Poll {
+    /// An answer in which this finds something other than false is the reply; that may be the first one already.
+    pub done: ReplyPlaces,
+    /// What is asked with GET. Placeholders in it are percent-encoded.
+    #[serde(default)]
+    pub url: Option<Text>,
+    /// Without `url`: where in the first answer the address stands. Without both it is in the header `Location`. It may be
+    /// relative, and must be on the same host.
+    #[serde(default)]
+    pub location: Option<Path>,
+    /// Between two questions.
+    #[serde(default = "usual_poll_ms")]
+    #[schemars(range(min = 50))]
+    pub every_ms: u64,
+}
+
+fn usual_poll_ms() -> u64 {
+    500
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -123,6 +151,10 @@ pub enum Error {
     ContentType,
     #[error("its replies would never end: `reply.delta` needs `reply.done` or `reply.text`")]
     Endless,
+    #[error("its {0}")]
+    Reading(&'static str),
+    #[error("its `poll.{0}")]
+    Poll(&'static str),
     #[error("there is no such status: {0}")]
     Status(u16),
     #[error("its client cannot be set up: {0}")]
@@ -140,8 +172,16 @@ pub(crate) struct Resolved {
 
 impl Settings {
     pub(crate) fn resolve(&self, name: &str) -> Result<Resolved, Error> {
-        for url in std::iter::once(&self.url).chain(self.start.as_ref().map(|start| &start.url)) {
-            let sample = url.sample_address().map_err(|error| Error::Url(error.to_string()))?;
+        if let Some(fault) = self.reply.fault() {
+            return Err(Error::Reading(fault));
+        }
+        if let Some(fault) = self.poll.as_ref().and_then(Poll::fault) {
+            return Err(Error::Poll(fault));
+        }
+        let polled = self.poll.as_ref().and_then(|poll| poll.url.as_ref());
+        for url in std::iter::once(&self.url).chain(self.start.as_ref().map(|start| &start.url)).chain(polled) {
+            let sample =
+                url.sample_address(self.reply.remember.keys()).map_err(|error| Error::Url(error.to_string()))?;
             llm::http::address(&sample).map_err(|reason| Error::Url(reason.to_owned()))?;
         }
         if let Some(status) = self.statuses.keys().find(|status| !(100..=999).contains(*status)) {
@@ -203,6 +243,15 @@ pub(crate) fn usual_body(request: &Request) -> Value {
         "conversation": request.context.conversation,
         "turn": request.context.turn,
     })
+}
+
+impl Poll {
+    fn fault(&self) -> Option<&'static str> {
+        if self.url.is_some() && self.location.is_some() {
+            return Some("location` stands beside `url`: write the one that names the address");
+        }
+        (self.every_ms < MOST_OFTEN_MS).then_some("every_ms` is below 50")
+    }
 }
 
 impl Meaning {

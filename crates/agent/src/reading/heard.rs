@@ -2,7 +2,7 @@
 
 use llm::{Receipt, Timing, Usage, hint};
 use record::turn::{Said, ToolCall};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::response::Response;
@@ -10,7 +10,7 @@ use crate::response::Response;
 use super::{
     Reading, ReplyPlaces, Trouble,
     found::{found, json, longest_text, pieces, plain, text_of},
-    tool_calls::{self, words},
+    is_something, tool_calls,
 };
 
 /// Of what is kept of a reply.
@@ -20,7 +20,7 @@ const MOST_ACTIONS: usize = 128;
 const MOST_CALL_BYTES: usize = 1 << 20;
 /// Of all events of one reply, wrapping and all.
 const MOST_STREAM_BYTES: usize = 64 << 20;
-/// Of the id by which an agent knows the conversation.
+/// Of the id by which an agent knows the conversation, and of each value to remember.
 const MOST_SESSION_BYTES: usize = 4 << 10;
 /// What many servers send as their last event, as OpenAI does.
 const END_MARK: &[u8] = b"[DONE]";
@@ -38,6 +38,8 @@ pub(crate) struct Heard<'a> {
     tool_calls: Vec<ToolCall>,
     actions: Vec<String>,
     pub(crate) session: Option<String>,
+    /// By the names of the settings.
+    pub(crate) remembered: Map<String, Value>,
     usage: Usage,
     /// Of all events.
     bytes: usize,
@@ -61,6 +63,7 @@ impl<'a> Heard<'a> {
             tool_calls: Vec::new(),
             actions: Vec::new(),
             session: None,
+            remembered: Map::new(),
             usage: Usage::default(),
             bytes: 0,
             pieces: 0,
@@ -83,11 +86,20 @@ impl<'a> Heard<'a> {
                 self.take("", &value, u32::MAX)?;
                 // A stream that is not one: all pieces in one body.
                 for piece in pieces(self.reading.delta.as_ref().filter(|_| self.text.is_empty()), "", &value)? {
-                    self.say(&piece)?;
+                    self.found = true;
+                    self.add(&piece)?;
                 }
                 if self.found || self.is_silent(&value) { Ok(()) } else { Err(self.nothing(Some(&value))) }
             }
         }
+    }
+
+    /// Takes an answer that is not the reply yet: an error, the session, and values to remember.
+    pub(crate) fn glance(&mut self, value: &Value) -> Result<(), Trouble> {
+        if let Some(message) = self.reading.error_of("", value) {
+            return Err(Trouble(format!("an error: {message}")));
+        }
+        self.keep_values("", value)
     }
 
     /// Takes an event of a streamed answer, with its name where it has one; whether the reply is over.
@@ -167,10 +179,8 @@ impl<'a> Heard<'a> {
 
     /// Everything but pieces of text. `calls_before` the texts: how many tool calls.
     fn take(&mut self, event: &str, value: &Value, calls_before: u32) -> Result<(), Trouble> {
-        if let Some(error) = &self.reading.error
-            && let Some(found) = error.find(event, value).into_iter().find(|found| is_something(found))
-        {
-            return Err(Trouble(format!("an error: {}", words(found))));
+        if let Some(message) = self.reading.error_of(event, value) {
+            return Err(Trouble(format!("an error: {message}")));
         }
         if let Some(path) = &self.reading.text {
             let texts =
@@ -204,16 +214,28 @@ impl<'a> Heard<'a> {
         if actions + tool_calls::bytes(&self.tool_calls) > MOST_CALL_BYTES {
             return Err(Trouble(format!("tool calls and actions of more than {MOST_CALL_BYTES} bytes")));
         }
+        self.keep_values(event, value)?;
+        let count =
+            |path: &Option<ReplyPlaces>| found(path.as_ref(), event, value).first().and_then(|count| count.as_u64());
+        self.usage.input = count(&self.reading.input_tokens).unwrap_or(self.usage.input);
+        self.usage.output = count(&self.reading.output_tokens).unwrap_or(self.usage.output);
+        Ok(())
+    }
+
+    /// What later calls of the conversation need.
+    fn keep_values(&mut self, event: &str, value: &Value) -> Result<(), Trouble> {
         if let Some(id) = self.reading.session_of(event, value) {
             if id.len() > MOST_SESSION_BYTES {
                 return Err(Trouble(format!("a session id of more than {MOST_SESSION_BYTES} bytes")));
             }
             self.session = Some(id);
         }
-        let count =
-            |path: &Option<ReplyPlaces>| found(path.as_ref(), event, value).first().and_then(|count| count.as_u64());
-        self.usage.input = count(&self.reading.input_tokens).unwrap_or(self.usage.input);
-        self.usage.output = count(&self.reading.output_tokens).unwrap_or(self.usage.output);
+        for (name, found) in self.reading.remembered_of(event, value) {
+            if json_bytes(found) > MOST_SESSION_BYTES {
+                return Err(Trouble(format!("a value to remember as {name} of more than {MOST_SESSION_BYTES} bytes")));
+            }
+            self.remembered.insert(name.clone(), found.clone());
+        }
         Ok(())
     }
 
@@ -222,13 +244,26 @@ impl<'a> Heard<'a> {
         if text.is_empty() {
             return Ok(());
         }
-        self.note(came);
+        if !(self.reading.cumulative && self.pieces_from.is_some_and(|(from, _)| self.text[from..] == *text)) {
+            self.note(came);
+        }
         if std::mem::take(&mut self.interrupted) {
             self.close();
             self.text.clear();
         }
+        self.add(text)
+    }
+
+    /// Adds a piece to the message that is coming.
+    fn add(&mut self, text: &str) -> Result<(), Trouble> {
         let calls = u32::try_from(self.tool_calls.len()).unwrap_or(u32::MAX);
-        self.pieces_from.get_or_insert((self.text.len(), calls));
+        let is_first = self.pieces_from.is_none();
+        let (from, _) = *self.pieces_from.get_or_insert((self.text.len(), calls));
+        if self.reading.cumulative {
+            self.text.truncate(from);
+        } else if let Some(join) = self.reading.join.as_ref().filter(|_| !is_first) {
+            self.text.push_str(join);
+        }
         self.text.push_str(text);
         self.check()
     }
@@ -301,9 +336,11 @@ impl<'a> Heard<'a> {
     }
 }
 
-/// An empty text is nothing: servers write it where others write null.
-fn is_something(value: &Value) -> bool {
-    !matches!(value, Value::Null | Value::Bool(false)) && value.as_str() != Some("")
+fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        other => other.to_string().len(),
+    }
 }
 
 #[cfg(test)]

@@ -428,3 +428,152 @@ fn settings_that_cannot_be_meant() {
         assert!(error.to_string().contains(says), "{value}: {error}");
     }
 }
+
+#[tokio::test]
+async fn values_of_an_answer_are_used_in_later_calls() {
+    let first = json!({ "reply": "Which one?", "task": { "id": "t 1" }, "cart": { "items": 2 } });
+    let server = Server::start(vec![Answer::json(200, &first), reply("Done."), reply("Bye.")]).await;
+    let agent = connect(json!({ "http": {
+        "url": format!("{}/chat/{{{{ remembered.task or 'new' }}}}", server.url),
+        "headers": { "x-task": "<{{ remembered.task }}>" },
+        "body": { "text": "{{ message }}", "cart": "{{ remembered.cart or none }}" },
+        "reply": { "text": "$.reply", "remember": { "task": "$.task.id", "cart": "$.cart" } },
+    } }));
+    let mut session = open(&*agent, "c1").await;
+    for (turn, text) in [(1, "Which one?"), (2, "Done."), (3, "Bye.")] {
+        assert_eq!(say(&mut *session, turn, "hello").await.expect("a reply").text, text);
+    }
+    // Another conversation knows nothing of it.
+    let mut other = open(&*agent, "c2").await;
+    say(&mut *other, 1, "hello").await.expect("a reply");
+    let calls = server.calls.lock().unwrap();
+    let sent: Vec<_> = calls
+        .iter()
+        .map(|call| (call.path.as_str(), call.headers["x-task"].to_str().unwrap(), call.body["cart"].clone()))
+        .collect();
+    let known = ("/v1/chat/t%201", "<t 1>", json!({ "items": 2 }));
+    assert_eq!(sent, [("/v1/chat/new", "<>", Value::Null), known.clone(), known, ("/v1/chat/new", "<>", Value::Null)]);
+}
+
+fn polling(url: &str, poll: Value) -> Value {
+    json!({ "http": {
+        "url": format!("{url}/runs"), "key": "env:CARGO_MANIFEST_DIR", "poll": poll,
+        "reply": {
+            "text": "$.reply", "session": "$.session", "remember": { "run": "$.id" },
+            "error": { "path": "$.message", "when": { "$.status": "failed" } },
+        },
+    } })
+}
+
+#[tokio::test]
+async fn an_agent_that_answers_later_is_asked_until_it_is_done() {
+    let done = json!({ "path": "$.status", "when": { "$.status": "done" } });
+    let taken = Answer::json(202, &json!({ "id": "r 1", "status": "queued", "session": "s-4" }));
+    let running = Answer::json(200, &json!({ "status": "running" }));
+    let is_done = Answer::json(200, &json!({ "status": "done", "reply": "Refunded." }));
+    let by_url = json!({ "done": done, "url": "URL/runs/{{ remembered.run }}", "every_ms": 50 });
+    let by_header = json!({ "done": done, "every_ms": 50 });
+    let by_path = json!({ "done": done, "location": "$.links.state", "every_ms": 50 });
+    let told = Answer::json(202, &json!({ "links": { "state": "runs/9" } }));
+    let rows = [
+        (by_url, vec![taken, running.clone(), running.clone(), is_done.clone()], "/v1/runs/r%201", 4),
+        (
+            by_header,
+            vec![Answer::new(202, "", "").header("location", "/v1/states/7?x=1"), running, is_done.clone()],
+            "/v1/states/7?x=1",
+            3,
+        ),
+        (by_path, vec![told, is_done.clone()], "/v1/runs/9", 2),
+        (json!({ "done": done }), vec![is_done], "", 1),
+    ];
+    for (mut poll, script, path, asked) in rows {
+        let server = Server::start(script).await;
+        if let Some(url) = poll["url"].as_str() {
+            poll["url"] = url.replace("URL", &server.url).into();
+        }
+        let agent = connect(polling(&server.url, poll.clone()));
+        let reply = say(&mut *open(&*agent, "c1").await, 1, "hello").await.expect("a reply");
+        assert_eq!((reply.text.as_str(), reply.tries), ("Refunded.", 1), "{poll}");
+        assert!(reply.timing.total >= Duration::from_millis(50) * (asked - 1), "{poll} {:?}", reply.timing);
+        let calls = server.calls.lock().unwrap();
+        assert_eq!(calls.len(), asked as usize, "{poll}");
+        for (index, call) in calls.iter().enumerate() {
+            let expected = if index == 0 { ("POST", "/v1/runs") } else { ("GET", path) };
+            assert_eq!((call.method.as_str(), call.path.as_str()), expected, "{poll}");
+            assert_eq!(call.headers["authorization"], format!("Bearer {KEY}"));
+            assert_eq!(call.headers["x-gabfest-conversation"], "c1");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_is_never_done_or_fails_later_is_at_fault() {
+    let taken = Answer::json(202, &json!({ "id": "r1", "status": "queued" }));
+    let elsewhere = Answer::new(202, "", "").header("location", "http://127.0.0.2:9/state");
+    let failed = Answer::json(200, &json!({ "status": "failed", "message": "no stock" }));
+    let rows = [
+        (json!({ "url": "URL/r" }), vec![taken.clone()], FailureKind::AgentTimeout, "did not answer"),
+        (json!({ "url": "URL/r" }), vec![taken.clone(), failed], FailureKind::AgentMalformed, "no stock"),
+        (
+            json!({ "url": "URL/r" }),
+            vec![taken.clone(), Answer::new(200, "text/plain", "soon")],
+            FailureKind::AgentMalformed,
+            "no JSON",
+        ),
+        (
+            json!({ "url": "URL/r" }),
+            vec![taken.clone(), Answer::json(500, &json!({}))],
+            FailureKind::AgentFailed,
+            "500",
+        ),
+        (json!({}), vec![elsewhere], FailureKind::AgentMalformed, "another host, http://127.0.0.2:9/state"),
+        (json!({}), vec![taken], FailureKind::AgentMalformed, "does not say where to ask"),
+    ];
+    for (mut poll, script, kind, says) in rows {
+        let server = Server::start(script).await;
+        if let Some(url) = poll["url"].as_str() {
+            poll["url"] = url.replace("URL", &server.url).into();
+        }
+        poll["done"] = json!({ "path": "$.status", "when": { "$.status": "done" } });
+        poll["every_ms"] = 50.into();
+        let agent = connect(polling(&server.url, poll.clone()));
+        let said = say_within(&mut *open(&*agent, "c1").await, 1, "hello", Duration::from_millis(400)).await;
+        let (found, message) = outcome(&said);
+        assert_eq!(found, Some(kind), "{poll}: {message}");
+        assert!(message.contains(says), "{poll}: {message}");
+    }
+}
+
+#[test]
+fn keys_of_a_reply_that_do_not_go_together_are_refused() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let done = json!("$.done");
+    for (more, says) in [
+        (json!({ "reply": { "delta": "$.d", "join": " ", "cumulative": true } }), "`reply.join` stands between pieces"),
+        (json!({ "reply": { "text": "$.t", "cumulative": true } }), "are for the pieces of `reply.delta`"),
+        (
+            json!({ "poll": { "done": done, "url": "http://h", "location": "$.l" } }),
+            "`poll.location` stands beside `url`",
+        ),
+        (json!({ "poll": { "done": done, "every_ms": 10 } }), "`poll.every_ms` is below 50"),
+        (json!({ "poll": { "done": done, "url": "http://h/{{ remembered.run }}" } }), "url"),
+        (
+            json!({ "oauth": { "token_url": "http://h", "client_id": "c", "client_secret": "env:CARGO_PKG_NAME" }, "key": "env:CARGO_PKG_NAME" }),
+            "stands beside `key`",
+        ),
+        (
+            json!({ "oauth": { "token_url": "h", "client_id": "c", "client_secret": "env:CARGO_PKG_NAME" } }),
+            "token_url cannot be read",
+        ),
+    ] {
+        let written = settings(agent("http://127.0.0.1:9/chat", more.clone()));
+        let error = agent::connect("shop", &written, &surroundings()).expect_err("refused");
+        let mut shown = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            shown = format!("{shown}: {cause}");
+            source = cause.source();
+        }
+        assert!(shown.contains(says), "{more}: {shown}");
+    }
+}

@@ -316,3 +316,74 @@ fn what_is_heard_has_bounds() {
     let (trouble, actions) = until_trouble(Box::new(std::iter::repeat_n(json!({ "actions": ["a"] }), 1_000)));
     assert_eq!((trouble.as_str(), actions), ("", 128), "more of them are left out");
 }
+
+#[test]
+fn pieces_are_joined_as_the_settings_say() {
+    let streamed = |settings: Value, events: &[&str]| {
+        let reading = reading(settings);
+        let mut heard = Heard::new(&reading);
+        let sent = Instant::now();
+        for (index, event) in (1_u32..).zip(events) {
+            heard.event("", event.as_bytes(), sent + Duration::from_millis(10) * index).expect("an event");
+        }
+        heard.ended(false).expect("a reply");
+        let reply = heard.finish(sent, sent + Duration::from_millis(90), true);
+        (reply.text, reply.messages.len(), reply.receipt.timing.inter_token.map(|gap| gap.as_millis()))
+    };
+    let call = r#"{"c":{"id":"1","name":"find"}}"#;
+    let rows: [(Value, &[&str], (&str, usize, Option<u128>)); 5] = [
+        (json!({ "delta": "$.d" }), &[r#"{"d":"a"}"#, r#"{"d":"b"}"#], ("ab", 0, Some(10))),
+        (
+            json!({ "delta": "$.d", "join": "\n" }),
+            &[r#"{"d":"a"}"#, r#"{"d":""}"#, r#"{"d":"b"}"#],
+            ("a\nb", 0, Some(20)),
+        ),
+        // The whole text so far: said again it is no news, and a correction replaces it.
+        (
+            json!({ "delta": "$.d", "cumulative": true }),
+            &[r#"{"d":"Ja"}"#, r#"{"d":"Ja"}"#, r#"{"d":"Jane"}"#, r#"{"d":"Jan, yes"}"#],
+            ("Jan, yes", 0, Some(15)),
+        ),
+        // After a tool call, another message begins.
+        (
+            json!({ "delta": "$.d", "cumulative": true, "tool_calls": "$.c" }),
+            &[r#"{"d":"Let"}"#, r#"{"d":"Let me see."}"#, call, r#"{"d":"It"}"#, r#"{"d":"It is 4."}"#],
+            ("It is 4.", 2, None),
+        ),
+        (
+            json!({ "delta": "$.d", "join": " ", "tool_calls": "$.c" }),
+            &[r#"{"d":"Let"}"#, r#"{"d":"me see."}"#, call, r#"{"d":"It"}"#, r#"{"d":"is 4."}"#],
+            ("It is 4.", 2, None),
+        ),
+    ];
+    for (settings, events, (text, messages, gap)) in rows {
+        let (said, several, between) = streamed(settings.clone(), events);
+        assert_eq!((said.as_str(), several), (text, messages), "{settings}");
+        assert!(gap.is_none() || gap == between, "{settings} {between:?}");
+    }
+    assert_eq!(
+        whole(json!({ "delta": "$[*].d", "join": "-" }), r#"[{"d":"a"},{"d":"b"}]"#).map(|reply| reply.text),
+        Ok("a-b".to_owned())
+    );
+}
+
+#[test]
+fn values_are_remembered_by_name() {
+    let settings = json!({
+        "delta": "$.d", "remember": { "task": "$.task.id", "state": { "path": "$.state", "event": "state" }, "none": "$.no" },
+    });
+    let reading = reading(settings);
+    let mut heard = Heard::new(&reading);
+    let at = Instant::now();
+    for (name, event) in [
+        ("", r#"{"d":"a","task":{"id":1},"state":"not here"}"#),
+        ("state", r#"{"state":{"step":2}}"#),
+        ("", r#"{"task":{"id":"t-2"}}"#),
+    ] {
+        heard.event(name, event.as_bytes(), at).expect("an event");
+    }
+    assert_eq!(Value::Object(heard.remembered.clone()), json!({ "task": "t-2", "state": { "step": 2 } }));
+    let long = json!({ "task": { "id": "x".repeat(5_000) } }).to_string();
+    let error = heard.event("", long.as_bytes(), at).expect_err("too long");
+    assert!(error.0.contains("remember as task"), "{error}");
+}
