@@ -1,10 +1,12 @@
-//! Amazon Bedrock's Converse API, with an API key as bearer.
+//! Amazon Bedrock's Converse API, with an API key as bearer or calls that are signed with an AWS access key.
 //!
-//! `request` writes the body, and `reply` reads a whole answer or the messages of an event stream.
+//! `request` writes the body, and `reply` reads a whole answer or the messages of an event stream. [`sign`] signs.
 
 mod reply;
 mod request;
+pub(crate) mod sign;
 
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -59,10 +61,11 @@ impl Dialect for Converse {
 /// The address of a model's answers below the address that is written.
 pub(crate) fn answers(mut url: Url, model: &str, stream: bool) -> Url {
     let method = if stream { "converse-stream" } else { "converse" };
-    if let Ok(mut path) = url.path_segments_mut() {
-        // The name of a model may be an ARN, which has slashes.
-        path.pop_if_empty().extend(["model", model, method]);
-    }
+    // The name of a model may be an ARN, which has slashes. Colons too are encoded, as AWS's own clients do: a signature is of
+    // the path as it is sent.
+    let model = utf8_percent_encode(model, sign::ENCODED);
+    let path = format!("{}/model/{model}/{method}", url.path().trim_end_matches('/'));
+    url.set_path(&path);
     url
 }
 

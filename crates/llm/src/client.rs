@@ -13,7 +13,9 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::{
-    Context, Error, Message, Timing, by_tool,
+    Context, Error, Message, Timing,
+    bedrock::sign::Signer,
+    by_tool,
     call::{Call, Named},
     chat::{self, Reply, Request},
     credential::Credential,
@@ -50,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) keys: Vec<SecretString>,
     /// A key that changes while gabfest runs.
     pub(crate) credential: Option<Credential>,
+    /// Signs each call instead of a key.
+    pub(crate) signer: Option<Signer>,
     pub(crate) stream: bool,
     /// For a connection; a layer round this client bounds the whole call.
     pub(crate) connect_within: Duration,
@@ -77,6 +81,7 @@ pub(crate) struct Client {
     moderations: Option<Uri>,
     model: String,
     headers: HeaderMap,
+    signer: Option<Signer>,
     stream: bool,
     schema_mode: SchemaMode,
     max_tokens_key: String,
@@ -105,6 +110,7 @@ impl Client {
             moderations,
             model: settings.model,
             headers,
+            signer: settings.signer,
             stream: settings.stream,
             schema_mode: settings.schema_mode,
             max_tokens_key: settings.max_tokens_key,
@@ -184,6 +190,9 @@ impl Client {
         let mut headers = self.headers.clone();
         if self.trace || context.role == headers::AGENT {
             headers::write(context, &mut headers);
+        }
+        if let Some(signer) = &self.signer {
+            signer.sign(Method::POST.as_str(), address, &mut headers, &body);
         }
         outgoing(Method::POST, address.clone(), headers, body.into())
     }

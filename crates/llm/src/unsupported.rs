@@ -4,7 +4,7 @@ use ::http::StatusCode;
 use serde_json::{Map, Value};
 
 /// How servers say that a parameter is none of theirs, or that its value cannot be chosen.
-const REFUSALS: [&str; 11] = [
+const REFUSALS: [&str; 12] = [
     "unsupported",
     "not support",
     "n't support",
@@ -16,6 +16,7 @@ const REFUSALS: [&str; 11] = [
     "deprecated",
     "extra_forbidden",
     "invalid parameter",
+    "must be one of",
 ];
 
 /// Keys of every body that are no parameters.

@@ -1,4 +1,4 @@
-//! The examples of docs/agents.md and docs/dialects.md are settings, without anything that would be warned of.
+//! The examples of docs/agents.md, docs/dialects.md and docs/models.md are settings, without anything that would be warned of.
 
 use std::collections::BTreeMap;
 
@@ -51,19 +51,24 @@ fn every_example_can_be_used() {
 }
 
 #[test]
-fn every_endpoint_of_the_page_on_dialects_can_be_used() {
-    let page = include_str!("../../../../docs/dialects.md");
+fn every_endpoint_of_the_pages_on_models_and_dialects_can_be_used() {
+    let pages = [
+        ("docs/dialects.md", include_str!("../../../../docs/dialects.md")),
+        ("docs/models.md", include_str!("../../../../docs/models.md")),
+    ];
     let mut names = Vec::new();
-    for block in page.split("```yaml\n").skip(1) {
-        let text = block.split("```").next().expect("a block has an end");
-        let (file, findings) = yaml::read::<Endpoints>(text, "docs/dialects.md");
-        assert!(findings.is_empty(), "{text}: {findings:?}");
-        for (name, settings) in file.expect("settings").endpoints {
-            assert_eq!(settings.fault(), None, "{name}");
-            names.push(name);
+    for (path, page) in pages {
+        for block in page.split("```yaml\n").skip(1) {
+            let text = block.split("```").next().expect("a block has an end");
+            let (file, findings) = yaml::read::<Endpoints>(text, path);
+            assert!(findings.is_empty(), "{text}: {findings:?}");
+            for (name, settings) in file.expect("settings").endpoints {
+                assert_eq!(settings.fault(), None, "{name}");
+                names.push(name);
+            }
         }
     }
-    assert_eq!(names, ["azure", "bedrock", "claude", "gemini", "gpt"]);
+    assert_eq!(names, ["azure", "bedrock", "claude", "gemini", "gpt", "signed", "judge", "gateway"]);
 }
 
 #[test]

@@ -569,7 +569,7 @@ fn keys_of_a_reply_that_do_not_go_together_are_refused() {
         let written = settings(agent("http://127.0.0.1:9/chat", more.clone()));
         let error = agent::connect("shop", &written, &surroundings()).expect_err("refused");
         let mut shown = error.to_string();
-        let mut source = error.source();
+        let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {
             shown = format!("{shown}: {cause}");
             source = cause.source();

@@ -136,8 +136,25 @@ fn a_model_that_reasons_can_be_user_and_judge() {
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     let pinged = place.run(&["ping", "strict"]);
     assert!(pinged.code == 0 && pinged.stdout.contains("ok  "), "{}{}", pinged.stdout, pinged.stderr);
-    // What no `params` may say.
-    for (more, key) in [("params: { messages: [] }", "params"), ("max_tokens_key: model", "max_tokens_key")] {
+    // A window in which a judge's answer does not fit is found before anything is sent.
+    let cramped =
+        "max_tokens_key: max_completion_tokens, params: { temperature: null, seed: null }, context_tokens: 2000";
+    place.write("gabfest.yaml", &settings(cramped));
+    let pinged = place.run(&["ping", "strict"]);
+    assert!(pinged.code == 2 && pinged.stdout.contains("`context_tokens` of 2000"), "{}", pinged.stdout);
+    std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    place.run(&["run", "judged.scenario.yaml", "--out", "out"]);
+    let trial = first_trial(&place);
+    assert_eq!((&trial["failure_kind"], &trial["blame"]), (&"misconfigured".into(), &"config".into()), "{trial}");
+    // What the settings cannot say.
+    for (more, key) in [
+        ("params: { messages: [] }", "params"),
+        ("max_tokens_key: model", "max_tokens_key"),
+        ("reasoning_reserve: 4096, context_tokens: 4096", "context_tokens"),
+        ("key: env:A, oauth: { token_url: 'http://h', client_id: c, client_secret: env:B }", "oauth"),
+        ("oauth: { token_url: 'http://h', client_id: c, client_secret: env:B, scopes: x }", "scopes"),
+        ("aws: { access_key_id: env:A, secret_access_key: env:B }", "aws"),
+    ] {
         place.write("gabfest.yaml", &settings(more));
         let ended = place.run(&["check", "judged.scenario.yaml"]);
         assert_eq!(ended.code, 2, "{more}");

@@ -76,6 +76,19 @@ fn gemini(asked: &Asked) -> (u16, Value) {
     (200, reply)
 }
 
+/// Refuses as servers of local models do that know no schemas: by the value, and a name for the system's message.
+fn local(asked: &Asked) -> (u16, Value) {
+    let refuse =
+        |message: &str| (400, json!({ "error": { "code": 400, "message": message, "type": "invalid_request_error" } }));
+    if asked.body["response_format"]["type"] == "json_schema" {
+        return refuse("response_format type must be one of \"text\" or \"json_object\", but got: json_schema");
+    }
+    if asked.body["messages"][0]["role"] == "developer" {
+        return refuse("Unexpected message role.");
+    }
+    says("{\"answer\": \"ok\"}")
+}
+
 /// Refuses and does not say what.
 fn silent(asked: &Asked) -> (u16, Value) {
     if asked.body.get("response_format").is_some_and(|format| format["type"] == "json_schema") {
@@ -101,7 +114,7 @@ type Rules = fn(&Asked) -> (u16, Value);
 #[test]
 fn the_parameters_of_strict_servers_are_found() {
     let block = |lines: &str| format!("endpoints:\n  m:\n{lines}");
-    let rows: [(&str, Rules, &str, String); 5] = [
+    let rows: [(&str, Rules, &str, String); 6] = [
         (
             "openai",
             openai_reasoning,
@@ -118,6 +131,7 @@ fn the_parameters_of_strict_servers_are_found() {
             "2 calls",
             block("    params: {generationConfig: {seed: null}}\n    reasoning_reserve: 4096\n"),
         ),
+        ("openai", local, "2 calls", block("    schema_mode: json_object\n")),
         ("openai", silent, "4 calls", block("    schema_mode: json_object\n")),
     ];
     for (kind, server, calls, expected) in rows {

@@ -38,12 +38,12 @@ fn a_request_has_these_bytes() {
 #[test]
 fn each_model_has_its_address_and_an_image_its_bytes() {
     let rows = [
-        ("https://h", "m-v1:0", false, "https://h/model/m-v1:0/converse"),
+        ("https://h", "m-v1:0", false, "https://h/model/m-v1%3A0/converse"),
         (
             "https://h/",
             "arn:aws:bedrock:x:1:profile/m",
             true,
-            "https://h/model/arn:aws:bedrock:x:1:profile%2Fm/converse-stream",
+            "https://h/model/arn%3Aaws%3Abedrock%3Ax%3A1%3Aprofile%2Fm/converse-stream",
         ),
     ];
     for (url, model, stream, expected) in rows {

@@ -11,6 +11,7 @@ use std::{
 use secrecy::ExposeSecret;
 
 use crate::{
+    bedrock::sign::Signer,
     call::Call,
     chat::{self, Chat},
     client::{self, Client},
@@ -195,6 +196,14 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
         let tokens = Credential::oauth(name, oauth, header, before);
         credential = Some(tokens.map_err(|source| Error::Oauth { endpoint: endpoint(), source })?);
     }
+    let mut signer = None;
+    if let Some(aws) = &settings.aws {
+        let region = aws.region_of(url.host_str().unwrap_or_default()).unwrap_or_default();
+        let signs = Signer::new(aws, region).map_err(|source| Error::Key { endpoint: endpoint(), source })?;
+        let (signs, of_aws) = signs.ok_or_else(key_text)?;
+        signer = Some(signs);
+        keys.extend(of_aws);
+    }
     Ok(client::Settings {
         dialect: settings.dialect(),
         url,
@@ -203,6 +212,7 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
         headers,
         keys,
         credential,
+        signer,
         stream: settings.stream,
         connect_within: CONNECT_WITHIN.min(Duration::from_millis(settings.timeout_ms)),
         schema_mode: settings.schema_mode,

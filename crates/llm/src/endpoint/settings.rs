@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    bedrock::sign::Settings as AccessKey,
     credential::OauthSettings,
     dialect::{RESERVED, SchemaMode},
-    http::{query, written},
+    http::{self, query, written},
     key::KeyRef,
     limit, mock,
     price::Price,
@@ -35,6 +36,8 @@ pub struct Settings {
     pub key: Option<KeyRef>,
     /// In place of `key`: access tokens by OAuth's client credentials grant.
     pub oauth: Option<OauthSettings>,
+    /// In place of `key`, for kind `bedrock`: calls are signed with this AWS access key.
+    pub aws: Option<AccessKey>,
     /// The header that carries the key instead: `api-key` for Azure.
     pub key_header: Option<String>,
     /// Further headers of each call. A value `env:NAME` or `file:PATH` is read from there; headers that carry
@@ -91,7 +94,7 @@ pub enum Kind {
     Anthropic,
     /// Google's Gemini API.
     Gemini,
-    /// Amazon Bedrock's Converse API, with a Bedrock API key. The url names the region:
+    /// Amazon Bedrock's Converse API, with a Bedrock API key or an AWS access key (`aws`). The url names the region:
     /// `https://bedrock-runtime.eu-central-1.amazonaws.com`.
     Bedrock,
     /// The built-in model, which needs no key and no server.
@@ -136,6 +139,7 @@ impl Default for Settings {
             model: None,
             key: None,
             oauth: None,
+            aws: None,
             key_header: None,
             headers: BTreeMap::new(),
             stream: false,
@@ -182,6 +186,9 @@ impl Settings {
             if let Some(fault) = oauth.fault() {
                 return Some(("oauth", fault));
             }
+        }
+        if let Some(fault) = self.aws.as_ref().and_then(|aws| self.aws_fault(aws)) {
+            return Some(("aws", fault));
         }
         if let Some(name) = &self.key_header {
             if self.key.is_none() && self.oauth.is_none() {
@@ -260,6 +267,18 @@ impl Settings {
         Some(written.as_u64().map(|most| u32::try_from(most).unwrap_or(u32::MAX)))
     }
 
+    fn aws_fault(&self, aws: &AccessKey) -> Option<String> {
+        if self.kind != Kind::Bedrock {
+            return Some("is for kind `bedrock`".to_owned());
+        }
+        if self.key.is_some() || self.oauth.is_some() {
+            return Some("stands beside `key` or `oauth`: an endpoint has one of them".to_owned());
+        }
+        let host = self.url.as_deref().and_then(|url| http::address(url).ok());
+        let region = aws.region_of(host.as_ref().and_then(url::Url::host_str).unwrap_or_default());
+        region.is_none().then(|| "names no `region`, and the url has none either".to_owned())
+    }
+
     /// What the settings keep free for each reply, and the key that says so.
     fn least_reply(&self) -> Option<(&'static str, u32)> {
         let reserve = (self.reasoning_reserve > 0).then_some(("reasoning_reserve", self.reasoning_reserve));
@@ -273,7 +292,8 @@ impl Settings {
         let of_headers = self.headers.values().filter_map(|value| KeyRef::parse(value).ok());
         let of_url = self.url.iter().flat_map(|url| query::places(url));
         let of_oauth = self.oauth.iter().map(|oauth| oauth.client_secret.clone());
-        self.key.iter().cloned().chain(of_oauth).chain(of_headers).chain(of_url).collect()
+        let of_aws = self.aws.iter().flat_map(AccessKey::keys).cloned();
+        self.key.iter().cloned().chain(of_oauth).chain(of_aws).chain(of_headers).chain(of_url).collect()
     }
 }
 

@@ -171,3 +171,52 @@ async fn a_token_that_cannot_be_had_is_a_fault_of_the_settings_and_shows_no_secr
     assert!(error.is_of_settings() && error.to_string().contains("check `oauth`"), "{error}");
     assert_eq!(keys(&server), ["Bearer mac-token"], "nothing is sent without a token");
 }
+
+#[tokio::test]
+async fn calls_to_bedrock_are_signed_with_an_access_key() {
+    let answer = json!({
+        "output": { "message": { "role": "assistant", "content": [{ "text": "hi" }] } }, "stopReason": "end_turn",
+        "usage": { "inputTokens": 1, "outputTokens": 1, "totalTokens": 2 },
+    });
+    let server =
+        Server::start(vec![Answer::json(200, &answer), Answer::json(403, &json!({ "message": "gabfest-llm 0.1" }))])
+            .await;
+    let aws = json!({
+        "access_key_id": "env:CARGO_PKG_NAME", "secret_access_key": SECRET, "session_token": "env:CARGO_PKG_NAME",
+        "region": "eu-central-1",
+    });
+    let url = server.url.trim_end_matches("/v1");
+    let model = open(json!({ "kind": "bedrock", "url": url, "model": "eu.m-v1:0", "aws": aws }));
+    assert_eq!(ask(&*model).await.unwrap(), "hi");
+    let error = ask(&*model).await.expect_err("refused");
+    assert!(error.is_of_settings() && !error.to_string().contains("gabfest-llm"), "{error}");
+    let calls = server.calls.lock().unwrap();
+    assert_eq!(calls[0].path, "/model/eu.m-v1%3A0/converse");
+    let line = header(&calls[0], "authorization");
+    assert!(line.starts_with("AWS4-HMAC-SHA256 Credential=gabfest-llm/"), "{line}");
+    let names = "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, Signature=";
+    assert!(line.contains("/eu-central-1/bedrock/aws4_request, ") && line.contains(names), "{line}");
+    assert_eq!(header(&calls[0], "x-amz-security-token"), "gabfest-llm");
+}
+
+#[test]
+fn an_access_key_that_cannot_be_meant_is_refused_with_the_settings() {
+    let fault = |value: Value| {
+        let settings: llm::endpoint::Settings = serde_json::from_value(value).expect("settings");
+        settings.fault().map(|(key, reason)| format!("{key} {reason}")).unwrap_or_default()
+    };
+    let aws = json!({ "access_key_id": "env:A", "secret_access_key": "env:B" });
+    let at = "https://bedrock-runtime.eu-central-1.amazonaws.com";
+    assert_eq!(fault(json!({ "kind": "bedrock", "model": "m", "url": at, "aws": aws })), "");
+    for (value, says) in [
+        (json!({ "kind": "anthropic", "model": "m", "aws": aws }), "aws is for kind `bedrock`"),
+        (json!({ "kind": "bedrock", "model": "m", "url": at, "aws": aws, "key": "env:K" }), "aws stands beside"),
+        (json!({ "kind": "bedrock", "model": "m", "url": "https://h", "aws": aws }), "names no `region`"),
+        (
+            json!({ "url": "https://h", "key": "env:K", "oauth": { "token_url": "https://h", "client_id": "c", "client_secret": "env:S" } }),
+            "oauth stands beside `key`",
+        ),
+    ] {
+        assert!(fault(value.clone()).contains(says), "{value}: {}", fault(value.clone()));
+    }
+}
