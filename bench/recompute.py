@@ -762,6 +762,38 @@ def compare_metrics(comparison, folder):
         comparison.equal((*path, "mean_score"), mean, absolute=1e-6)
 
 
+def compare_judges(comparison, folder):
+    """What judges found, by the words of the agent in what was judged, and the findings that only inform."""
+    starts = [0, 25, 50, 100, 200, 400]
+    found, reasons = collections.defaultdict(list), collections.Counter()
+    for trial in folder.trials:
+        for it in trial["judgments"]:
+            if it.get("jury") is not None:
+                found[max(start for start in starts if start <= it["jury"]["words"])].append(it["finding"])
+                reasons.update([it["jury"]["uncalibrated"]] if "uncalibrated" in it["jury"] else [])
+    if not found:
+        if "judges" in folder.report:
+            comparison.wrong.append("judges: none was asked")
+        return
+    rows = comparison.at(("judges", "by_length"))
+    comparison.holds(("judges", "by_length"), [row["from_words"] for row in rows] == sorted(found), f"they are {sorted(found)}")
+    ends = dict(zip(starts, starts[1:] + [None]))
+    for index, row in enumerate(rows):
+        path, words = ("judges", "by_length", index), collections.Counter(found[row["from_words"]])
+        comparison.equal((*path, "below_words"), ends.get(row["from_words"]))
+        for key in ["pass", "fail", "not_applicable"]:
+            comparison.equal((*path, key), words[key])
+        comparison.equal((*path, "not_judged"), words["inconclusive"] + words["error"])
+        compare_rate(comparison, (*path, "rate"), words["pass"], words["pass"] + words["fail"])
+    told = folder.report["judges"].get("uncalibrated", [])
+    first = sorted(reasons)[:20]
+    more = sum(findings for reason, findings in reasons.items() if reason not in first)
+    expected = [(reason, reasons[reason]) for reason in first] + ([("further judges", more)] if more else [])
+    if [(it["reason"], it["findings"]) for it in told] != expected:
+        comparison.wrong.append(f"judges.uncalibrated: it is not {expected}")
+    comparison.compared.update([("judges", "uncalibrated", index, key) for index in range(len(told)) for key in ["reason", "findings"]])
+
+
 def compare_trials(comparison, folder):
     """Compares the sums of trials.jsonl with the transcripts."""
     for trial in folder.trials:
@@ -796,6 +828,7 @@ def compare(folder):
     compare_parts(comparison, folder)
     compare_checks(comparison, folder)
     compare_metrics(comparison, folder)
+    compare_judges(comparison, folder)
     comparison.finish()
     return comparison
 

@@ -1,7 +1,7 @@
 //! Trials, judgments and spending on the wire.
 
 use record::{
-    Ballot, Failure, Judgment, Scope, Stop, Tokens, Trial, Usd,
+    Ballot, Failure, Judgment, Jury, Scope, Stop, Tokens, Trial, Usd,
     battery::Examined,
     call::{Spend, SpendLine},
     pace::{Pace, PaceLine},
@@ -253,18 +253,19 @@ fn judgment_to_wire(judgment: Judgment) -> v1::Judgment {
         weight: Some(judgment.weight),
         name: judgment.name,
         ballots: judgment.ballots.into_iter().map(ballot_to_wire).collect(),
+        jury: judgment.jury.map(|Jury { words, uncalibrated }| v1::Jury { words, uncalibrated }),
     }
 }
 
 fn ballot_to_wire(ballot: Ballot) -> v1::Ballot {
-    let Ballot { criterion, model, digest, verdict, confidence, reason } = ballot;
-    v1::Ballot { criterion, model, digest, verdict, confidence, reason }
+    let Ballot { criterion, model, digest, judge, verdict, confidence, reason, shortened_turns } = ballot;
+    v1::Ballot { criterion, model, digest, judge, verdict, confidence, reason, shortened_turns }
 }
 
 fn ballot_from_wire(ballot: v1::Ballot) -> Result<Ballot, Error> {
-    let v1::Ballot { criterion, model, digest, verdict, confidence, reason } = ballot;
+    let v1::Ballot { criterion, model, digest, judge, verdict, confidence, reason, shortened_turns } = ballot;
     let confidence = confidence.map(|number| finite("confidence", number)).transpose()?;
-    Ok(Ballot { criterion, model, digest, verdict, confidence, reason })
+    Ok(Ballot { criterion, model, digest, judge, verdict, confidence, reason, shortened_turns })
 }
 
 fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
@@ -292,6 +293,7 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         required: !judgment.informational,
         weight,
         ballots: judgment.ballots.into_iter().map(ballot_from_wire).collect::<Result<_, _>>()?,
+        jury: judgment.jury.map(|v1::Jury { words, uncalibrated }| Jury { words, uncalibrated }),
     })
 }
 
@@ -349,10 +351,13 @@ mod tests {
                     criterion: "polite".into(),
                     model: "m".into(),
                     digest: "0123456789abcdef".into(),
+                    judge: "fedcba9876543210".into(),
+                    shortened_turns: 4,
                     verdict: "not met".into(),
                     confidence: Some(0.75),
                     reason: "rude".into(),
                 }],
+                jury: Some(Jury { words: 17, uncalibrated: (verdict == Verdict::Pass).then(|| "kappa is 0.3".into()) }),
             };
             let trial = Trial {
                 number: 9,

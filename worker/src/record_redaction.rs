@@ -6,7 +6,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use record::{
-    Ballot, Call, Failure, Judgment, Simulated, Stop, Trial, Turn,
+    Ballot, Call, Failure, Judgment, Jury, Simulated, Stop, Trial, Turn,
     call::Spend,
     pace::Pace,
     turn::{Note, Said, ToolCall},
@@ -197,6 +197,7 @@ impl Cleaner {
             required,
             weight,
             ballots,
+            jury,
         } = judgment;
         holds_no_text((*scope, *finding, *score, *failure, *line, *required, *weight));
         self.text(check);
@@ -205,12 +206,16 @@ impl Cleaner {
         self.text(reason);
         self.texts(evidence);
         ballots.iter_mut().for_each(|ballot| self.ballot(ballot));
+        if let Some(Jury { words, uncalibrated }) = jury {
+            holds_no_text(*words);
+            self.texts(uncalibrated);
+        }
     }
 
     fn ballot(&self, ballot: &mut Ballot) {
-        let Ballot { criterion, model, digest, verdict, confidence, reason } = ballot;
-        holds_no_text(*confidence);
-        [criterion, model, digest, verdict, reason].into_iter().for_each(|text| self.text(text));
+        let Ballot { criterion, model, digest, judge, verdict, confidence, reason, shortened_turns } = ballot;
+        holds_no_text((*confidence, *shortened_turns));
+        [criterion, model, digest, judge, verdict, reason].into_iter().for_each(|text| self.text(text));
     }
 
     fn user(&self, user: &mut UserConduct) {
@@ -416,10 +421,13 @@ mod tests {
                     criterion: said(),
                     model: said(),
                     digest: said(),
+                    judge: said(),
+                    shortened_turns: 2,
                     verdict: said(),
                     confidence: Some(0.5),
                     reason: said(),
                 }],
+                jury: Some(Jury { words: 4, uncalibrated: Some(said()) }),
             }],
             user: Some(Box::new(UserConduct { persona: Some(said()), lines: 2, ..UserConduct::default() })),
             examined: Some(Box::new(examined())),
@@ -427,10 +435,10 @@ mod tests {
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 17);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 19);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 17));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 19));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

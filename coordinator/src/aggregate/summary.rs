@@ -16,7 +16,7 @@ use scenario::{
 use statistics::{
     flakiness,
     gate::{self, CaseResult, Decision, Required, Unforgivable},
-    success, user_faults,
+    judges, success, user_faults,
 };
 use store::{Recovered, RunRow};
 
@@ -43,7 +43,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         played.push((case, called, group));
         results.push(result);
     }
-    let Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults } = plan.gates;
+    let Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults, .. } = plan.gates;
     let required = Required { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases };
     let trials_of = |wanted: FailureKind| -> u64 {
         let ours = tally.failures.iter().filter(|((kind, blame), _)| *kind == wanted && *blame != Blame::Agent);
@@ -92,6 +92,7 @@ pub(super) fn of(row: &RunRow, plan: &Plan, tally: &Tally, spend: &Spend, recove
         by_axis: axes,
         by_check: checks,
         simulated_user: user_faults::of(&tally.users, &tally.total),
+        judges: judges::of(&tally.judges),
         metrics,
         // Found out where the trials are read.
         unreadable: Unreadable::default(),

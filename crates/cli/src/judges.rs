@@ -37,6 +37,16 @@ pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
     }
 }
 
+/// Warns where no judge is measured, so that no judged check decides.
+pub(crate) fn announce_uncalibrated(plan: &Plan) {
+    let is_empty = plan.gates.judges.as_ref().is_some_and(|gate| gate.measured.is_empty());
+    if is_empty && asks(plan).iter().any(|asks| !asks.judges.is_empty()) {
+        diagnostics::warn(
+            "gates.judges requires calibrated judges, and none is measured: what judges find only informs\n  hint: measure yours with `gabfest judge LABELS --save`",
+        );
+    }
+}
+
 /// The models on servers that the cases of a plan ask, by the names of their endpoints.
 pub(crate) fn needed(plan: &Plan, settings: &Settings, models: &Models) -> BTreeMap<String, Arc<dyn llm::Chat>> {
     let mut needed: BTreeMap<String, Arc<dyn llm::Chat>> = BTreeMap::new();

@@ -3,6 +3,7 @@
 mod addresses;
 mod args;
 mod assemble;
+mod calibration;
 mod client;
 mod clock;
 mod command;

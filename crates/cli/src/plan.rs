@@ -8,7 +8,7 @@ use scenario::{
     plan::{Choices, Gates},
 };
 
-use crate::{addresses, args::Selection, compiled, diagnostics, exit::usage, settings, settings::Read};
+use crate::{addresses, args::Selection, calibration, compiled, diagnostics, exit::usage, settings, settings::Read};
 
 /// Reads what is selected and plans it. Findings are printed; errors among them end it.
 pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
@@ -19,8 +19,9 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     let agents =
         if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
     check_agents(&agents, read)?;
-    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults } =
+    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults, .. } =
         read.settings.gates;
+    let judges = calibration::gate(read)?;
     let choices = Choices {
         name: selection.name.clone().unwrap_or_else(|| name_of(&selection.paths)),
         seed: selection.seed,
@@ -31,7 +32,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         live: selection.live,
         plays_on: selection.no_preflight,
         replays: read.settings.replays.unwrap_or_else(scenario::plan::usual_replays),
-        gates: Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults },
+        gates: Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults, judges },
         pass_k: read.settings.pass_k,
         filter: selection.filter.clone(),
         tags: selection.tags.clone(),

@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     /// HTTP hooks that decide whether a conversation is over, by name.
     pub(crate) hooks: BTreeMap<String, worker::termination::hook::Settings>,
     pub(crate) gates: Gates,
+    /// What `gabfest judge --save` measures of judges, for `gates.judges`; relative to this file (`gabfest.judges.json`).
+    pub(crate) calibration: Option<PathBuf>,
     /// How often a trial is played again within a run when it ended as ERROR or INCONCLUSIVE and that was not the agent's
     /// fault: a simulator, judge, tool or environment that failed (2).
     pub(crate) replays: Option<u32>,
@@ -128,6 +130,17 @@ pub(crate) struct Gates {
     /// Without it the share does not matter.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) max_simulator_faults: Option<f64>,
+    /// How well a judge must agree with people to decide. The findings of other judges only inform. Without it every judge
+    /// decides.
+    pub(crate) judges: Option<Judges>,
+}
+
+/// How well a judge must agree with people.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Judges {
+    /// The least kappa, as `gabfest judge LABELS --save` measures it. 0.6 is usual.
+    #[schemars(range(min = -1.0, max = 1.0))]
+    pub(crate) min_kappa: f64,
 }
 
 /// The settings, and the folder that paths in them are relative to.
@@ -219,24 +232,11 @@ fn unset(error: std::env::VarError) -> String {
 }
 
 fn digest(endpoint: &llm::endpoint::Settings) -> String {
-    let llm::endpoint::Settings { kind, model, params, max_tokens_key, reasoning_reserve, .. } = endpoint;
-    let llm::endpoint::Settings { system_role, schema_mode, stream, context_tokens, .. } = endpoint;
-    let mut value = serde_json::json!([
-        kind,
-        model,
-        params,
-        max_tokens_key,
-        reasoning_reserve,
-        system_role,
-        schema_mode,
-        stream,
-        endpoint.price()
-    ]);
+    let mut parts = endpoint.asked_with();
+    parts.push(serde_json::json!(endpoint.price()));
     // Plans of endpoints without it keep their digest from before the key.
-    if let (Some(list), Some(window)) = (value.as_array_mut(), context_tokens) {
-        list.push((*window).into());
-    }
-    scenario::Digest::of_json(&value).short().to_owned()
+    parts.extend(endpoint.context_tokens.map(serde_json::Value::from));
+    scenario::Digest::of_json(&parts.into()).short().to_owned()
 }
 
 /// Puts the prices of the settings' own table in the place of `price: auto`.
@@ -399,6 +399,11 @@ impl Settings {
             if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
                 return Err(anyhow!("{name} is {}, and must be from 0 to 1", share.unwrap_or_default()));
             }
+        }
+        if let Some(kappa) = self.gates.judges.map(|judges| judges.min_kappa)
+            && !(-1.0..=1.0).contains(&kappa)
+        {
+            return Err(anyhow!("gates.judges.min_kappa is {kappa}, and must be from -1 to 1"));
         }
         if self.gates.case_pass_rate.is_some() && self.gates.pass_rate.is_none() {
             return Err(anyhow!(

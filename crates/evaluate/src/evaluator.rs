@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, pin::Pin};
 
-use record::{FailureKind, Finding, Judgment, Scope};
+use record::{FailureKind, Finding, Judgment, Jury, Scope};
 use scenario::{Check, check::Judging};
 
 use crate::{error::Error, judge_pool::JudgePool, outcome::Outcome, subject::Subject};
@@ -75,7 +75,19 @@ impl Evaluator {
 
     /// Judges a subject. Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
     pub async fn judge(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Judgment {
-        self.judgment(subject.scope, self.outcome(subject, pool).await)
+        let mut judgment = self.judgment(subject.scope, self.outcome(subject, pool).await);
+        if !judgment.ballots.is_empty() {
+            let uncalibrated = self.objection(&judgment, pool);
+            judgment.required &= uncalibrated.is_none();
+            judgment.jury = Some(Jury { words: subject.words(), uncalibrated });
+        }
+        judgment
+    }
+
+    /// Why the judges of a required check do not decide.
+    fn objection(&self, judgment: &Judgment, pool: &dyn JudgePool) -> Option<String> {
+        let gate = pool.gate().filter(|_| self.required)?;
+        gate.objection(judgment.ballots.iter().map(|ballot| ballot.judge.as_str()), self.judging.ballots())
     }
 
     /// The only turn of a conversation that it judges, from 1; `None`: each.
@@ -109,6 +121,7 @@ impl Evaluator {
             required: self.required,
             weight: self.weight,
             ballots,
+            jury: None,
         }
     }
 

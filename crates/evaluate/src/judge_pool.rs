@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use scenario::plan::JudgeGate;
+
 use crate::scorer::Scorer;
 
 /// Leaves room for a judge that reasons before it answers. The answer itself takes 300 to 500 tokens.
@@ -15,6 +17,11 @@ pub trait JudgePool: Send + Sync + fmt::Debug {
     /// The token limit of one answer of a judge, reasoning included. A form that needs more gets more.
     fn judge_max_tokens(&self) -> u32 {
         JUDGE_MAX_TOKENS
+    }
+
+    /// Which judges decide; `None`: all.
+    fn gate(&self) -> Option<&JudgeGate> {
+        None
     }
 
     /// The model that measures texts. Its calls count under this scope.

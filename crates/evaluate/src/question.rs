@@ -20,6 +20,7 @@ use std::{
 use record::Scope;
 use serde_json::{Map, Value, json};
 
+use self::prompt::Digests;
 pub(crate) use self::{
     ballot::{Ballot, Scale, Verdict, form as form_of_ballot, form_of_many},
     error::Fault,
@@ -164,8 +165,7 @@ pub(crate) struct Heard<T> {
     pub(crate) answer: T,
     /// As its server names it.
     pub(crate) model: String,
-    /// Of all that the answer depends on beside the material and the seed.
-    pub(crate) digest: String,
+    pub(crate) digests: Digests,
 }
 
 /// Asks every voter of the question. A vote is lost if its judge fails or is not understood; more than half must arrive.
@@ -255,10 +255,10 @@ async fn vote<T, E: Into<Fault>>(
         let reply = model.ask(&request).await?;
         let fault = match read(&reply.text) {
             Ok(answer) => {
+                let digests = Digests::of(question, form, model.endpoint(), &reply.receipt, usual);
                 let served = reply.receipt.model;
                 let served = if served.is_empty() { model.endpoint().to_owned() } else { served };
-                let digest = prompt::digest(question, form, model.endpoint(), &served, usual);
-                return Ok(Heard { answer, model: served, digest });
+                return Ok(Heard { answer, model: served, digests });
             }
             Err(fault) => fault.into(),
         };

@@ -209,7 +209,7 @@ fn column(sheets: &Votes<Vec<Ballot>>, index: usize) -> Votes<Ballot> {
     let heard = sheets.heard.iter().map(|sheet| question::Heard {
         answer: sheet.answer[index].clone(),
         model: sheet.model.clone(),
-        digest: sheet.digest.clone(),
+        digests: sheet.digests.clone(),
     });
     Votes { heard: heard.collect(), asked: sheets.asked }
 }

@@ -26,6 +26,18 @@ pub struct Subject<'a> {
     pub workspace: &'a dyn Workspace,
 }
 
+impl Subject<'_> {
+    /// The number of words that the agent said.
+    pub(crate) fn words(&self) -> u32 {
+        let count = |text: &str| text.split_whitespace().count();
+        let words = match self.turns {
+            [] => count(self.said),
+            turns => turns.iter().filter_map(Turn::said).map(|said| count(&said)).sum(),
+        };
+        u32::try_from(words).unwrap_or(u32::MAX)
+    }
+}
+
 /// The environment of the trial, as far as evaluators may use it.
 #[async_trait]
 pub trait Workspace: Send + Sync + fmt::Debug {

@@ -1,6 +1,6 @@
 //! Calls one endpoint over HTTP: a request out, a reply or a classified error back.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ::http::{
     Method, Uri,
@@ -68,6 +68,8 @@ pub(crate) struct Settings {
     pub(crate) system_role: &'static str,
     /// Whether the model sees images.
     pub(crate) images: bool,
+    /// See [`crate::Receipt::asked_with`].
+    pub(crate) asked_with: Arc<str>,
 }
 
 /// A server that is asked for chats.
@@ -89,6 +91,7 @@ pub(crate) struct Client {
     trace: bool,
     system_role: &'static str,
     images: bool,
+    asked_with: Arc<str>,
 }
 
 impl Client {
@@ -118,6 +121,7 @@ impl Client {
             trace: settings.trace,
             system_role: settings.system_role,
             images: settings.images,
+            asked_with: settings.asked_with,
         })
     }
 
@@ -144,6 +148,7 @@ impl Client {
             Kind::Events => self.hear_stream(&mut answer, request).await?,
             Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
         };
+        reply.receipt.asked_with = Some(Arc::clone(&self.asked_with));
         reply.receipt.timing.connect = answer.connect();
         reply.receipt.used_up_for = windows::used_up(answer.headers());
         reply.receipt.allowed = windows::allowed(answer.headers());

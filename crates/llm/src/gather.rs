@@ -31,6 +31,7 @@ pub(crate) struct Gather {
     finish: Option<Finish>,
     refused: bool,
     model: String,
+    fingerprint: String,
     pub(crate) counts: Counts,
     /// A reply has come, if only an empty one.
     begun: bool,
@@ -131,6 +132,13 @@ impl Gather {
     pub(crate) fn name_model(&mut self, name: &str) {
         if self.model.is_empty() {
             self.model.push_str(name);
+        }
+    }
+
+    /// The build of the model; the first name counts.
+    pub(crate) fn name_build(&mut self, name: &str) {
+        if self.fingerprint.is_empty() {
+            self.fingerprint.push_str(name);
         }
     }
 
@@ -260,6 +268,7 @@ impl Gather {
             receipt: Receipt {
                 usage,
                 model,
+                fingerprint: self.fingerprint,
                 timing,
                 tries: 1,
                 reported_cost_nanos: self.counts.cost_nanos,

@@ -1,6 +1,7 @@
 //! What a call took, whatever it asked for: tokens, time, tries and money.
 
 use std::{num::NonZeroU64, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// What an answered call took and cost.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -8,6 +9,11 @@ pub struct Receipt {
     pub usage: Usage,
     /// The model that answered, as the server names it.
     pub model: String,
+    /// The build of the model, as the server names it (`system_fingerprint`); empty if it names none.
+    pub fingerprint: String,
+    /// What the settings of the endpoint add to each call, as text; `None` for what has no such settings. Replies to
+    /// calls with different texts are not comparable.
+    pub asked_with: Option<Arc<str>>,
     pub timing: Timing,
     /// 1 unless the call was retried.
     pub tries: u32,

@@ -236,6 +236,7 @@ mod tests {
             required: case != 2,
             weight: 1.0,
             ballots: Vec::new(),
+            jury: None,
         });
         trial
     }

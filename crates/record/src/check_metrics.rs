@@ -121,6 +121,7 @@ mod tests {
             required: true,
             weight: 1.0,
             ballots: Vec::new(),
+            jury: None,
         }
     }
 

@@ -34,6 +34,20 @@ pub struct Judgment {
     /// What judges answered, one for each vote; none of checks that ask no judge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ballots: Vec<Ballot>,
+    /// About the judges; absent of checks that ask no judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jury: Option<Jury>,
+}
+
+/// What judges judged, and whether their verdict counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Jury {
+    /// The number of words that the agent said in what was judged.
+    pub words: u32,
+    /// Why the judgment only informs although the scenario requires it: the judges are not as good as `gates.judges`
+    /// requires, or not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncalibrated: Option<String>,
 }
 
 /// The answer of one judge to one question.
@@ -43,9 +57,16 @@ pub struct Ballot {
     pub criterion: String,
     /// The model that answered, as its server names it.
     pub model: String,
-    /// 16 hex digits that name the template, question, form, model and parameters. Answers with different digests are not
-    /// comparable.
+    /// 16 hex digits that name the template, question, form, examples, given texts, model, its build and parameters.
+    /// Answers with different digests are not comparable.
     pub digest: String,
+    /// 16 hex digits that name the judge alone: the template, the kind of form, the model and its parameters. A calibration
+    /// names judges by it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub judge: String,
+    /// The number of turns that the judge saw in short form, because the conversation is longer than its context.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shortened_turns: u32,
     /// `yes`, `not met`, `3`, …
     pub verdict: String,
     /// 0 to 1: of a yes or no, the probability of a yes; otherwise how sure the judge is.
@@ -68,6 +89,10 @@ impl Judgment {
     pub fn is_required_fail(&self) -> bool {
         self.required && self.finding == Finding::Fail
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn yes() -> bool {

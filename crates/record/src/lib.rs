@@ -34,7 +34,7 @@ pub mod visible;
 
 pub use call::{Call, Tokens};
 pub use failure::{Blame, Failure, FailureKind};
-pub use judgment::{Ballot, Finding, Judgment, Scope};
+pub use judgment::{Ballot, Finding, Judgment, Jury, Scope};
 pub use money::Usd;
 pub use role::Role;
 pub use simulated::Simulated;

@@ -3,6 +3,7 @@
 //! A summary is a function of the store: made again from the same run, it has the same bytes.
 
 mod case;
+mod judges;
 mod parts;
 mod run;
 mod totals;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     case::CaseSummary,
+    judges::{JudgedLength, Judges, Uncalibrated},
     parts::{AgentSummary, AxisSummary, CheckSummary, MetricSummary, PartSummary, TagSummary},
     run::{Gate, Run, RunState, RunVerdict, Wall},
     totals::{Attempts, Bounds, Cost, FailureCount, Latencies, ModelSpend, Preflight, Rate, Totals, Trials},
@@ -48,6 +50,9 @@ pub struct Summary {
     /// Faults of the simulated user; absent if none spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_user: Option<SimulatedUser>,
+    /// What judges found; absent if none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judges: Option<Judges>,
     /// Checks with a `name`, in alphabetical order; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSummary>,

@@ -4,12 +4,14 @@
 //! order and in any number of parts. Its size grows with the number of cases, never with that of trials.
 
 mod counts;
+mod judges;
 mod users;
 
 use std::collections::BTreeMap;
 
 pub use self::{
     counts::Counts,
+    judges::{FROM_WORDS, JudgedCounts, Judges},
     users::{FaultyLines, FaultyTrials, UserCounts, Users},
 };
 use crate::{Blame, FailureKind, Trial, breakdown::Breakdown, latency::Latency, pace::Paces};
@@ -34,6 +36,7 @@ pub struct Tally {
     pub breakdown: Breakdown,
     /// Faults of the simulated user.
     pub users: Users,
+    pub judges: Judges,
 }
 
 impl Tally {
@@ -55,6 +58,7 @@ impl Tally {
         }
         self.breakdown.add(trial);
         self.users.add(trial);
+        trial.judgments.iter().for_each(|judgment| self.judges.add(judgment));
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -73,5 +77,6 @@ impl Tally {
         }
         self.breakdown.merge(&other.breakdown);
         self.users.merge(&other.users);
+        self.judges.merge(&other.judges);
     }
 }

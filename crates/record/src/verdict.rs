@@ -46,9 +46,12 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
         || judgments.iter().filter(|judgment| judgment.required && judgment.finding != Finding::NotApplicable);
     if required().next().is_none() {
         let message = if !judgments.iter().any(|judgment| judgment.finding != Finding::NotApplicable) {
-            "no check applied to this trial"
+            "no check applied to this trial".to_owned()
+        } else if let Some(why) = judgments.iter().find_map(|judgment| judgment.jury.as_ref()?.uncalibrated.as_deref())
+        {
+            format!("every check that applied to this trial only informs: {why}")
         } else {
-            "every check that applied to this trial only informs (required: false)"
+            "every check that applied to this trial only informs (required: false)".to_owned()
         };
         return (Verdict::Inconclusive, Some(Failure::new(FailureKind::NothingJudged, message)));
     }
@@ -203,6 +206,7 @@ mod tests {
                 required: true,
                 weight: 1.0,
                 ballots: Vec::new(),
+                jury: None,
             })
             .collect()
     }

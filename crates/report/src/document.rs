@@ -5,6 +5,7 @@ mod breakdowns;
 mod faults;
 mod headline;
 mod informing;
+mod judges;
 mod latency;
 pub(crate) mod model;
 mod room;
@@ -36,6 +37,7 @@ impl Document {
         sections.push(breakdowns::metrics(summary, room));
         sections.push(battery::section(summary, &found.examined, room));
         sections.push(failures(summary, found, room));
+        sections.push(judges::section(summary));
         sections.push(informing::section(summary, &found.informing, room));
         sections.push(simulated_user::section(summary, room));
         sections.push(latency::section(summary, room));

@@ -88,7 +88,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
         groups: groups::Groups::of(&alike, &conversations, summary),
         matrix: table::MatrixTable::of(summary, &conversations),
         batteries: battery::Batteries::of(summary, &selection.found().examined),
-        breakdowns: views(&[Kind::ByAgent, Kind::ByTag, Kind::ByAxis, Kind::ByCheck, Kind::Metrics]),
+        breakdowns: views(&[Kind::ByAgent, Kind::ByTag, Kind::ByAxis, Kind::ByCheck, Kind::Metrics, Kind::Judges]),
         informing: document.section(Kind::Informing).map(SectionView::of),
         cases: table::CaseTable::of(summary, &conversations),
         latency: chart::LatencyChart::of(&summary.summary.latency),

@@ -15,6 +15,7 @@ mod build;
 mod called;
 mod choices;
 mod expand;
+mod judge_gate;
 mod names;
 mod number;
 mod personas;
@@ -24,11 +25,12 @@ mod stored;
 pub use bounds::{MOST_PLAN_BYTES, MOST_TEXT_BYTES};
 pub use build::build;
 pub use choices::{Choices, MAX_CASES, MAX_TRIALS};
+pub use judge_gate::{JudgeGate, MeasuredJudges};
 pub use select::unknown_tags;
 pub use stored::Error;
 
 /// The version of the plan's shape that this build writes, and the newest that it reads. Plans that need nothing of
-/// version 2 (data sets, added and excluded combinations) are written as version 1, which older builds read.
+/// version 2 (data sets, added and excluded combinations, judges that only inform) are written as version 1, which older builds read.
 pub const VERSION: u32 = 2;
 
 /// What the id of a row is called among the parameters of a case.
@@ -136,6 +138,9 @@ pub struct Gates {
     /// The largest share of trials in which the agent may get a critical fault of the simulated user; `None`: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_simulator_faults: Option<f64>,
+    /// Which judges decide; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judges: Option<JudgeGate>,
 }
 
 fn is_zero(number: &u64) -> bool {

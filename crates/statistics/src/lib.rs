@@ -13,6 +13,7 @@
 pub mod clopper_pearson;
 pub mod flakiness;
 pub mod gate;
+pub mod judges;
 pub mod kappa;
 pub mod stored;
 pub mod success;

@@ -726,6 +726,18 @@ pub struct Judgment {
     /// What judges answered, one for each vote.
     #[prost(message, repeated, tag = "20")]
     pub ballots: ::prost::alloc::vec::Vec<Ballot>,
+    /// Absent of checks that ask no judge.
+    #[prost(message, optional, tag = "21")]
+    pub jury: ::core::option::Option<Jury>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Jury {
+    /// Of the agent, in what was judged.
+    #[prost(uint32, tag = "1")]
+    pub words: u32,
+    /// Why the judgment only informs: its judges are not calibrated.
+    #[prost(string, optional, tag = "2")]
+    pub uncalibrated: ::core::option::Option<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Ballot {
@@ -743,6 +755,12 @@ pub struct Ballot {
     pub confidence: ::core::option::Option<f64>,
     #[prost(string, tag = "6")]
     pub reason: ::prost::alloc::string::String,
+    /// Of the judge alone: the template, the kind of form, the model and its parameters.
+    #[prost(string, tag = "7")]
+    pub judge: ::prost::alloc::string::String,
+    /// Turns that the judge saw in short form.
+    #[prost(uint32, tag = "8")]
+    pub shortened_turns: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Turn {

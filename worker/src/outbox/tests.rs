@@ -292,5 +292,6 @@ fn judgment() -> Judgment {
         required: true,
         weight: 1.0,
         ballots: Vec::new(),
+        jury: None,
     }
 }

@@ -39,6 +39,7 @@ pub(super) async fn judge(stage: &mut Stage, checks: &[Evaluator], what: Judged<
         workspace: &workspace,
     };
     let judges = JudgePool::new(&stage.resources.models, &stage.calling, &stage.questions, stage.transcript.number());
+    let judges = judges.gated(stage.ticket.scripts.plan().gates.judges.as_ref());
     for check in checks.iter().filter(|check| check.at_turn().is_none() || check.at_turn() == what.turn) {
         let judgment = check.judge(&subject, &judges).await;
         judgments.push(judgment);

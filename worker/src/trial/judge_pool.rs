@@ -11,6 +11,7 @@ use evaluate::{
 };
 use llm::{Measures, measure::Measurement};
 use record::{Role, Scope};
+use scenario::plan::JudgeGate;
 
 use super::calling::Calling;
 use crate::resources::Models;
@@ -23,11 +24,17 @@ pub(crate) struct JudgePool<'a> {
     questions: &'a AtomicU32,
     /// The number of the last turn.
     turn: u32,
+    gate: Option<&'a JudgeGate>,
 }
 
 impl<'a> JudgePool<'a> {
     pub(super) fn new(models: &'a Models, calling: &'a Calling, questions: &'a AtomicU32, turn: u32) -> Self {
-        Self { models, calling, questions, turn }
+        Self { models, calling, questions, turn, gate: None }
+    }
+
+    /// With the judges that decide.
+    pub(super) fn gated(self, gate: Option<&'a JudgeGate>) -> Self {
+        Self { gate, ..self }
     }
 
     fn recorded<M: Measurement>(&self, model: &Option<Arc<dyn Measures<M>>>) -> Option<Arc<dyn Measures<M>>> {
@@ -42,6 +49,10 @@ impl evaluate::JudgePool for JudgePool<'_> {
 
     fn judge_max_tokens(&self) -> u32 {
         self.models.judge_max_tokens
+    }
+
+    fn gate(&self) -> Option<&JudgeGate> {
+        self.gate
     }
 
     fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {

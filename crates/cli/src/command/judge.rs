@@ -19,7 +19,9 @@ use worker::Models;
 use self::agreement::{Agreement, Verdicts};
 use crate::{
     args::{Capacity, Config},
-    assemble, clock, diagnostics,
+    assemble,
+    calibration::{self as calibration_file, Measured},
+    clock, diagnostics,
     exit::{Exit, usage},
     labelled_judges::LabelledJudges,
     settings, stdout,
@@ -60,12 +62,18 @@ pub(crate) struct Args {
     /// Exit with 1 if kappa is below this
     #[arg(long, value_name = "KAPPA", value_parser = kappa)]
     min_kappa: Option<f64>,
+    /// Keep what is measured in the `calibration` file of the settings, for `gates.judges`
+    #[arg(long)]
+    save: bool,
     /// Print JSON, with the verdict on every item
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     config: Config,
 }
+
+/// The share of items that need a verdict before a measurement is kept.
+const LEAST_ANSWERED: f64 = 0.9;
 
 fn kappa(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
@@ -74,7 +82,7 @@ fn kappa(text: &str) -> Result<f64, String> {
 
 pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
-    let items = items(&args.file)?;
+    let (items, labels_digest) = items(&args.file)?;
     let judging = Judging {
         votes: args.votes,
         panel: args.panel.clone(),
@@ -82,6 +90,7 @@ pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
         evidence: if args.no_quotes { Evidence::None } else { Evidence::Given },
         language: args.language.clone(),
     };
+    let ballots = judging.ballots();
     let capacity = Capacity::default();
     let models = assemble::resources(&read, &[], &capacity, None).await?.models;
     let judges = judging.voters(args.model_type.as_deref()).map(|judge| judge.map(str::to_owned));
@@ -115,7 +124,49 @@ pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
     } else {
         stdout::write(&redact::redact(&table::of(&found)))?;
     }
+    if args.save {
+        let labels = args.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        save(&read, &found, Measurement { ballots, labels, labels_digest })?;
+    }
     Ok(ending(&found, args.min_kappa))
+}
+
+/// What a measurement was made with.
+struct Measurement {
+    ballots: u64,
+    labels: String,
+    labels_digest: String,
+}
+
+/// A judge that answers only what is easy for it could reach any kappa, so most items need a verdict.
+fn save(read: &settings::Read, found: &Agreement, made: Measurement) -> anyhow::Result<()> {
+    let Agreement { items, answered, .. } = *found;
+    if found.kappa.estimate.is_none() || (answered as f64) < LEAST_ANSWERED * items as f64 {
+        diagnostics::note(&format!(
+            "nothing was saved: {answered} of {items} items got a verdict, and kappa needs 90 % of them and different labels"
+        ));
+        return Ok(());
+    }
+    let path = calibration_file::path(read);
+    let Measurement { ballots, labels, labels_digest } = made;
+    let measured = Measured {
+        judges: found.judges.iter().cloned().collect(),
+        models: found.models.iter().cloned().collect(),
+        ballots,
+        date: clock::today(),
+        labels,
+        labels_digest,
+        items,
+        answered,
+        kappa: found.kappa.clone(),
+        sensitivity: found.sensitivity.clone(),
+        specificity: found.specificity.clone(),
+        seed_flips: found.seed_flips.clone(),
+        attacks: found.attacks.clone(),
+    };
+    calibration_file::keep(&path, measured)?;
+    diagnostics::note(&format!("saved in {}", path.display()));
+    Ok(())
 }
 
 fn ending(found: &Agreement, min_kappa: Option<f64>) -> Exit {
@@ -135,20 +186,22 @@ fn ending(found: &Agreement, min_kappa: Option<f64>) -> Exit {
     }
 }
 
-fn items(path: &Path) -> anyhow::Result<Vec<Item>> {
+/// The items, and the digest of their file.
+fn items(path: &Path) -> anyhow::Result<(Vec<Item>, String)> {
     let shown = path.to_string_lossy();
-    let (items, found) = match read::text_of(path, calibration::MAX_BYTES) {
-        Err(fault) => (Vec::new(), vec![fault]),
+    let (items, found, digest) = match read::text_of(path, calibration::MAX_BYTES) {
+        Err(fault) => (Vec::new(), vec![fault], String::new()),
         Ok((text, warning)) => {
             let (items, found) = calibration::read(&text, &shown);
-            (items, warning.into_iter().chain(found).collect())
+            let digest = scenario::Digest::of(text.as_bytes()).as_str().to_owned();
+            (items, warning.into_iter().chain(found).collect(), digest)
         }
     };
     diagnostics::print(&found);
     if found.iter().any(Diagnostic::is_error) {
         return Err(usage(anyhow!("nothing was judged: {}", diagnostics::count(&found))));
     }
-    Ok(items)
+    Ok((items, digest))
 }
 
 struct Asking<'a> {

@@ -70,6 +70,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         judges::announce_pretence(&plan, &read.settings);
+        judges::announce_uncalibrated(&plan);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;

@@ -46,6 +46,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         judges::announce_pretence(&plan, &read.settings);
+        judges::announce_uncalibrated(&plan);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
         let asks = !args.selection.no_preflight && plan.planned() >= preflight::LONG_TRIALS;

@@ -17,6 +17,7 @@ mod first_run;
 mod fleet;
 mod hostile;
 mod interrupts;
+mod judge_gate;
 mod judges;
 mod kill_and_resume;
 mod killed_at_once;

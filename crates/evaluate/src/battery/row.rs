@@ -72,6 +72,7 @@ impl Row {
             required: false,
             weight: 1.0,
             ballots: Vec::new(),
+            jury: None,
         };
         (judgment, Reply { turn: conversation.number(turn), finding, cell })
     }

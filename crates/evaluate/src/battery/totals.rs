@@ -71,5 +71,6 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
         required: true,
         weight: 1.0,
         ballots: Vec::new(),
+        jury: None,
     })
 }

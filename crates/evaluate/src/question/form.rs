@@ -14,9 +14,9 @@ use crate::{
 pub(crate) struct Form {
     pub(crate) schema: Value,
     /// The schema as the prompt shows it.
-    pub(crate) schema_text: String,
+    schema_text: String,
     /// What the fields mean, for the prompt.
-    pub(crate) meaning: String,
+    meaning: String,
     /// The limit of the visible answer. The reserve for reasoning of the endpoint comes on top of it.
     pub(crate) max_tokens: u32,
     validator: Validator,
@@ -32,6 +32,11 @@ impl Form {
     /// A form of an object with exactly these properties, in this order, all required.
     pub(crate) fn of_properties(properties: Value, meaning: String, max_tokens: u32) -> Result<Self, Error> {
         Self::new(object(properties), meaning, max_tokens)
+    }
+
+    /// The schema, and what its fields mean.
+    pub(super) fn texts(&self) -> [&str; 2] {
+        [&self.schema_text, &self.meaning]
     }
 
     /// The JSON object of the reply if it satisfies the schema; otherwise what is wrong with it.

@@ -19,6 +19,8 @@ const TEXT_BYTES: usize = 32 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
     json: String,
+    /// What the author of the scenario gives beside the conversation: it is the same in each trial.
+    given: String,
 }
 
 impl Material {
@@ -27,7 +29,7 @@ impl Material {
     pub fn of(subject: &Subject<'_>) -> Self {
         if subject.turns.is_empty() {
             let reply = shortened(subject.reply, TEXT_BYTES);
-            return Self { json: json!({ "reply": reply }).to_string() };
+            return Self::new(json!({ "reply": reply }));
         }
         Self::of_turns(subject.turns)
     }
@@ -37,7 +39,7 @@ impl Material {
     pub fn of_texts(texts: &[(&str, &str)]) -> Self {
         let texts: Map<String, Value> =
             texts.iter().map(|(name, text)| ((*name).to_owned(), Value::from(shortened(text, TEXT_BYTES)))).collect();
-        Self { json: Value::Object(texts).to_string() }
+        Self::new(Value::Object(texts))
     }
 
     /// A conversation, oldest turn first.
@@ -48,12 +50,20 @@ impl Material {
         let limit = TEXT_BYTES.min(TOTAL_BYTES / texts.max(1));
         let turns: Vec<Value> =
             turns.iter().enumerate().map(|(index, turn)| value_of(turn, index + 1, limit)).collect();
-        Self { json: json!({ "turns": turns }).to_string() }
+        Self::new(json!({ "turns": turns }))
     }
 
     #[cfg(test)]
     pub(super) fn of_json(json: Value) -> Self {
-        Self { json: json.to_string() }
+        Self::new(json)
+    }
+
+    fn new(json: Value) -> Self {
+        Self { json: json.to_string(), given: String::new() }
+    }
+
+    pub(super) fn given(&self) -> &str {
+        &self.given
     }
 
     pub(super) fn json(&self) -> &str {

@@ -46,10 +46,12 @@ impl<T> Votes<T> {
             record::Ballot {
                 criterion: excerpt(criterion, SHORT_BYTES).into_owned(),
                 model: heard.model.clone(),
-                digest: heard.digest.clone(),
+                digest: heard.digests.answer.clone(),
+                judge: heard.digests.judge.clone(),
                 verdict: excerpt(&verdict, SHORT_BYTES).into_owned(),
                 confidence,
                 reason: excerpt(&reason, 16 * SHORT_BYTES).into_owned(),
+                shortened_turns: 0,
             }
         };
         self.heard.iter().map(ballot).collect()

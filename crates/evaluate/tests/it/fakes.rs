@@ -15,6 +15,7 @@ use record::{Finding, Judgment, Scope, Turn, turn::Origin};
 use scenario::{
     Check,
     check::{self, Expected, JudgeRule, Rule},
+    plan::JudgeGate,
 };
 use serde_json::Value;
 
@@ -46,6 +47,7 @@ pub(crate) struct Judges {
     model: Arc<Script>,
     model_types: Mutex<Vec<Option<String>>>,
     calls: Mutex<u32>,
+    gate: Option<JudgeGate>,
 }
 
 impl Judges {
@@ -67,9 +69,13 @@ impl Judges {
         }))
     }
 
-    fn replying(replies: impl IntoIterator<Item = Result<llm::chat::Reply, llm::Error>>) -> Self {
+    pub(crate) fn replying(replies: impl IntoIterator<Item = Result<llm::chat::Reply, llm::Error>>) -> Self {
         let replies = Mutex::new(replies.into_iter().collect());
         Self { model: Arc::new(Script { replies, requests: Mutex::default() }), ..Self::default() }
+    }
+
+    pub(crate) fn with_gate(self, gate: Option<JudgeGate>) -> Self {
+        Self { gate, ..self }
     }
 
     pub(crate) fn requests(&self) -> Vec<llm::chat::Request> {
@@ -85,6 +91,10 @@ impl JudgePool for Judges {
     fn judge(&self, model_type: Option<&str>) -> Arc<dyn llm::Chat> {
         self.model_types.lock().unwrap().push(model_type.map(str::to_owned));
         self.model.clone()
+    }
+
+    fn gate(&self) -> Option<&JudgeGate> {
+        self.gate.as_ref()
     }
 
     fn scorer(&self, scope: Scope) -> Box<dyn Scorer + '_> {

@@ -8,6 +8,7 @@ use scenario::{
         self, Evidence, Expected, FlowPattern, JudgeForm, JudgeRule, Judging, Rule, SatisfactionMethod,
         bounded::{Count, Share},
     },
+    plan::{JudgeGate, MeasuredJudges},
 };
 use serde_json::{Value, json};
 
@@ -254,6 +255,65 @@ async fn the_form_is_a_setting() {
     }
     digests.dedup();
     assert_eq!(digests.len(), 3, "answers to different forms are not comparable");
+}
+
+/// A digest names all that an answer depends on beside the material; the name of a judge does not depend on the question.
+#[tokio::test]
+async fn answers_have_a_digest_of_their_question_and_their_judge() {
+    let answered = async |name: &str, change: &dyn Fn(&mut llm::Receipt)| {
+        let mut reply = llm::chat::Reply { text: judged("yes", 0.9), ..llm::chat::Reply::default() };
+        reply.receipt.model = "gpt-x".to_owned();
+        reply.receipt.asked_with = Some("[1]".into());
+        change(&mut reply.receipt);
+        let rule = Rule::LlmJudge(asks(name, Expected::Yes));
+        let judgment = Scene::replied("Hello.").judge(rule, &Judges::replying([Ok(reply)])).await;
+        let ballot = judgment.ballots[0].clone();
+        assert_eq!((ballot.digest.len(), ballot.judge.len()), (16, 16));
+        assert_eq!(judgment.jury.map(|jury| (jury.words, jury.uncalibrated)), Some((1, None)));
+        (ballot.digest, ballot.judge)
+    };
+    let (digest, judge) = answered("polite", &|_| {}).await;
+    assert_eq!((digest.clone(), judge.clone()), answered("polite", &|_| {}).await);
+    type Change = Box<dyn Fn(&mut llm::Receipt)>;
+    let rows: [(&str, Change, bool); 4] = [
+        ("exact", Box::new(|_| {}), true),
+        ("polite", Box::new(|receipt| receipt.fingerprint = "fp_2".to_owned()), true),
+        ("polite", Box::new(|receipt| receipt.model = "gpt-y".to_owned()), false),
+        ("polite", Box::new(|receipt| receipt.asked_with = Some("[2]".into())), false),
+    ];
+    for (name, change, is_same_judge) in rows {
+        let found = answered(name, &*change).await;
+        assert_ne!(found.0, digest);
+        assert_eq!(found.1 == judge, is_same_judge, "{name}");
+    }
+}
+
+/// A judge that is not measured, or not good enough, only informs.
+#[tokio::test]
+async fn only_calibrated_judges_decide() {
+    let asked = async |gate: Option<JudgeGate>, required: bool| {
+        let judges = Judges::saying([judged("no", 0.1)]).with_gate(gate);
+        let check = Check { required, ..check(Rule::LlmJudge(asks("Is it polite?", Expected::Yes))) };
+        let evaluator = evaluate::compile(&check).unwrap();
+        let judgment = Scene::replied("Hello there.").judge_by(&evaluator, &judges).await;
+        assert_eq!(judgment.finding, Finding::Fail);
+        (judgment.required, judgment.jury.unwrap(), judgment.ballots[0].judge.clone())
+    };
+    let (required, jury, judge) = asked(None, true).await;
+    assert_eq!((required, jury.words, jury.uncalibrated), (true, 2, None));
+    let gate = |kappa: f64| {
+        let measured = MeasuredJudges { judges: vec![judge.clone()], ballots: 1, kappa, date: "2026-11-23".to_owned() };
+        JudgeGate { min_kappa: 0.6, measured: vec![measured] }
+    };
+    let (required, jury, _) = asked(Some(gate(0.6)), true).await;
+    assert_eq!((required, jury.uncalibrated), (true, None));
+    let (required, jury, _) = asked(Some(gate(0.59)), true).await;
+    assert!(!required && jury.uncalibrated.as_ref().unwrap().contains("its kappa was 0.590 on 2026-11-23"), "{jury:?}");
+    let nobody = JudgeGate { min_kappa: 0.6, measured: Vec::new() };
+    let (required, jury, _) = asked(Some(nobody.clone()), true).await;
+    assert!(!required && jury.uncalibrated.as_ref().unwrap().contains("is not calibrated"), "{jury:?}");
+    let (required, jury, _) = asked(Some(nobody), false).await;
+    assert_eq!((required, jury.uncalibrated), (false, None), "the scenario says that it only informs");
 }
 
 /// Which quotes a verdict needs, and what becomes of quotes that nobody said.

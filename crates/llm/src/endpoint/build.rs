@@ -9,6 +9,7 @@ use std::{
 };
 
 use secrecy::ExposeSecret;
+use serde_json::json;
 
 use crate::{
     bedrock::sign::Signer,
@@ -221,6 +222,7 @@ fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, 
         trace: settings.trace,
         system_role: settings.system_role.name(),
         images: settings.images,
+        asked_with: json!(settings.asked_with()).to_string().into(),
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     bedrock::sign::Settings as AccessKey,
@@ -227,6 +227,23 @@ impl Settings {
         ];
         let unused = unused.into_iter().find(|(_, written)| *written && self.kind == Kind::Mock);
         unused.map(|(key, _)| (key, "is for servers, and the built-in mock is none".to_owned()))
+    }
+
+    /// What decides on replies: kind, model, parameters, and how they are sent. No addresses and no keys.
+    #[must_use]
+    pub fn asked_with(&self) -> Vec<Value> {
+        let Self { kind, model, params, max_tokens_key, reasoning_reserve, system_role, schema_mode, stream, .. } =
+            self;
+        vec![
+            json!(kind),
+            json!(model),
+            json!(params),
+            json!(max_tokens_key),
+            json!(reasoning_reserve),
+            json!(system_role),
+            json!(schema_mode),
+            json!(stream),
+        ]
     }
 
     /// What a call costs; `None` where nothing says.

@@ -20,6 +20,8 @@ pub struct Behaviour {
     pub rules: Vec<Rule>,
     /// How good the judge is.
     pub judge: JudgeSkill,
+    /// The build that it names in its replies (`system_fingerprint`).
+    pub fingerprint: Option<String>,
     /// How often the user says what no user would say.
     pub user_faults: UserFaults,
     /// Before the reply begins.

@@ -1,6 +1,6 @@
 //! The mock in this process: calls answered without a socket.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -26,6 +26,8 @@ use super::{
 pub struct Mock {
     endpoint: String,
     behaviour: Behaviour,
+    /// Its behaviour, as a server has its parameters.
+    asked_with: Arc<str>,
 }
 
 /// What comes of one try of a request, before anything is waited for.
@@ -48,7 +50,13 @@ pub(crate) struct Measured<V> {
 impl Mock {
     #[must_use]
     pub fn new(endpoint_name: impl Into<String>, behaviour: Behaviour) -> Self {
-        Self { endpoint: endpoint_name.into(), behaviour }
+        let asked_with = serde_json::to_string(&behaviour).unwrap_or_default().into();
+        Self { endpoint: endpoint_name.into(), behaviour, asked_with }
+    }
+
+    /// What it names its build.
+    pub(crate) fn fingerprint(&self) -> Option<String> {
+        self.behaviour.fingerprint.clone()
     }
 
     /// `model`: the requested name, which decides the role where the context does not.
@@ -90,7 +98,15 @@ impl Mock {
     }
 
     fn receipt(&self, usage: Usage, timing: Timing) -> Receipt {
-        Receipt { usage, model: self.endpoint.clone(), timing, tries: 1, ..Receipt::default() }
+        Receipt {
+            usage,
+            model: self.endpoint.clone(),
+            fingerprint: self.behaviour.fingerprint.clone().unwrap_or_default(),
+            asked_with: Some(Arc::clone(&self.asked_with)),
+            timing,
+            tries: 1,
+            ..Receipt::default()
+        }
     }
 
     fn error(&self, trouble: Trouble) -> Error {

@@ -19,6 +19,9 @@ pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<()
     if let Some(model) = completion.model {
         gather.name_model(&model.0);
     }
+    if let Some(fingerprint) = completion.system_fingerprint {
+        gather.name_build(&fingerprint.0);
+    }
     let Some(choice) = completion.choices.0 else { return Ok(()) };
     if let Some(reason) = choice.finish_reason {
         gather.end(Finish::of_word(&reason.0));
@@ -296,6 +299,18 @@ mod tests {
         assert_eq!(reply.receipt.timing.inter_token, Some(Duration::from_millis(15)));
         assert_eq!(reply.receipt.timing.total, Duration::from_secs(1));
         assert_eq!(reply.receipt.model, "as asked");
+        assert_eq!(reply.receipt.fingerprint, "");
+    }
+
+    #[test]
+    fn the_model_and_its_build_are_those_that_the_server_names_first() {
+        let piece = |fingerprint: serde_json::Value| {
+            let choices = json!([{ "delta": { "content": "a" } }]);
+            json!({ "model": "gpt-x-2026", "system_fingerprint": fingerprint, "choices": choices }).to_string()
+        };
+        let pieces = [piece(json!(null)), piece(json!("fp_1")), piece(json!("fp_2"))];
+        let receipt = gathered(&pieces.each_ref().map(String::as_str)).expect("a reply").receipt;
+        assert_eq!((&*receipt.model, &*receipt.fingerprint), ("gpt-x-2026", "fp_1"));
     }
 
     #[test]

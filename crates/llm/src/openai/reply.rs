@@ -23,6 +23,8 @@ const MOST_DOLLARS: f64 = 1e6;
 pub(super) struct Completion<'a> {
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) system_fingerprint: Option<Text<'a>>,
     /// Never more than one is asked for.
     #[serde(borrow, default)]
     pub(super) choices: First<Choice<'a>>,

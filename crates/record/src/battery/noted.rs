@@ -63,6 +63,7 @@ mod tests {
             required: false,
             weight: 1.0,
             ballots: Vec::new(),
+            jury: None,
         };
         let planned = scenario::Trial {
             number: 0,

@@ -69,10 +69,12 @@ pub fn size_of_turn(turn: &Turn) -> usize {
 pub fn size_of_end(trial: &Trial) -> usize {
     let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
     let ballot = |it: &Ballot| {
-        7 * AROUND + it.criterion.len() + it.model.len() + it.digest.len() + it.verdict.len() + it.reason.len()
+        let texts = [&it.criterion, &it.model, &it.digest, &it.judge, &it.verdict, &it.reason];
+        9 * AROUND + texts.iter().map(|text| text.len()).sum::<usize>()
     };
     let judgments = trial.judgments.iter().map(|it| {
         let texts = it.check.len() + it.reason.len() + may(&it.name) + may(&it.description) + may(&it.evidence);
+        let texts = texts + it.jury.as_ref().map_or(0, |jury| 3 * AROUND + may(&jury.uncalibrated));
         8 * AROUND + texts + it.ballots.iter().map(ballot).sum::<usize>()
     });
     let failure = trial.failure.as_ref().map_or(0, |failure| 5 * AROUND + failure.message.len());
@@ -133,11 +135,13 @@ fn texts_of(turn: &mut Turn, most: usize) {
 }
 
 fn texts_of_end(trial: &mut Trial, most: usize) {
-    for Judgment { check, name, description, reason, evidence, ballots, .. } in &mut trial.judgments {
+    for Judgment { check, name, description, reason, evidence, ballots, jury, .. } in &mut trial.judgments {
         std::iter::once(check).chain(name).for_each(|text| shorten(text, most));
         ballots.truncate(MOST_ITEMS);
-        for Ballot { criterion, model, digest, verdict, confidence: _, reason } in ballots {
-            [criterion, model, digest, verdict].into_iter().for_each(|name| shorten(name, most));
+        let objection = jury.iter_mut().filter_map(|jury| jury.uncalibrated.as_mut());
+        objection.for_each(|why| cut(why, most.min(MOST_MESSAGE_BYTES)));
+        for Ballot { criterion, model, digest, judge, verdict, confidence: _, reason, shortened_turns: _ } in ballots {
+            [criterion, model, digest, judge, verdict].into_iter().for_each(|name| shorten(name, most));
             cut(reason, most.min(MOST_MESSAGE_BYTES));
         }
         cut(reason, most);

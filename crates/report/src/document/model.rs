@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Metrics,
     Battery,
     Failures,
+    /// Verdicts by length, and judges that only inform.
+    Judges,
     Informing,
     SimulatedUser,
     Latency,
@@ -46,6 +48,7 @@ impl Kind {
             Self::Metrics => "named-checks",
             Self::Battery => "battery",
             Self::Failures => "conversations",
+            Self::Judges => "judges",
             Self::Informing => "informing",
             Self::SimulatedUser => "simulated-user",
             Self::Latency => "latency",

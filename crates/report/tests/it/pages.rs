@@ -2,7 +2,7 @@
 
 use record::{
     latency::Quantiles,
-    summary::{AgentSummary, MetricSummary},
+    summary::{AgentSummary, JudgedLength, Judges, MetricSummary, Uncalibrated},
 };
 use report::{github, html, json, junit, markdown, terminal, transcripts_jsonl, trials_jsonl};
 use serde_json::{Value, json};
@@ -59,6 +59,36 @@ fn checks_with_a_name_have_a_table_of_their_own() {
     assert_eq!(rows[0], "| name | pass rate | 95% | passed | failed | not judged | mean score |");
     assert_eq!(rows[2], "| tone | 60% | 31–84% | 6 | 4 | 2 | 0.75 |", "the lowest rate first");
     assert_eq!(rows[3], "| length | 100% | 70–100% | 9 | 0 | 2 | – |");
+}
+
+#[test]
+fn every_page_has_verdicts_by_length_and_names_judges_that_only_inform() {
+    let mut sample = sample::small();
+    let range = |from_words, below_words, pass, fail| JudgedLength {
+        from_words,
+        below_words,
+        pass,
+        fail,
+        not_judged: 1,
+        not_applicable: 0,
+        rate: statistics::interval(pass, pass + fail),
+    };
+    let uncalibrated = vec![Uncalibrated { reason: "judge ab12 is not calibrated".to_owned(), findings: 3 }];
+    let by_length = vec![range(0, Some(25), 9, 1), range(400, None, 6, 4)];
+    sample.summary.judges = Some(Judges { by_length, uncalibrated });
+    let selection = sample.selection();
+    let pages = [
+        markdown::render(&sample.summary, &selection),
+        terminal::summary_text(&sample.summary, selection.found(), false, 100),
+        html::render(&sample.summary, &selection).unwrap(),
+    ];
+    for page in pages {
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains("3 findings of required checks only inform: judge ab12 is not calibrated"), "{page}");
+        assert!(page.contains("0–24") && page.contains("400 or more"), "{page}");
+    }
+    let json: Value = serde_json::from_str(&json::render(&sample.summary)).unwrap();
+    assert_eq!(json.pointer("/judges/by_length/1/fail"), Some(&json!(4)));
 }
 
 #[test]

@@ -174,6 +174,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 required: true,
                 weight: 1.0,
                 ballots: Vec::new(),
+                jury: None,
             });
             let message = "llm_judge: the agent asks for the order number in turn 1 and again in turn 4";
             (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_step(1)))
@@ -198,6 +199,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 required: true,
                 weight: 1.0,
                 ballots: Vec::new(),
+                jury: None,
             });
             let message = "llm_judge: the judge answered three times without a score";
             (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message).in_step(1)))
@@ -275,6 +277,7 @@ fn passing(turn: u32) -> Judgment {
         required: true,
         weight: 1.0,
         ballots: Vec::new(),
+        jury: None,
     }
 }
 
@@ -468,6 +471,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
         by_axis: by_axis.collect(),
         by_check: by_check.collect(),
         simulated_user: None,
+        judges: None,
         metrics: metrics.collect(),
         unreadable: record::summary::Unreadable::default(),
     }

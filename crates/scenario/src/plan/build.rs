@@ -71,7 +71,8 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
     let names: BTreeSet<&String> = plan.groups.iter().flat_map(|group| group.personas.iter().flatten()).collect();
     plan.personas =
         names.into_iter().filter_map(|name| Some((name.clone(), reading.personas.get(name)?.clone()))).collect();
-    if !plan.groups.iter().any(|group| group.rows.is_some() || !group.extra.is_empty()) {
+    let needs_version_2 = |group: &Group| group.rows.is_some() || !group.extra.is_empty();
+    if !plan.groups.iter().any(needs_version_2) && plan.gates.judges.is_none() {
         plan.version = 1;
     }
     match bounds::fault(&plan) {

@@ -87,6 +87,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
             required: true,
             weight: 1.0,
             ballots: Vec::new(),
+            jury: None,
         }],
         keep_transcript: false,
         exhausted: false,

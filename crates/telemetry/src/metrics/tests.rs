@@ -110,6 +110,7 @@ fn found(name: &str, finding: Finding) -> Judgment {
         required: true,
         weight: 1.0,
         ballots: Vec::new(),
+        jury: None,
     }
 }
 

@@ -58,6 +58,8 @@ impl Verdicts {
 #[derive(Debug, Serialize)]
 pub(super) struct Agreement {
     pub(super) models: BTreeSet<String>,
+    /// As ballots name them.
+    pub(super) judges: BTreeSet<String>,
     pub(super) items: u64,
     pub(super) answered: u64,
     /// Of all labels.
@@ -121,7 +123,7 @@ impl Agreement {
             judged.push(Judged { id, line, label: item.label, verdict: found, reason });
         }
         let answers = || verdicts.iter().flat_map(|verdict| verdict.answers.iter().flatten());
-        let models = answers().flat_map(|answered| answered.ballots.iter().map(|ballot| ballot.model.clone()));
+        let ballots = || answers().flat_map(|answered| &answered.ballots);
         let flips: Vec<bool> = verdicts.iter().filter_map(Verdicts::flips).collect();
         let attacked: Vec<Label> = verdicts.iter().filter_map(|verdict| verdict.attacked.flatten()).collect();
         let group = |(name, pairs): (&str, Vec<Pair>)| {
@@ -129,7 +131,8 @@ impl Agreement {
             (name.to_owned(), group)
         };
         Self {
-            models: models.collect(),
+            models: ballots().map(|ballot| ballot.model.clone()).collect(),
+            judges: ballots().map(|ballot| ballot.judge.clone()).collect(),
             items: items.len() as u64,
             answered: pairs.len() as u64,
             kappa: kappa::of(&pairs),

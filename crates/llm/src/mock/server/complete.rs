@@ -44,7 +44,7 @@ pub(super) async fn complete(served: &Served, spoken: &dyn Spoken, sent: &Header
     };
     let Outcome { role, pace, result, id } = served.mock.chat(&request, &model);
     let mut call = served.stats.begin(role, start);
-    let heading = Heading { id, model };
+    let heading = Heading { id, model, fingerprint: served.mock.fingerprint() };
     match result {
         Err(Trouble::Hang) => {
             call.hangs();

@@ -82,7 +82,7 @@ async fn measure<M: Written>(served: &Served, of: M, sent: &HeaderMap, model: St
         }
         Err(trouble) => {
             until(start, pace.first).await;
-            troubled(trouble, &Openai, &Heading { id, model }, false, call)
+            troubled(trouble, &Openai, &Heading { id, model, fingerprint: served.mock.fingerprint() }, false, call)
         }
         Ok(Measured { value, usage }) => {
             until(start, pace.first).await;

@@ -13,6 +13,7 @@ use crate::{
 pub(super) struct Heading {
     pub(super) id: u64,
     pub(super) model: String,
+    pub(super) fingerprint: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -22,6 +23,8 @@ struct Whole<'a> {
     /// No clock is read: the same question gets the same bytes.
     created: u64,
     model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_fingerprint: Option<&'a str>,
     choices: [Choice<'a>; 1],
     usage: Value,
 }
@@ -49,6 +52,8 @@ struct Chunk<'a> {
     object: &'static str,
     created: u64,
     model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_fingerprint: Option<&'a str>,
     choices: Vec<DeltaChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Value>,
@@ -81,6 +86,7 @@ pub(super) fn whole(heading: &Heading, answer: &Answer) -> Vec<u8> {
         object: "chat.completion",
         created: 0,
         model: &heading.model,
+        system_fingerprint: heading.fingerprint.as_deref(),
         choices: [Choice { index: 0, message, finish_reason: answer.finish.word() }],
         usage: counted(answer.usage),
     })
@@ -91,7 +97,15 @@ pub(super) fn whole(heading: &Heading, answer: &Answer) -> Vec<u8> {
 pub(super) fn events(heading: &Heading, answer: &Answer, wants_usage: bool) -> Vec<Vec<u8>> {
     let id = name(heading);
     let chunk = |choices, usage| {
-        event(&Chunk { id: &id, object: "chat.completion.chunk", created: 0, model: &heading.model, choices, usage })
+        event(&Chunk {
+            id: &id,
+            object: "chat.completion.chunk",
+            created: 0,
+            model: &heading.model,
+            system_fingerprint: heading.fingerprint.as_deref(),
+            choices,
+            usage,
+        })
     };
     let choice = |delta, finish_reason| vec![DeltaChoice { index: 0, delta, finish_reason }];
     let mut events: Vec<Vec<u8>> = pieces(&answer.text)

@@ -102,6 +102,7 @@ fn judgment(scope: Scope, finding: Finding) -> Judgment {
         required: true,
         weight: 1.0,
         ballots: Vec::new(),
+        jury: None,
     }
 }
 

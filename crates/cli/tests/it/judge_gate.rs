@@ -1,0 +1,113 @@
+//! `gates.judges`: a judge decides after it was measured, and only if it agrees with people.
+
+use serde_json::{Value, json};
+
+use crate::process::{Ended, Place};
+
+/// The mock judge finds a conversation bad if the agent says this.
+const UNHELPFUL: &str = "I'm sorry, but I can't help with that.";
+
+const SCENARIO: &str = "
+name: greeting
+description: an opinion
+run:
+  - input: hello
+    evaluations:
+      - { type: string_contains, value: sorry }
+      - { type: llm_judge, prompt: Is the answer helpful?, expected: 'yes' }
+judgment: { strategy: all_pass }
+";
+
+fn labels() -> String {
+    let item = |index: usize| {
+        let (agent, label) =
+            if index.is_multiple_of(2) { ("Here is the answer.", "met") } else { (UNHELPFUL, "not_met") };
+        let turns = [json!({ "user": format!("Question {index}?"), "agent": agent })];
+        json!({ "id": format!("i{index}"), "turns": turns, "criterion": "The agent answers.", "label": label })
+    };
+    (0..20).map(|index| format!("{}\n", item(index))).collect()
+}
+
+fn settings(place: &Place, judge: &str, gates: &str) {
+    let text = format!(
+        "endpoints:\n  rude: {{ kind: mock, mock: {{ pass: [{{ probability: 0 }}] }} }}\n  judge: {{ kind: mock, mock: {judge} }}\n\
+         agents: {{ rude: {{ endpoint: rude }} }}\nroles: {{ agent: rude, judge: judge }}\n{gates}"
+    );
+    place.write("gabfest.yaml", &text);
+}
+
+fn run(place: &Place) -> (Ended, Value) {
+    let ended = place.run(&["run", "greeting.scenario.yaml", "--out", "out"]);
+    let report = place.json("out/report.json");
+    (ended, report)
+}
+
+#[test]
+fn only_a_judge_that_agrees_with_people_decides() {
+    const GATES: &str = "gates: { judges: { min_kappa: 0.6 } }\n";
+    let place = Place::new();
+    place.write("labels.jsonl", &labels());
+    place.write("greeting.scenario.yaml", SCENARIO);
+
+    settings(&place, "{}", "");
+    let (ended, report) = run(&place);
+    assert_eq!(ended.code, 1, "without the gate every judge decides: {}{}", ended.stdout, ended.stderr);
+    assert_eq!(report["judges"]["by_length"][0]["fail"], 1);
+
+    settings(&place, "{}", GATES);
+    let (ended, report) = run(&place);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("none is measured"), "{}", ended.stderr);
+    assert_eq!(report["judges"]["uncalibrated"][0]["findings"], 1);
+    let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
+    let html = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
+    for page in [&ended.stdout, &markdown, &html] {
+        assert!(page.contains("only inform") && page.contains("is not calibrated"), "{page}");
+    }
+
+    let saved = place.run(&["judge", "labels.jsonl", "--save"]);
+    assert_eq!(saved.code, 0, "{}{}", saved.stdout, saved.stderr);
+    let kept = place.json("gabfest.judges.json");
+    assert_eq!(
+        (&kept["measured"][0]["kappa"]["estimate"], &kept["measured"][0]["labels"]),
+        (&json!(1.0), &json!("labels.jsonl"))
+    );
+    let (ended, report) = run(&place);
+    assert_eq!(ended.code, 1, "the judge was measured: {}{}", ended.stdout, ended.stderr);
+    assert_eq!(report["judges"]["uncalibrated"], Value::Null);
+
+    // A judge with other parameters is another judge.
+    settings(&place, "{ judge: { sensitivity: 0.0 } }", GATES);
+    assert_eq!(place.run(&["judge", "labels.jsonl", "--save"]).code, 0);
+    assert_eq!(place.json("gabfest.judges.json")["measured"].as_array().unwrap().len(), 2);
+    let (ended, report) = run(&place);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let reason = report["judges"]["uncalibrated"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("its kappa was 0.000"), "{reason}");
+
+    // A measurement of a judge that rarely answers is worth nothing.
+    settings(&place, "{ judge: { malformed_rate: 1.0 } }", GATES);
+    let saved = place.run(&["judge", "labels.jsonl", "--save"]);
+    assert!(saved.stderr.contains("nothing was saved"), "{}", saved.stderr);
+    assert_eq!(place.json("gabfest.judges.json")["measured"].as_array().unwrap().len(), 2);
+
+    place.write("gabfest.judges.json", "{}");
+    let ended = place.run(&["run", "greeting.scenario.yaml", "--out", "other"]);
+    assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("gabfest judge LABELS --save"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_conversation_that_only_such_a_judge_checks_says_nothing_about_the_agent() {
+    let place = Place::new();
+    let judged = SCENARIO.replace("      - { type: string_contains, value: sorry }\n", "");
+    place.write("greeting.scenario.yaml", &judged);
+    settings(&place, "{}", "gates: { judges: { min_kappa: 0.6 } }\n");
+    let (ended, _) = run(&place);
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("is not calibrated"), "{}", ended.stdout);
+    settings(&place, "{}", "gates: { judges: { min_kappa: 6 } }\n");
+    let ended = place.run(&["run", "greeting.scenario.yaml"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("gates.judges.min_kappa"), "{}", ended.stderr);
+}
