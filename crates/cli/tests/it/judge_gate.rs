@@ -37,6 +37,7 @@ fn settings(place: &Place, judge: &str, gates: &str) {
 }
 
 fn run(place: &Place) -> (Ended, Value) {
+    _ = std::fs::remove_dir_all(place.path().join("out"));
     let ended = place.run(&["run", "greeting.scenario.yaml", "--out", "out"]);
     let report = place.json("out/report.json");
     (ended, report)
