@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::process::{Ended, Place};
 
 /// The mock judge finds a conversation bad if the agent says this.
-const UNHELPFUL: &str = "I'm sorry, but I can't help with that.";
+const UNHELPFUL: &str = "I'm sorry, I can't help with that.";
 
 const SCENARIO: &str = "
 name: greeting
