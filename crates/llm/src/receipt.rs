@@ -1,7 +1,6 @@
 //! What a call took, whatever it asked for: tokens, time, tries and money.
 
-use std::{num::NonZeroU64, time::Duration};
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 /// What an answered call took and cost.
 #[derive(Debug, Clone, PartialEq, Default)]
