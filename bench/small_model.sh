@@ -33,11 +33,12 @@ P
   chmod +x "$model_server/llama-server"
 }
 
+# Six slots keep the beginnings of the prompts of user, agent and judge, so that only what is new is read: 4,096 tokens for each.
 start_model() { # log file
   local port=${MODEL_PORT:-18081}
   fetch_model
   LD_LIBRARY_PATH=$model_server "$model_server/llama-server" -m "$model_file" --host 127.0.0.1 --port "$port" \
-    -c "${MODEL_CONTEXT:-8192}" -np 2 -t 2 --no-webui > "$1" 2>&1 &
+    -c "${MODEL_CONTEXT:-24576}" -np 6 -t 2 --no-webui > "$1" 2>&1 &
   model_pid=$!
   for _ in $(seq 240); do
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && grep -q "server is listening\|listening on http\|all slots are idle" "$1" && break
