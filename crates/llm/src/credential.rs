@@ -29,7 +29,7 @@ pub struct Credential {
 #[derive(Debug)]
 enum Source {
     File(Watched),
-    Oauth(Oauth),
+    Oauth(Box<Oauth>),
 }
 
 impl Credential {
@@ -51,7 +51,7 @@ impl Credential {
         header: HeaderName,
         before: &'static str,
     ) -> Result<Self, Fault> {
-        Ok(Self { header, before, source: Source::Oauth(Oauth::new(endpoint, settings)?) })
+        Ok(Self { header, before, source: Source::Oauth(Box::new(Oauth::new(endpoint, settings)?)) })
     }
 
     fn given(&self, endpoint: &str, key: SecretString, secrets: &Secrets) -> Result<Given, Error> {

@@ -309,6 +309,9 @@ fn read(body: &[u8], asked_at: Instant) -> Result<Token, String> {
 mod tests {
     use super::*;
 
+    /// Seconds until a token is renewed and until it ends, or a part of the error.
+    type Expected = Result<Option<(u64, u64)>, &'static str>;
+
     #[tokio::test(start_paused = true)]
     async fn a_token_is_renewed_before_it_expires() {
         let now = Instant::now();
@@ -316,7 +319,7 @@ mod tests {
             let life = read(answer.as_bytes(), now)?.life;
             Ok(life.map(|life| ((life.renewed_at - now).as_secs(), (life.ends_at - now).as_secs())))
         };
-        let rows: [(&str, Result<Option<(u64, u64)>, &str>); 10] = [
+        let rows: [(&str, Expected); 10] = [
             (r#"{"access_token":"a","token_type":"Bearer","expires_in":3600}"#, Ok(Some((3_540, 3_600)))),
             (r#"{"access_token":"a","token_type":"bearer","expires_in":"3600"}"#, Ok(Some((3_540, 3_600)))),
             (r#"{"access_token":"a","expires_in":100}"#, Ok(Some((50, 100)))),

@@ -10,10 +10,15 @@ use super::bad_server::{Answer, Call, Server, nobody};
 /// Cargo sets this variable for every test; its value plays the client's secret.
 const SECRET: &str = "env:CARGO_PKG_NAME";
 
+fn add(settings: &mut Value, more: &Value) {
+    let (settings, more) = settings.as_object_mut().zip(more.as_object()).expect("objects");
+    settings.extend(more.clone());
+}
+
 fn open(value: Value) -> Arc<dyn Chat> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut settings = json!({ "timeout_ms": 20_000, "retries": { "tries": 1, "deadline_ms": 0 } });
-    settings.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+    add(&mut settings, &value);
     let settings = serde_json::from_value(settings).expect("settings");
     Endpoint::open("main", &settings).expect("opens").chat(Policy::model())
 }
@@ -25,7 +30,7 @@ async fn ask(model: &dyn Chat) -> Result<String, Error> {
 
 fn oauth(url: &str, tokens: &str, more: Value) -> Value {
     let mut oauth = json!({ "token_url": format!("{tokens}/token"), "client_id": "gab fest", "client_secret": SECRET });
-    oauth.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    add(&mut oauth, &more);
     json!({ "url": url, "oauth": oauth })
 }
 
@@ -42,13 +47,19 @@ fn header<'a>(call: &'a Call, name: &str) -> &'a str {
 }
 
 fn keys(server: &Server) -> Vec<String> {
-    server.calls.lock().unwrap().iter().map(|call| header(call, "authorization").to_owned()).collect()
+    server
+        .calls
+        .lock()
+        .expect("no test has panicked")
+        .iter()
+        .map(|call| header(call, "authorization").to_owned())
+        .collect()
 }
 
 /// A file of this test.
 fn file(name: &str, text: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("gabfest-credentials-{}-{name}", std::process::id()));
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).expect("the file is written");
     path
 }
 
