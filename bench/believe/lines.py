@@ -9,21 +9,22 @@ import pathlib
 import sys
 
 out = pathlib.Path(sys.argv[1])
-rows, ends, faults = [], {}, {}
+rows, ends, faults, sent_back = [], {}, {}, 0
 for run in sorted(path for path in out.iterdir() if (path / "transcripts.jsonl").exists()):
     trials = {}
     for line in (run / "trials.jsonl").read_text().splitlines():
         trial = json.loads(line)
         trials[trial.get("trial_id") or trial.get("id")] = trial
         stop = trial.get("stop") or {}
-        reason = stop.get("signal") or trial.get("termination_reason") or (trial.get("failure") or {}).get("kind") or "none"
+        reason = stop.get("signal") or trial.get("termination_reason") or trial.get("failure_kind") or "none"
         ends[reason] = ends.get(reason, 0) + 1
     for line in (run / "transcripts.jsonl").read_text().splitlines():
         trial = json.loads(line)
         before = ""
         for turn in trial["turns"]:
             if turn.get("speaker") == "simulated":
-                found = [fault["kind"] if isinstance(fault, dict) else fault for fault in turn.get("faults", [])]
+                found = [fault["kind"] for fault in (turn.get("simulated") or {}).get("faults", []) if fault["sent"]]
+                sent_back += (turn.get("simulated") or {}).get("sent_back", 0)
                 for kind in found:
                     faults[kind] = faults.get(kind, 0) + 1
                 said = turn["user"].replace("\n", " ")
@@ -33,4 +34,4 @@ with open(out / "lines.tsv", "w", newline="") as file:
     table = csv.writer(file, delimiter="\t")
     table.writerow(["domain", "trial", "turn", "agent", "user", "faults", "label"])
     table.writerows(rows)
-print(f"{len(rows)} lines of the simulated user; talks ended by {ends}; faults noted on sent lines: {faults}")
+print(f"{len(rows)} lines of the simulated user; talks ended by {ends}; faults noted on sent lines: {faults}; drafts sent back: {sent_back}")
