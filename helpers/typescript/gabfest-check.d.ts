@@ -11,7 +11,12 @@ export interface Transcript {
   turn?: number;
   opening: { role: "system" | "user" | "agent" | "tool"; text: string }[];
   turns: Turn[];
-  end: { stop: string | null; state: any };
+  end: {
+    stop: string | null;
+    /** The simulated user's goal. What the user believes proves nothing. */
+    goal?: { id: string; text: string; believed_done: boolean }[];
+    state: any;
+  };
 }
 
 export interface Turn {
@@ -22,6 +27,8 @@ export interface Turn {
   agent: string | null;
   exit_code?: number;
   tool_calls: { id: string; name: string; arguments: any; result: string | null }[];
+  /** What the simulated user did with its own tools before it spoke. */
+  user_calls?: { id: string; name: string; arguments: any; result: string | null }[];
   actions: string[];
   /** Only with `sees: [times]`. */
   times?: { started_ms: number; duration_ms: number; first_token_ms: number | null };

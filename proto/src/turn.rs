@@ -20,11 +20,7 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
         user: turn.user,
         agent: turn.agent,
         exit_code: turn.exit_code,
-        tool_calls: turn
-            .tool_calls
-            .into_iter()
-            .map(|call| v1::ToolCall { id: call.id, name: call.name, arguments: call.arguments, result: call.result })
-            .collect(),
+        tool_calls: turn.tool_calls.into_iter().map(tool_call_to_wire).collect(),
         actions: turn.actions,
         started_micros: turn.started_micros,
         duration_micros: turn.duration_micros,
@@ -39,8 +35,16 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
     }
 }
 
+fn tool_call_to_wire(call: ToolCall) -> v1::ToolCall {
+    v1::ToolCall { id: call.id, name: call.name, arguments: call.arguments, result: call.result }
+}
+
+fn tool_call_from_wire(call: v1::ToolCall) -> ToolCall {
+    ToolCall { id: call.id, name: call.name, arguments: call.arguments, result: call.result }
+}
+
 fn simulated_to_wire(simulated: Simulated) -> v1::Simulated {
-    let Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks } = simulated;
+    let Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks, calls } = simulated;
     let fault = |fault: UserFault| v1::UserFault {
         kind: fault.kind.name().to_owned(),
         critical: fault.severity == Severity::Critical,
@@ -48,11 +52,12 @@ fn simulated_to_wire(simulated: Simulated) -> v1::Simulated {
         evidence: fault.evidence,
     };
     let faults = faults.into_iter().map(fault).collect();
-    v1::Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks }
+    let calls = calls.into_iter().map(tool_call_to_wire).collect();
+    v1::Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks, calls }
 }
 
 fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error> {
-    let v1::Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks } = simulated;
+    let v1::Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks, calls } = simulated;
     let fault = |fault: v1::UserFault| {
         let Some(kind) = FaultKind::of(&fault.kind) else {
             return Err(Error::UnknownWord { what: "fault", word: fault.kind });
@@ -61,7 +66,8 @@ fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error
         Ok(UserFault { kind, severity, sent: fault.sent, evidence: fault.evidence })
     };
     let faults = faults.into_iter().map(fault).collect::<Result<_, _>>()?;
-    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks }))
+    let calls = calls.into_iter().map(tool_call_from_wire).collect();
+    Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks, calls }))
 }
 
 pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
@@ -72,11 +78,7 @@ pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
         user: turn.user,
         agent: turn.agent,
         exit_code: turn.exit_code,
-        tool_calls: turn
-            .tool_calls
-            .into_iter()
-            .map(|call| ToolCall { id: call.id, name: call.name, arguments: call.arguments, result: call.result })
-            .collect(),
+        tool_calls: turn.tool_calls.into_iter().map(tool_call_from_wire).collect(),
         actions: turn.actions,
         started_micros: turn.started_micros,
         duration_micros: turn.duration_micros,
@@ -200,6 +202,7 @@ mod tests {
                         untyped: exit_code.map(|_| "Helo.".into()),
                         state: exit_code.map(|_| "ask".into()),
                         failed_asks: step,
+                        calls: vec![ToolCall { id: "1".into(), name: "toggle".into(), arguments: "{}".into(), result: None }],
                     })
                 }),
             }

@@ -6,7 +6,7 @@ use llm::{Annotation, Cue, FunctionCall};
 use record::answer::Answer;
 use scenario::{
     Action, Check, Rule, Step,
-    check::{self, ArgumentRule, CallOrder, ExpectedCall, bounded::Count},
+    check::{self, ArgumentRule, CallBy, CallOrder, ExpectedCall, bounded::Count},
 };
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ fn note(check: &Check) -> Option<Annotation> {
 
 fn calls_of(check: &Check) -> &[ExpectedCall] {
     match &check.rule {
-        Rule::ToolCalls(rule) if rule.order != CallOrder::Forbidden => &rule.calls,
+        Rule::ToolCalls(rule) if rule.order != CallOrder::Forbidden && rule.by == CallBy::Agent => &rule.calls,
         _ => &[],
     }
 }
@@ -119,7 +119,7 @@ mod tests {
             ("count".to_owned(), ArgumentRule::Equals(json!(3))),
         ];
         let listed = ExpectedCall { name: "menu".to_owned(), arguments: Some(arguments), partial: true, result: None };
-        let rule = |order| Rule::ToolCalls(ToolCallsRule { calls: vec![listed.clone()], order, pick: CallPick::Any });
+        let rule = |order| Rule::ToolCalls(ToolCallsRule { calls: vec![listed.clone()], order, pick: CallPick::Any, by: CallBy::Agent });
         let say = |expected: Option<&str>| Action::Say {
             messages: Vec::new(),
             expected: expected.map(|text| Message::text_of(Speaker::Agent, text)),
@@ -128,6 +128,7 @@ mod tests {
         let bare = ToolCallsRule {
             calls: vec![ExpectedCall { arguments: None, ..listed.clone() }],
             order: CallOrder::AnyOrder,
+            by: CallBy::Agent,
             pick: CallPick::Any,
         };
         let checks = vec![

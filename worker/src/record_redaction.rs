@@ -65,7 +65,8 @@ impl Cleaner {
     }
 
     fn simulated(&self, simulated: &mut Simulated) {
-        let Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks } = simulated;
+        let Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks, calls } = simulated;
+        calls.iter_mut().for_each(|call| self.tool_call(call));
         self.texts(untyped);
         self.texts(state);
         for UserFault { kind, severity, sent, evidence } in faults {
@@ -339,9 +340,10 @@ mod tests {
                 untyped: Some(said()),
                 state: Some(said()),
                 failed_asks: 8,
+                calls: vec![ToolCall { id: said(), name: said(), arguments: said(), result: Some(said()) }],
             })),
         };
-        let texts = 22;
+        let texts = 26;
         let before = format!("{turn:?}");
         assert_eq!(before.matches("Tr0ub4dor").count(), texts);
         super::turn(&mut turn);

@@ -3,17 +3,23 @@
 //! The crate `user` says what the model sees, what its answer means, and why a draft goes back. A model that fails or says
 //! nothing is our fault and ends the trial: no line is ever made up for it.
 
+use agent::Tools;
 use record::{
-    Failure, FailureKind,
+    Failure, FailureKind, bounds,
+    turn::ToolCall,
     user_fault::{Severity, UserFault},
 };
 use scenario::{ids::seed_of, user::ReplyForm};
-use user::{Draft, Prompt, Situation, TemplateError, User, faults::Found};
+use user::{Draft, Prompt, Situation, TemplateError, User, UserCall, faults::Found};
 
 /// Drafts that go back for one line.
 const MOST_SENT_BACK: u32 = 2;
 /// What the model does about a draft that goes back.
 const AGAIN: &str = "Write your next message again.";
+/// Calls of the user's tools for one line.
+const MOST_CALLS: usize = 4;
+/// The longest result of a tool that the user's model sees.
+const MOST_RESULT_BYTES: usize = 16 << 10;
 
 /// What the keys and the thought of a reply in JSON take beside the words.
 const JSON_TOKENS: u32 = 200;
@@ -28,24 +34,28 @@ pub(crate) struct Drafted {
     pub(crate) sent_back: u32,
     /// Turns that the model saw only in a summary.
     pub(crate) summed_up: u32,
+    /// What the user did with its tools before it wrote it.
+    pub(crate) calls: Vec<ToolCall>,
 }
 
 /// Asks `model` for the person's next line. Silence, a cut and an objection each cost one more call at most.
 ///
 /// A draft with a fault goes back twice at most. After that, a critical fault fails the line, and a minor one is sent.
 ///
-/// `context`: of the first call. `debug`: keep the prompt. `faults`: gets what was wrong with the drafts.
+/// `context`: of the first call. `debug`: keep the prompt. `tools`: the user's. `faults`: gets what was wrong with the drafts.
 pub(crate) async fn draft(
     user: &User<'_>,
     situation: &Situation<'_>,
     model: &dyn llm::Chat,
     context: llm::Context,
     debug: bool,
+    tools: Option<&Tools>,
     faults: &mut Vec<UserFault>,
 ) -> Result<Drafted, Failure> {
     let Prompt { messages, schema, summed_up } = user.prompt(situation).map_err(|error| misconfigured(&error))?;
     let mut request = request(user, situation, messages, schema, context);
     let (mut was_silent, mut was_cut, mut was_objected, mut sent_back, mut calls) = (false, false, false, 0, 0);
+    let mut made: Vec<ToolCall> = Vec::new();
     loop {
         let reply = model.ask(&request).await.map_err(|error| failure(&error))?;
         calls += 1;
@@ -60,12 +70,27 @@ pub(crate) async fn draft(
             }
             was_cut = true;
             request.max_tokens = request.max_tokens.map(|most| most.saturating_mul(2));
+        } else if let Some((tools, call)) = tools.zip(draft.call.as_ref()).filter(|_| made.len() < MOST_CALLS) {
+            // Boxed: few users have tools, and the future of every trial would have room for them.
+            let result = Box::pin(use_tool(tools, call)).await;
+            let words = format!("The result of {}: {result}\nUse another tool, or write your next message.", call.tool);
+            let id = format!("user_{}_{}", situation.line, made.len() + 1);
+            let (name, arguments) = (call.tool.clone(), call.arguments.clone());
+            made.push(ToolCall { id, name, arguments, result: Some(result) });
+            request.messages.push(llm::Message::assistant(draft.raw));
+            request.messages.push(llm::Message::user(words));
         } else if draft.is_empty() {
             if was_silent {
                 return Err(said_nothing(calls, &draft.raw));
             }
             was_silent = true;
+            if draft.call.is_some() {
+                request.messages.push(llm::Message::assistant(draft.raw));
+                let words = format!("You have used your tools {MOST_CALLS} times. Write your next message now.");
+                request.messages.push(llm::Message::user(words));
+            }
         } else {
+            let situation = &Situation { calls: &made, ..*situation };
             let found = user.faults(&draft, instructions(&request), situation);
             let objection = user.objection(&draft, situation).filter(|_| !was_objected);
             if sent_back < MOST_SENT_BACK && (objection.is_some() || !found.is_empty()) {
@@ -83,7 +108,7 @@ pub(crate) async fn draft(
             } else {
                 faults.extend(found.into_iter().map(|fault| kept(fault, true)));
                 let prompt_for_debug = if debug { shown(&request.messages) } else { String::new() };
-                return Ok(Drafted { draft, prompt_for_debug, sent_back, summed_up });
+                return Ok(Drafted { draft, prompt_for_debug, sent_back, summed_up, calls: made });
             }
         }
         // Another call, not another try of the first: with its key and seed it would get the same answer.
@@ -91,6 +116,14 @@ pub(crate) async fn draft(
         request.context.idempotency_key.push_str("/again");
         request.seed = Some(seed_of(&[&situation.seed.to_le_bytes(), &calls.to_le_bytes()]));
     }
+}
+
+/// The result of a call as text. A tool that is not the user's has one too, so that the model can go on.
+async fn use_tool(tools: &Tools, call: &UserCall) -> String {
+    let answer = tools.call_as_user(&call.tool, &agent::tools::read(&call.arguments)).await;
+    let mut text = answer.map_or_else(|| format!("there is no tool {:?}", call.tool), |answer| answer.text());
+    bounds::cut(&mut text, MOST_RESULT_BYTES);
+    text
 }
 
 fn instructions(request: &llm::chat::Request) -> &str {

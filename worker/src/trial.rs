@@ -25,6 +25,7 @@ mod transcript;
 mod user_check;
 mod user_conduct;
 mod user_states;
+mod user_tools;
 mod workspace;
 
 use std::sync::Arc;

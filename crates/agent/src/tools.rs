@@ -24,19 +24,27 @@ pub struct Tools {
     asked: Mutex<HashMap<u64, u64>>,
     /// Null if the mocks keep none.
     state: Mutex<Value>,
+    /// The mocks whose tools the simulated user has, by the names in the scenario. The agent does not get them.
+    of_user: Vec<String>,
 }
 
 impl Tools {
     /// `context` is what the mocks' `when.context` sees; `seed` draws their failures.
     #[must_use]
     pub fn new(mocks: Vec<Mock>, seed: u64, context: Map<String, Value>, now_millis: fn() -> i64) -> Self {
-        Self { mocks, seed, context, now_millis, asked: Mutex::default(), state: Mutex::default() }
+        Self { mocks, seed, context, now_millis, asked: Mutex::default(), state: Mutex::default(), of_user: Vec::new() }
     }
 
     /// The same, with a state that the mocks read and change.
     #[must_use]
     pub fn with_state(self, state: Value) -> Self {
         Self { state: Mutex::new(state), ..self }
+    }
+
+    /// The same, with these tools for the simulated user and not for the agent. Both share the state.
+    #[must_use]
+    pub fn with_user_tools(self, names: Vec<String>) -> Self {
+        Self { of_user: names, ..self }
     }
 
     /// The state as it is now; null if the mocks keep none.
@@ -48,7 +56,23 @@ impl Tools {
     /// What an agent can be offered.
     #[must_use]
     pub fn offered(&self) -> Vec<Tool> {
-        mock::tools(&self.mocks)
+        if self.of_user.is_empty() {
+            return mock::tools(&self.mocks);
+        }
+        let own: Vec<Mock> = self.mocks.iter().filter(|mock| !self.is_of_user(mock)).cloned().collect();
+        mock::tools(&own)
+    }
+
+    /// What the simulated user can use of its tools with these names.
+    #[must_use]
+    pub fn offered_to_user(&self, names: &[String]) -> Vec<Tool> {
+        let is_named = |mock: &&Mock| names.iter().any(|name| mock.answers(name));
+        let own: Vec<Mock> = self.mocks.iter().filter(is_named).cloned().collect();
+        mock::tools(&own)
+    }
+
+    fn is_of_user(&self, mock: &Mock) -> bool {
+        self.of_user.iter().any(|name| mock.answers(name))
     }
 
     /// Whether two names mean one tool.
@@ -68,6 +92,26 @@ impl Tools {
 
     /// The same at once, for those who wait for its delay by themselves.
     pub fn answer(&self, tool: &str, arguments: &Value) -> Option<Answer> {
+        let is_users = || self.mocks.iter().any(|mock| mock.answers(tool) && self.is_of_user(mock));
+        if !self.of_user.is_empty() && is_users() {
+            return None;
+        }
+        self.answer_anyone(tool, arguments)
+    }
+
+    /// The answer to a call of the simulated user, once its delay is over; `None` where it is no tool of the user.
+    pub async fn call_as_user(&self, tool: &str, arguments: &Value) -> Option<Answer> {
+        if !self.mocks.iter().any(|mock| mock.answers(tool) && self.is_of_user(mock)) {
+            return None;
+        }
+        let answer = self.answer_anyone(tool, arguments)?;
+        if answer.delay > Duration::ZERO {
+            tokio::time::sleep(answer.delay).await;
+        }
+        Some(answer)
+    }
+
+    fn answer_anyone(&self, tool: &str, arguments: &Value) -> Option<Answer> {
         // Held until the state is changed, so that calls that are made side by side change it one after the other.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let call = Call { tool, arguments, context: &self.context, state: &state, now_millis: (self.now_millis)() };
@@ -178,6 +222,29 @@ mod tests {
         assert_eq!(says("look").as_deref(), Some("refunded"));
         assert_eq!(says("late").as_deref(), Some("too late"));
         assert_eq!(tools.state(), json!({ "orders": { "7": { "status": "refunded" } } }));
+    }
+
+    #[tokio::test]
+    async fn tools_of_the_user_are_not_the_agents_and_share_their_state() {
+        let mock = |method: &str, set: Value, response: &str| -> Mock {
+            let mock = json!({ "service": null, "method": method, "when": null, "response": response, "response_fn": null,
+                "error": null, "delay_ms": 5, "failure_probability": 0.0, "set": set });
+            serde_json::from_value(mock).unwrap()
+        };
+        let mocks = vec![
+            mock("airplane_mode", json!([["plane", "{{input.on}}"]]), "ok"),
+            mock("signal", json!([]), "plane: {{state.plane}}"),
+        ];
+        let tools = Tools::new(mocks, 7, Map::new(), || 0)
+            .with_state(json!({ "plane": true }))
+            .with_user_tools(vec!["airplaneMode".to_owned()]);
+        let names = |tools: Vec<Tool>| tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+        assert_eq!(names(tools.offered()), ["signal"]);
+        assert_eq!(names(tools.offered_to_user(&["airplane_mode".to_owned()])), ["airplane_mode"]);
+        assert_eq!(tools.call("airplane_mode", &json!({ "on": false })).await, None);
+        assert_eq!(tools.call_as_user("signal", &json!({})).await, None);
+        assert_eq!(tools.call_as_user("airplane_mode", &json!({ "on": false })).await.unwrap().text(), "ok");
+        assert_eq!(tools.call("signal", &json!({})).await.unwrap().text(), "plane: false");
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod comparison;
 mod pairing;
 
 use record::turn::ToolCall;
-use scenario::check::{CallOrder, CallPick, ToolCallsRule};
+use scenario::check::{CallBy, CallOrder, CallPick, ToolCallsRule};
 
 use self::{
     call::Expected,
@@ -31,6 +31,7 @@ pub(crate) struct ToolCalls {
     expected: Vec<Expected>,
     order: CallOrder,
     pick: CallPick,
+    by: CallBy,
 }
 
 impl ToolCalls {
@@ -42,11 +43,14 @@ impl ToolCalls {
             return Err(Error::Empty { field: "calls" });
         }
         let expected = rule.calls.iter().map(|call| Expected::new(call, compile)).collect::<Result<_, _>>()?;
-        Ok(Self { expected, order: rule.order, pick: rule.pick })
+        Ok(Self { expected, order: rule.order, pick: rule.pick, by: rule.by })
     }
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
-        let made: Vec<&ToolCall> = subject.turns.iter().flat_map(|turn| &turn.tool_calls).collect();
+        let made: Vec<&ToolCall> = match self.by {
+            CallBy::Agent => subject.turns.iter().flat_map(|turn| &turn.tool_calls).collect(),
+            CallBy::User => subject.turns.iter().flat_map(record::Turn::user_calls).collect(),
+        };
         let evidence = if made.is_empty() { String::new() } else { listed(&made) };
         let outcome = self.compare(&made, subject, pool).await;
         if evidence.is_empty() { outcome } else { outcome.with_evidence(&evidence) }
@@ -54,12 +58,13 @@ impl ToolCalls {
 
     async fn compare(&self, made: &[&ToolCall], subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if made.len() > MOST_CALLS {
-            return Outcome::undecided(format!("the agent made {} calls, too many to compare", made.len()));
+            return Outcome::undecided(format!("{} made {} calls, too many to compare", self.who(), made.len()));
         }
         if matches!(self.order, CallOrder::Exact | CallOrder::ExactAnyOrder) && made.len() != self.expected.len() {
             return Outcome::fail(format!(
-                "expected exactly {} calls, the agent made {}{}",
+                "expected exactly {} calls, {} made {}{}",
                 self.expected.len(),
+                self.who(),
                 made.len(),
                 names(made)
             ));
@@ -95,8 +100,9 @@ impl ToolCalls {
             // A forbidden call need not be made once.
             CallPick::Single if all.len() != 1 && !matches!(self.order, CallOrder::Forbidden | CallOrder::Subset) => {
                 return Err(Outcome::fail(format!(
-                    "expected exactly one call of {}, the agent made {}{}",
+                    "expected exactly one call of {}, {} made {}{}",
                     expected.shown(),
+                    self.who(),
                     all.len(),
                     names(made)
                 )));
@@ -104,6 +110,13 @@ impl ToolCalls {
             CallPick::Single => {}
         }
         Ok(all)
+    }
+
+    fn who(&self) -> &'static str {
+        match self.by {
+            CallBy::Agent => "the agent",
+            CallBy::User => "the user",
+        }
     }
 
     fn conclude(&self, pairs: &Pairs, made: &[&ToolCall]) -> Outcome {
@@ -118,7 +131,7 @@ impl ToolCalls {
             Fit::Holds => Outcome::pass(match self.order {
                 CallOrder::Subset => format!("no other calls than those expected{}", names(made)),
                 CallOrder::Forbidden => "none of the forbidden calls was made".to_owned(),
-                _ if self.expected.is_empty() => "the agent called no tools".to_owned(),
+                _ if self.expected.is_empty() => format!("{} called no tools", self.who()),
                 _ => format!("{} of {} expected calls were made", self.expected.len(), self.expected.len()),
             }),
             Fit::Missing(row) => {

@@ -24,7 +24,7 @@ use yaml::{
 use self::document::ScenarioDocument;
 use crate::{
     include,
-    simulated_user::{key, put_prompts_in},
+    simulated_user::{check_tools, key, put_prompts_in},
 };
 
 pub use write::{Unwritable, write, write_matrix};
@@ -86,6 +86,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     });
     let files = root.get("setup").and_then(|setup| setup.get("virtual_fs")).map(|part| files::read(&part, findings));
     let steps = step::read_all(&root.items_of("run"), findings);
+    root.items_of("run").iter().for_each(|step| check_tools(step, &mocks, findings));
     let ours = ours::read(root.get("gabfest").as_ref(), findings)?;
     let written = written?;
     let scenario = Scenario {

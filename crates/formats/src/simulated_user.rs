@@ -8,6 +8,7 @@ use minijinja::Environment;
 use regex::Regex;
 use scenario::{
     format::Files,
+    mock::Mock,
     user::{DoneWhen, Extras, MOST_TEMPLATE_BYTES, Part as GoalPart, SelfCheck, VARIABLES},
 };
 use serde_json::{Value, json};
@@ -99,6 +100,19 @@ pub(crate) fn check_goal_checks(part: &Part<'_>, goal: &[GoalPart], findings: &m
                 findings.error(written.spot(), format!("the user's goal has no part `{id}`"));
                 findings.help(suggest::known_names(id, goal.iter().map(|part| part.id.as_str())));
             }
+        }
+    }
+}
+
+/// Reports tools of the user that no mock answers. `step`: one element of `run`.
+pub(crate) fn check_tools(step: &Part<'_>, mocks: &[Mock], findings: &mut Findings) {
+    let user = step.get("conversation").and_then(|conversation| conversation.get("user_simulator"));
+    for written in user.and_then(|user| user.get("gabfest")).map_or_else(Vec::new, |ours| ours.items_of("tools")) {
+        let name = written.value().as_str().unwrap_or_default();
+        if !mocks.iter().any(|mock| mock.answers(name)) {
+            findings.error(written.spot(), format!("no mock answers the tool `{name}`"));
+            let known: Vec<String> = mocks.iter().map(Mock::tool_name).collect();
+            findings.help(suggest::known_names(name, known.iter().map(String::as_str)));
         }
     }
 }

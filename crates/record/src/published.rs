@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Scope, Turn, turn::Origin};
+use crate::{
+    Scope, Turn,
+    turn::{Origin, ToolCall},
+};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "gabfest.transcript/1";
@@ -77,6 +80,9 @@ pub struct PublishedTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub tool_calls: Vec<PublishedCall>,
+    /// What the simulated user did with its own tools before it spoke.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_calls: Vec<PublishedCall>,
     /// Actions that the agent reports besides tool calls.
     pub actions: Vec<String>,
     /// Only with `sees: [times]`.
@@ -111,8 +117,20 @@ pub struct Times {
 pub struct End {
     /// The condition that ended the conversation; `null` while it lasts and for scripted steps.
     pub stop: Option<String>,
+    /// The parts of the simulated user's goal; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goal: Vec<GoalPart>,
     /// The state of the mocks; `null` if the scenario's mocks keep none.
     pub state: Value,
+}
+
+/// A part of the simulated user's goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalPart {
+    pub id: String,
+    pub text: String,
+    /// Whether the user believes that it is done. It proves nothing.
+    pub believed_done: bool,
 }
 
 impl PublishedTurn {
@@ -124,12 +142,12 @@ impl PublishedTurn {
             duration_ms: millis(turn.duration_micros),
             first_token_ms: turn.first_token_micros().map(millis),
         });
-        let calls = turn.tool_calls.iter().map(|call| PublishedCall {
+        let published = |call: &ToolCall| PublishedCall {
             id: call.id.clone(),
             name: call.name.clone(),
             arguments: serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(call.arguments.clone())),
             result: call.result.clone(),
-        });
+        };
         Self {
             n: turn.number,
             step: turn.step,
@@ -137,7 +155,8 @@ impl PublishedTurn {
             user: turn.user.clone(),
             agent: turn.said().map(std::borrow::Cow::into_owned),
             exit_code: turn.exit_code,
-            tool_calls: calls.collect(),
+            tool_calls: turn.tool_calls.iter().map(published).collect(),
+            user_calls: turn.user_calls().iter().map(published).collect(),
             actions: turn.actions.clone(),
             times,
         }
@@ -164,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::turn::{Said, ToolCall};
+    use crate::turn::Said;
 
     fn turn() -> Turn {
         let call = |id: &str, arguments: &str, result: Option<&str>| ToolCall {
@@ -206,7 +225,7 @@ mod tests {
             turn: Some(2),
             opening: vec![Message { role: "system".to_owned(), text: "Be kind.".to_owned() }],
             turns: vec![PublishedTurn::of(&turn(), false)],
-            end: End { stop: None, state: Value::Null },
+            end: End { stop: None, goal: Vec::new(), state: Value::Null },
         };
         let golden = json!({
             "schema": "gabfest.transcript/1",
@@ -231,6 +250,20 @@ mod tests {
         });
         assert_eq!(serde_json::to_string(&transcript).unwrap(), golden.to_string(), "the order of the keys too");
         assert_eq!(serde_json::from_value::<Transcript>(golden).unwrap(), transcript);
+    }
+
+    #[test]
+    fn what_the_user_did_and_wants_is_there_only_if_there_is_any() {
+        let call =
+            ToolCall { id: "user_2_1".to_owned(), name: "plane".to_owned(), arguments: "{}".to_owned(), result: None };
+        let simulated = crate::Simulated { calls: vec![call], ..crate::Simulated::default() };
+        let with_calls = PublishedTurn::of(&Turn { simulated: Some(Box::new(simulated)), ..turn() }, false);
+        let written = serde_json::to_value(&with_calls).unwrap();
+        let golden = json!([{ "id": "user_2_1", "name": "plane", "arguments": {}, "result": null }]);
+        assert_eq!(written["user_calls"], golden);
+        let goal = vec![GoalPart { id: "mail".to_owned(), text: "a mail".to_owned(), believed_done: true }];
+        let end = serde_json::to_value(End { goal, ..End::default() }).unwrap();
+        assert_eq!(end["goal"], json!([{ "id": "mail", "text": "a mail", "believed_done": true }]));
     }
 
     #[test]

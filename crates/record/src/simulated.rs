@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::user_fault::UserFault;
+use crate::{turn::ToolCall, user_fault::UserFault};
 
 /// What is kept of a simulated line beside its words. A turn has it only if it has something in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -22,6 +22,8 @@ pub struct Simulated {
     pub state: Option<String>,
     /// Questions of the user's state that no judge answered after this exchange. Each counted as a no.
     pub failed_asks: u32,
+    /// What the user did with its own tools before it said the line.
+    pub calls: Vec<ToolCall>,
 }
 
 impl Simulated {

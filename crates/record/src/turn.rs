@@ -90,6 +90,12 @@ impl Turn {
         }
     }
 
+    /// What the user did with its own tools before it spoke.
+    #[must_use]
+    pub fn user_calls(&self) -> &[ToolCall] {
+        self.simulated.as_ref().map_or(&[], |it| &it.calls)
+    }
+
     /// What the user said, as its model wrote it: without the errors of its typing.
     #[must_use]
     pub fn meant(&self) -> &str {

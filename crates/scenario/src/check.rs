@@ -100,7 +100,7 @@ pub use self::{
     starts_with::StartsWith,
     string_contains::StringContains,
     telephony_events::TelephonyEvents,
-    tool_calls::{ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
+    tool_calls::{ArgumentRule, CallBy, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
     trajectory_contains_action::TrajectoryContainsAction,
     user_satisfaction::{SatisfactionMethod, UserSatisfaction},
 };

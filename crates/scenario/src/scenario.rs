@@ -52,6 +52,16 @@ impl Scenario {
         })
     }
 
+    /// The names of the tools that simulated users have, over all steps.
+    #[must_use]
+    pub fn user_tools(&self) -> Vec<String> {
+        let tools = self.steps.iter().filter_map(|step| match &step.action {
+            Action::Converse(conversation) => Some(&conversation.simulator.extras.tools),
+            _ => None,
+        });
+        tools.flatten().cloned().collect()
+    }
+
     /// Whether something in it can pass or fail.
     #[must_use]
     pub fn judges_something(&self) -> bool {

@@ -92,6 +92,10 @@ pub struct Extras {
     /// the user's model.
     #[serde(skip_serializing_if = "Named::is_empty")]
     pub states: Named<State>,
+    /// The tools that the user has: names of mocks in `setup.mocks`. The agent does not get them.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_words")]
+    #[schemars(with = "Vec<Words>")]
+    pub tools: Vec<String>,
     /// Who examines the user's lines for faults. The default is `rules`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfCheck>,
@@ -194,6 +198,9 @@ impl Extras {
         if self.states.is_empty() {
             self.states.clone_from(&persona.states);
         }
+        if self.tools.is_empty() {
+            self.tools.clone_from(&persona.tools);
+        }
         or(&mut self.self_check, &persona.self_check);
         let has = |id: &str| self.violations.iter().any(|own| own.id == id);
         let new: Vec<_> = persona.violations.iter().filter(|other| !has(&other.id)).cloned().collect();
@@ -253,6 +260,7 @@ mod tests {
             "history": { "tokens": 500 },
             "prompt": { "path": "p.j2", "text": "{{ objective }}{{ reply_form }}" },
             "reply": "json",
+            "tools": ["toggle_airplane_mode"],
             "states": {
                 "ask": { "say": "ask", "next": [{ "if": { "tool": "refund", "arguments": { "eur": 30 } }, "go": "end" }] },
                 "end": { "end": "gave_up" },

@@ -11,10 +11,20 @@ pub struct Draft {
     pub signal: Option<Signal>,
     /// The parts of the goal that the person believes to be done, as far as they are parts of it.
     pub parts_done: Vec<String>,
+    /// What the person does with one of its tools, instead of saying something.
+    pub call: Option<UserCall>,
     /// What the model thought. It is never sent, and the model does not see it again.
     pub thought: Option<String>,
     /// The model's whole answer.
     pub raw: String,
+}
+
+/// A call of one of the person's tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserCall {
+    pub tool: String,
+    /// JSON text as the model wrote it.
+    pub arguments: String,
 }
 
 impl Draft {

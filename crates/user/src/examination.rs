@@ -38,12 +38,15 @@ pub(crate) fn faults(
             },
         })
         .collect();
+    let results = situation.turns.iter().flat_map(Turn::user_calls).chain(situation.calls);
+    let results = results.filter_map(|call| call.result.as_deref());
+    let known: Vec<&str> = given.iter().copied().chain(results).collect();
     let earlier = exchanges(situation.opening, situation.turns);
     let (_, most_words) = length::limits(simulator);
     let scene = Scene {
         instructions: &instructions,
         wishes: &wishes,
-        known: &given,
+        known: &known,
         facts: &facts,
         earlier: &earlier,
         most_words: Some(most_words),
@@ -94,7 +97,7 @@ mod tests {
         }))
         .unwrap();
         let turn = Turn { agent: Some(heard.to_owned()), ..Turn::new(1, 1, Origin::Scripted, "Hi.".to_owned(), 0) };
-        let situation = Situation { opening, turns: &[turn], exchanges: 1, line: 2, lines_left: 3, seed: 1 };
+        let situation = Situation { opening, turns: &[turn], calls: &[], exchanges: 1, line: 2, lines_left: 3, seed: 1 };
         let draft = Draft { say: say.to_owned(), signal: Some(Signal::Done), ..Draft::default() };
         let instructions = "Write only your own next words and nothing else at all.";
         faults(&draft, &simulator, instructions, &situation).into_iter().map(|fault| fault.kind).collect()

@@ -107,6 +107,11 @@ fn of_message(message: &Message) -> Option<Exchange<'_>> {
 
 fn of_turn(turn: &Turn) -> Exchange<'_> {
     let mut lines = Vec::with_capacity(2);
+    for call in turn.user_calls() {
+        let result = call.result.as_deref().unwrap_or("nothing");
+        let text = format!("(you use {} {}, and it says: {result})", call.name, call.arguments);
+        lines.push(Line { own: true, text: Cow::Owned(text) });
+    }
     let own = turn.meant().trim();
     if !own.is_empty() {
         lines.push(Line { own: true, text: Cow::Borrowed(own) });

@@ -25,7 +25,7 @@ mod template;
 mod typing;
 mod user;
 
-pub use draft::Draft;
+pub use draft::{Draft, UserCall};
 pub use objection::Objection;
 pub use prompt::Prompt;
 pub use situation::Situation;

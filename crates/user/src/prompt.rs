@@ -7,6 +7,7 @@
 use llm::{Message, MessageRole};
 use scenario::{
     conversation::{KnowledgeLevel, Simulator},
+    mock::Tool,
     user::{Extras, Fact, Invent, ReplyForm, State, Tell},
 };
 use serde_json::{Value, json};
@@ -36,6 +37,7 @@ pub(crate) fn prompt(
     simulator: &Simulator,
     goal: &Goal,
     state: Option<&State>,
+    tools: &[Tool],
     situation: &Situation<'_>,
     may_end: bool,
 ) -> Prompt {
@@ -44,7 +46,7 @@ pub(crate) fn prompt(
     let is_usual = template.is_none();
     let with_examples = is_usual && form == ReplyForm::Text;
     let mut messages = Vec::with_capacity(2 + if with_examples { 2 * examples::ALL.len() } else { 0 });
-    messages.push(Message::system(template.unwrap_or_else(|| instructions(extras, may_end))));
+    messages.push(Message::system(template.unwrap_or_else(|| instructions(extras, tools, may_end))));
     if with_examples {
         for (card, line) in examples::ALL {
             messages.push(Message::user(*card));
@@ -54,12 +56,12 @@ pub(crate) fn prompt(
     let history = history::within(situation.opening, situation.turns, extras.history_tokens());
     let summed_up = history.summed_up;
     messages.push(Message::user(card(&history, is_usual, simulator, goal, state, situation)));
-    let schema = (form == ReplyForm::Json).then(|| schema(extras, may_end));
+    let schema = (form == ReplyForm::Json).then(|| schema(extras, tools, may_end));
     Prompt { messages, schema, summed_up }
 }
 
 /// What gabfest writes without a template of the scenario.
-fn instructions(extras: &Extras, may_end: bool) -> String {
+fn instructions(extras: &Extras, tools: &[Tool], may_end: bool) -> String {
     let agent = extras.agent_is();
     let mut text = format!(
         "You write the next message of a person in a chat with {agent}. The person wants something; the other side helps. \
@@ -76,7 +78,7 @@ fn instructions(extras: &Extras, may_end: bool) -> String {
         text.push_str(&stop_rules(extras));
     }
     text.push_str("\n\n");
-    text.push_str(&reply_form(extras, may_end));
+    text.push_str(&reply_form(extras, tools, may_end));
     text
 }
 
@@ -262,9 +264,10 @@ pub(crate) fn stop_rules(extras: &Extras) -> String {
 }
 
 /// The form of the reply.
-pub(crate) fn reply_form(extras: &Extras, may_end: bool) -> String {
+pub(crate) fn reply_form(extras: &Extras, tools: &[Tool], may_end: bool) -> String {
     let has_parts = may_end && !extras.goal.is_empty();
-    match extras.reply.unwrap_or_default() {
+    let form = extras.reply.unwrap_or_default();
+    let mut form_text = match form {
         ReplyForm::Text => {
             let mut text = "Write only the message, as people type.".to_owned();
             if has_parts {
@@ -280,12 +283,30 @@ pub(crate) fn reply_form(extras: &Extras, may_end: bool) -> String {
             if has_parts {
                 keys.push("\"parts_done\": the ids of the parts of the goal that are done now");
             }
+            if !tools.is_empty() {
+                keys.push("\"call\": null, or the `name` and `arguments` of a tool");
+            }
             format!("Reply with one JSON object and nothing else: {{{}}}.", keys.join(", "))
         }
+    };
+    if !tools.is_empty() {
+        form_text.push_str("\nThe person can use these tools:");
+        for tool in tools {
+            let arguments = tool.parameters.get("properties").and_then(Value::as_object);
+            let names: Vec<&str> = arguments.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            form_text.push_str(&format!("\n- {}({}): {}", tool.name, names.join(", "), one_line(&tool.description)));
+        }
+        form_text.push_str(match form {
+            ReplyForm::Text => {
+                "\nTo use one, write only a line such as ###CALL name {\"argument\": \"value\"}### and wait for the result."
+            }
+            ReplyForm::Json => "\nTo use one, write `call` and leave `say` empty. The result comes first.",
+        });
     }
+    form_text
 }
 
-fn schema(extras: &Extras, may_end: bool) -> Value {
+fn schema(extras: &Extras, tools: &[Tool], may_end: bool) -> Value {
     let mut properties = json!({ "thought": { "type": "string" }, "say": { "type": "string" } });
     if may_end {
         let signals = ["none", "done", "gave_up", "handed_over", "out_of_scope"];
@@ -294,6 +315,16 @@ fn schema(extras: &Extras, may_end: bool) -> Value {
             let ids: Vec<&str> = extras.goal.iter().map(|part| part.id.as_str()).collect();
             properties["parts_done"] = json!({ "type": "array", "items": { "type": "string", "enum": ids } });
         }
+    }
+    if !tools.is_empty() {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        let name = json!({ "type": "string", "enum": names });
+        let call = json!({
+            "type": "object",
+            "properties": { "name": name, "arguments": { "type": "object" } },
+            "required": ["name", "arguments"],
+        });
+        properties["call"] = json!({ "anyOf": [{ "type": "null" }, call] });
     }
     let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })

@@ -6,8 +6,12 @@ use record::stop::Signal;
 use regex::Regex;
 use scenario::user::{Extras, ReplyForm};
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{cleaning, draft::Draft};
+use crate::{
+    cleaning,
+    draft::{Draft, UserCall},
+};
 
 /// Tiny models drop a sign or add a space.
 static MARK: LazyLock<Regex> = LazyLock::new(|| {
@@ -15,6 +19,12 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)#{2,5}[ \t]*(?:(done|gave[_ ]up|handed[_ ]over|out[_ -]of[_ -]scope)|part[ \t:]+([^#\n]{1,80}?))[ \t]*(?:#{2,5}|$|\n)",
     )
     .expect("the expression is fixed, and a test compiles it")
+});
+
+/// A call of a tool; its arguments can have lines of their own.
+static CALL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?is)#{2,5}[ \t]*call[ \t:]+([\w.-]{1,80})[ \t]*(\{.*?\})?[ \t]*(?:#{2,5}|$|\n)")
+        .expect("the expression is fixed, and a test compiles it")
 });
 
 /// What reasoning models put before their answer, where the endpoint does not take it away.
@@ -28,6 +38,14 @@ struct Written {
     say: Option<String>,
     signal: Option<String>,
     parts_done: Vec<String>,
+    call: Option<WrittenCall>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrittenCall {
+    name: String,
+    #[serde(default)]
+    arguments: Value,
 }
 
 /// The draft in the model's answer. `may_end: false`: signals in it count for nothing.
@@ -37,7 +55,10 @@ pub(crate) fn read(raw: String, extras: &Extras, may_end: bool) -> Draft {
         None => (None, raw.as_str()),
     };
     let written = (extras.reply == Some(ReplyForm::Json)).then(|| of_json(answer)).flatten();
-    let mut draft = written.unwrap_or_else(|| of_text(answer));
+    let mut draft = written.unwrap_or_else(|| of_text(answer, !extras.tools.is_empty()));
+    if extras.tools.is_empty() {
+        draft.call = None;
+    }
     draft.thought = draft.thought.or(thought);
     draft.parts_done.retain(|id| extras.goal.iter().any(|part| part.id == *id));
     if !may_end {
@@ -54,11 +75,29 @@ fn of_json(answer: &str) -> Option<Draft> {
     let say = cleaning::clean(written.say.as_deref().unwrap_or_default());
     let signal = written.signal.as_deref().and_then(|name| Signal::of_name(&name.to_lowercase()));
     let thought = written.thought.filter(|thought| !thought.trim().is_empty());
-    Some(Draft { say, signal, parts_done: written.parts_done, thought, raw: String::new() })
+    let call = written.call.filter(|call| !call.name.trim().is_empty() && call.name != "none");
+    let call = call.map(|call| UserCall { tool: call.name, arguments: arguments_of(&call.arguments) });
+    Some(Draft { say, signal, parts_done: written.parts_done, call, thought, raw: String::new() })
 }
 
-fn of_text(answer: &str) -> Draft {
+fn arguments_of(value: &Value) -> String {
+    match value {
+        Value::Null => "{}".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn of_text(answer: &str, has_tools: bool) -> Draft {
     let mut draft = Draft::default();
+    let without_calls;
+    let mut answer = answer;
+    if let Some(call) = CALL.captures(answer).filter(|_| has_tools) {
+        let arguments = call.get(2).map_or("{}", |arguments| arguments.as_str()).to_owned();
+        draft.call = Some(UserCall { tool: call[1].to_owned(), arguments });
+        without_calls = CALL.replace_all(answer, "\n");
+        answer = &without_calls;
+    }
     for mark in MARK.captures_iter(answer) {
         if let Some(signal) = mark.get(1) {
             let name = signal.as_str().to_lowercase().replace([' ', '-'], "_");
@@ -106,6 +145,27 @@ mod tests {
         ] {
             assert_eq!(shown("text", raw), expected, "{raw:?}");
         }
+    }
+
+    #[test]
+    fn a_call_of_a_tool_is_read_in_both_forms() {
+        let call = |reply: &str, tools: &[&str], raw: &str| {
+            let extras = Extras { tools: tools.iter().map(|tool| (*tool).to_owned()).collect(), ..extras(reply) };
+            let draft = read(raw.to_owned(), &extras, true);
+            (draft.call.map(|call| format!("{} {}", call.tool, call.arguments)), draft.say)
+        };
+        let toggle = |arguments: &str, say: &str| (Some(format!("toggle {arguments}")), say.to_owned());
+        for (reply, raw, expected) in [
+            ("text", "###CALL toggle {\"on\": {\"a\": 1}}###", toggle("{\"on\": {\"a\": 1}}", "")),
+            ("text", "One moment.\n### call: toggle ###", toggle("{}", "One moment.")),
+            ("text", "I call toggle.", (None, "I call toggle.".to_owned())),
+            ("json", r#"{"say": "", "call": {"name": "toggle", "arguments": {"on": true}}}"#, toggle(r#"{"on":true}"#, "")),
+            ("json", r#"{"say": "Hi.", "call": {"name": "none"}}"#, (None, "Hi.".to_owned())),
+            ("json", r#"{"say": "Hi.", "call": null}"#, (None, "Hi.".to_owned())),
+        ] {
+            assert_eq!(call(reply, &["toggle"], raw), expected, "{raw:?}");
+        }
+        assert_eq!(call("json", &[], r#"{"say": "Hi.", "call": {"name": "toggle"}}"#), (None, "Hi.".to_owned()));
     }
 
     #[test]

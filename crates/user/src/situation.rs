@@ -1,6 +1,6 @@
 //! Where the conversation is when the person is about to speak.
 
-use record::Turn;
+use record::{Turn, turn::ToolCall};
 use scenario::Message;
 
 /// Where the conversation is when the person is about to speak.
@@ -10,6 +10,8 @@ pub struct Situation<'a> {
     pub opening: &'a [Message],
     /// All turns that the person has seen.
     pub turns: &'a [Turn],
+    /// What the person has done with its tools for this line.
+    pub calls: &'a [ToolCall],
     /// Exchanges of this conversation.
     pub exchanges: u32,
     /// The number of the line that the person is about to write, from 1 over the conversation.

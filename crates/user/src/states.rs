@@ -150,7 +150,7 @@ mod tests {
 
     fn after(turns: &[Turn]) -> Situation<'_> {
         let exchanges = u32::try_from(turns.len()).unwrap();
-        Situation { opening: &[], turns, exchanges, line: exchanges + 1, lines_left: 9, seed: 1 }
+        Situation { opening: &[], turns, calls: &[], exchanges, line: exchanges + 1, lines_left: 9, seed: 1 }
     }
 
     #[test]

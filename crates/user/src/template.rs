@@ -5,6 +5,7 @@ use std::sync::Arc;
 use minijinja::{Environment, UndefinedBehavior, context};
 use scenario::{
     conversation::Simulator,
+    mock::Tool,
     user::{Invent, State},
 };
 
@@ -42,6 +43,7 @@ impl Template {
         simulator: &Simulator,
         goal: &Goal,
         state: Option<&State>,
+        tools: &[Tool],
         situation: &Situation<'_>,
         may_end: bool,
     ) -> Result<String, Error> {
@@ -74,10 +76,14 @@ impl Template {
                 say => state.and_then(|state| state.say.as_deref()).unwrap_or_default(),
                 mood => state.and_then(|state| state.mood.as_deref()).unwrap_or_default(),
             },
+            tools => tools
+                .iter()
+                .map(|tool| context! { name => tool.name.as_str(), description => tool.description.as_str() })
+                .collect::<Vec<_>>(),
             turn => situation.line,
             turns_left => situation.lines_left,
             stop_rules => if may_end { prompt::stop_rules(extras) } else { String::new() },
-            reply_form => prompt::reply_form(extras, may_end),
+            reply_form => prompt::reply_form(extras, tools, may_end),
         };
         let template = self.environment.get_template(NAME).map_err(|error| fault(&self.path, &error))?;
         template.render(variables).map_err(|error| fault(&self.path, &error))

@@ -3,6 +3,7 @@
 use record::stop::{Signal, Stopper};
 use scenario::{
     conversation::Simulator,
+    mock::Tool,
     user::{Farewell, SelfCheck, StateEnd},
 };
 
@@ -30,6 +31,8 @@ pub struct User<'a> {
     template: Option<Template>,
     goal: Goal,
     states: Option<Walk<'a>>,
+    /// What the person can use.
+    tools: Vec<Tool>,
 }
 
 /// What comes next, before a model is asked.
@@ -60,7 +63,13 @@ impl<'a> User<'a> {
         let template = written.map(|prompt| Template::new(&prompt.path, &prompt.text)).transpose()?;
         let (goal, states) = (Goal::new(&simulator.extras.goal), Walk::new(&simulator.extras));
         // States end the talk, not the model.
-        Ok(Self { simulator, may_end: may_end && states.is_none(), template, goal, states })
+        Ok(Self { simulator, may_end: may_end && states.is_none(), template, goal, states, tools: Vec::new() })
+    }
+
+    /// The same person with tools.
+    #[must_use]
+    pub fn with_tools(self, tools: Vec<Tool>) -> Self {
+        Self { tools, ..self }
     }
 
     #[must_use]
@@ -81,8 +90,8 @@ impl<'a> User<'a> {
         let template = self.template.as_ref();
         let state = self.states.as_ref().and_then(Walk::state);
         let rendered =
-            template.map(|it| it.render(self.simulator, &self.goal, state, situation, self.may_end)).transpose()?;
-        Ok(prompt::prompt(rendered, self.simulator, &self.goal, state, situation, self.may_end))
+            template.map(|it| it.render(self.simulator, &self.goal, state, &self.tools, situation, self.may_end)).transpose()?;
+        Ok(prompt::prompt(rendered, self.simulator, &self.goal, state, &self.tools, situation, self.may_end))
     }
 
     /// Where the states lead after the agent's answer; `None` for a person without states.

@@ -65,8 +65,8 @@ async fn ask(
     };
     let simulator = simulator(temperature);
     let user = User::new(&simulator, true).unwrap();
-    let situation = Situation { opening: &[], turns: &[], exchanges: 3, line: 4, lines_left: 5, seed: 42 };
-    let line = draft(&user, &situation, &script, context, true, &mut Vec::new()).await;
+    let situation = Situation { opening: &[], turns: &[], calls: &[], exchanges: 3, line: 4, lines_left: 5, seed: 42 };
+    let line = draft(&user, &situation, &script, context, true, None, &mut Vec::new()).await;
     (line, script.asked.into_inner().unwrap())
 }
 

@@ -11,7 +11,7 @@ use super::{
     next_line::{Next, Place, next_line},
     say::say,
     stage::Stage,
-    user_check,
+    user_check, user_tools,
 };
 use crate::{compiled::StepChecks, simulator::misconfigured, termination};
 
@@ -54,7 +54,9 @@ async fn turns(
     checks: &StepChecks,
     clock: &Clock,
 ) -> Result<Stop, Failure> {
-    let mut user = User::new(&written.simulator, true).map_err(|error| misconfigured(&error))?;
+    let tools = user_tools::of(stage, &written.simulator)?;
+    let user = User::new(&written.simulator, true).map_err(|error| misconfigured(&error))?;
+    let mut user = user.with_tools(tools);
     let most = written.most_turns();
     let mut line = Message::user(written.opening_line.clone());
     let mut speaker = Origin::Scripted;

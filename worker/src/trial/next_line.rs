@@ -49,6 +49,7 @@ impl Place {
         Situation {
             opening: if self.opening { &script.scenario.opening } else { &[] },
             turns: &turns[self.first_seen..],
+            calls: &[],
             exchanges: self.exchanges,
             line: self.exchanges + 1,
             lines_left: self.lines_left,
@@ -84,8 +85,9 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
         }
     };
     let model = stage.calling.recorded(stage.resources.models.user_sim(&simulator.model_type), Role::UserSim);
+    let tools = stage.line.toolbox.made().filter(|_| !simulator.extras.tools.is_empty());
     let mut faults = Vec::new();
-    let drafted = simulator::draft(user, &situation, &model, context, place.debug, &mut faults).await;
+    let drafted = simulator::draft(user, &situation, &model, context, place.debug, tools.as_deref(), &mut faults).await;
     let spoken = drafted.and_then(|mut drafted| {
         let end = user.speak(&mut drafted.draft, &situation);
         if end.is_none() && drafted.draft.say.is_empty() {
@@ -109,7 +111,7 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
             return Err(failure.in_turn(number));
         }
     };
-    let Drafted { draft, prompt_for_debug, sent_back, summed_up } = drafted;
+    let Drafted { draft, prompt_for_debug, sent_back, summed_up, calls } = drafted;
     stage.transcript.parts_done(draft.parts_done);
     if place.debug {
         tracing::info!(trial = %stage.ticket.trial.id, turn = number, reply = draft.raw, "user simulation");
@@ -121,6 +123,7 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
     }
     match end {
         Some(end) if !end.says_farewell => {
+            stage.transcript.user_calls(calls);
             // The words of this line are dropped.
             if let Some(line) = stage.progress.user_lines.last_mut() {
                 line.faults.retain(|fault| !fault.sent);
@@ -141,7 +144,7 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
                 None => (draft.say, None),
             };
             let state = user.state().map(str::to_owned);
-            let kept = Simulated { sent_back, summed_up, faults, untyped, state, ..Simulated::default() };
+            let kept = Simulated { sent_back, summed_up, faults, untyped, state, calls, ..Simulated::default() };
             stage.transcript.simulated(kept);
             Ok(Next::Say(Line { words, speaker: Origin::Simulated, farewell: end.or(farewell) }))
         }

@@ -49,8 +49,7 @@ async fn tools(
     if mocks.is_empty() || stage.ticket.scripts.plan().live {
         return Ok(None);
     }
-    let tools =
-        stage.line.toolbox.tools(mocks, &script.scenario.environment.state, &stage.calling, stage.resources.now_millis);
+    let tools = stage.line.toolbox.tools(&script.scenario, &stage.calling, stage.resources.now_millis);
     if agent.calls_tools_itself() {
         let registration = stage.line.toolbox.register(&stage.resources.tool_server).await?;
         (context.tools_url, context.mcp_url) = (registration.tools_url(), registration.mcp_url());

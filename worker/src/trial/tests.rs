@@ -28,6 +28,7 @@ mod remote_tools;
 mod steps_besides;
 mod user_faults;
 mod user_states;
+mod user_tools;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use agent::Tools;
 use record::{Failure, FailureKind, Turn};
-use scenario::mock::Mock;
+use scenario::Scenario;
 use serde_json::Value;
 
 use super::calling::Calling;
@@ -29,11 +29,10 @@ pub(crate) struct Toolbox {
 }
 
 impl Toolbox {
-    /// The mocks of the scenario. `state`: what they keep at the start of the trial.
+    /// The mocks of the scenario.
     pub(crate) fn tools(
         &mut self,
-        mocks: &[Mock],
-        state: &Value,
+        scenario: &Scenario,
         calling: &Calling,
         now_millis: fn() -> i64,
     ) -> Arc<Tools> {
@@ -47,9 +46,16 @@ impl Toolbox {
                 ("run", &known.run),
             ];
             let context = context.map(|(key, text)| (key.to_owned(), text.clone().into())).into_iter().collect();
-            Arc::new(Tools::new(mocks.to_vec(), calling.seed, context, now_millis).with_state(state.clone()))
+            let tools = Tools::new(scenario.mocks.clone(), calling.seed, context, now_millis);
+            let state = scenario.environment.state.clone();
+            Arc::new(tools.with_state(state).with_user_tools(scenario.user_tools()))
         };
         Arc::clone(self.tools.get_or_insert_with(make))
+    }
+
+    /// The mocks as the simulated user has them; `None`: nobody has asked for them.
+    pub(crate) fn made(&self) -> Option<Arc<Tools>> {
+        self.tools.clone()
     }
 
     /// The agent answers its tool calls itself.

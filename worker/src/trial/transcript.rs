@@ -10,7 +10,7 @@ use record::{
     call::{ErrorKind, Spend},
     pace::Pace,
     trial::TurnLatency,
-    turn::{Note, Origin},
+    turn::{Note, Origin, ToolCall},
 };
 use telemetry::metrics::TrialSeries;
 
@@ -122,6 +122,13 @@ impl Transcript {
     pub(super) fn failed_asks(&mut self, failed: u32) {
         if let Some(turn) = self.turns.last_mut().filter(|_| failed > 0) {
             turn.simulated.get_or_insert_default().failed_asks = failed;
+        }
+    }
+
+    /// Keeps with the last turn what the user did after it with its own tools, where no line followed.
+    pub(super) fn user_calls(&mut self, calls: Vec<ToolCall>) {
+        if let Some(turn) = self.turns.last_mut().filter(|_| !calls.is_empty()) {
+            turn.simulated.get_or_insert_default().calls.extend(calls);
         }
     }
 

@@ -15,9 +15,9 @@ use evaluate::{
 };
 use record::{
     Turn,
-    published::{self, End, Message, PublishedTurn, Transcript},
+    published::{self, End, GoalPart, Message, PublishedTurn, Transcript},
 };
-use scenario::ids::seed_of;
+use scenario::{Action, ids::seed_of, user::Part};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -102,6 +102,20 @@ impl<'a> TrialWorkspace<'a> {
         states.iter().map(EndState::note).collect()
     }
 
+    /// The goal of the user of this step, as the user sees it.
+    fn goal(&self, step: u32) -> Vec<GoalPart> {
+        let action = self.script.scenario.steps.get((step as usize).saturating_sub(1)).map(|step| &step.action);
+        let Some(Action::Converse(conversation)) = action else { return Vec::new() };
+        let turns = || self.turns.iter().filter(|turn| turn.step == step).filter_map(|turn| turn.simulated.as_ref());
+        let believes = |id: &String| turns().any(|simulated| simulated.parts_done.contains(id));
+        let part = |part: &Part| GoalPart {
+            id: part.id.clone(),
+            text: part.text.clone(),
+            believed_done: believes(&part.id),
+        };
+        conversation.simulator.extras.goal.iter().map(part).collect()
+    }
+
     /// The transcript as JSON, without keys.
     fn transcript(&self, asked: &CustomAsked<'_>) -> Result<String, CustomError> {
         let CompiledScenario { case, scenario, .. } = self.script;
@@ -124,7 +138,11 @@ impl<'a> TrialWorkspace<'a> {
             turn: published::turn_of(asked.scope),
             opening: scenario.opening.iter().map(message).collect(),
             turns: self.turns.iter().map(|turn| PublishedTurn::of(turn, asked.times)).collect(),
-            end: End { stop: self.stop.map(str::to_owned), state: self.toolbox.state().unwrap_or_default() },
+            end: End {
+                stop: self.stop.map(str::to_owned),
+                goal: self.goal(asked.scope.step()),
+                state: self.toolbox.state().unwrap_or_default(),
+            },
         };
         let mut json = serde_json::to_value(&transcript).map_err(|error| CustomError::Failed(error.to_string()))?;
         redact_texts(&mut json);

@@ -11,7 +11,7 @@ use scenario::{
 use serde_json::json;
 
 fn calls(order: CallOrder, calls: Vec<ExpectedCall>) -> Rule {
-    Rule::ToolCalls(ToolCallsRule { calls, order, pick: CallPick::Any })
+    Rule::ToolCalls(ToolCallsRule { calls, order, pick: CallPick::Any, by: Default::default() })
 }
 
 fn rubric(weights: &[f64], threshold: f64) -> Rule {

@@ -86,12 +86,13 @@ fn happened(seen: &Seen) -> String {
         Seen::Reply(reply) if reply.trim().is_empty() => "an empty reply".to_owned(),
         Seen::Reply(reply) => code(reply),
         Seen::Calls([]) => "no calls".to_owned(),
-        Seen::Calls(calls) => {
+        Seen::Calls(calls) | Seen::UserCalls(calls) => {
             let call = |(name, arguments, result): &(&str, &str, Option<&str>)| {
                 let result = result.map_or(String::new(), |result| format!(" = {result}"));
                 code(&format!("{name}({arguments}){result}"))
             };
-            format!("calls {}", calls.iter().map(call).collect::<Vec<_>>().join(", "))
+            let who = if matches!(seen, Seen::UserCalls(_)) { "the user calls" } else { "calls" };
+            format!("{who} {}", calls.iter().map(call).collect::<Vec<_>>().join(", "))
         }
         Seen::Talk(turns) => {
             turns.iter().map(|(user, agent)| format!("user: “{user}” agent: “{agent}”")).collect::<Vec<_>>().join(" ")

@@ -33,6 +33,8 @@ pub(crate) enum Seen {
     Reply(&'static str),
     /// (tool, arguments, result)
     Calls(&'static [(&'static str, &'static str, Option<&'static str>)]),
+    /// The same calls, made by the simulated user.
+    UserCalls(&'static [(&'static str, &'static str, Option<&'static str>)]),
     /// (user, agent)
     Talk(&'static [(&'static str, &'static str)]),
     /// A reply that took so long, in milliseconds: to its first token, and to its end.
@@ -109,7 +111,7 @@ impl Seen {
     fn scene(&self) -> Scene {
         let mut scene = match self {
             Self::Reply(reply) => Scene::replied(reply),
-            Self::Calls(calls) => {
+            Self::Calls(calls) | Self::UserCalls(calls) => {
                 let mut turn = turn("Hello", "Done.");
                 let calls = calls.iter().enumerate().map(|(index, (name, arguments, result))| ToolCall {
                     id: format!("call_{index}"),
@@ -117,7 +119,11 @@ impl Seen {
                     arguments: (*arguments).to_owned(),
                     result: result.map(str::to_owned),
                 });
-                turn.tool_calls = calls.collect();
+                if matches!(self, Self::UserCalls(_)) {
+                    turn.simulated.get_or_insert_default().calls = calls.collect();
+                } else {
+                    turn.tool_calls = calls.collect();
+                }
                 Scene { turns: vec![turn], ..Scene::replied("Done.") }
             }
             Self::Talk(turns) => Scene::talked(turns.iter().map(|(user, agent)| turn(user, agent)).collect()),

@@ -53,7 +53,7 @@ pub(super) fn function_call(
 
 fn rule(name: String, arguments: Option<Vec<(String, ArgumentRule)>>, pick: CallPick) -> Rule {
     let call = ExpectedCall { name, arguments, partial: true, result: None };
-    Rule::ToolCalls(ToolCallsRule { calls: vec![call], order: CallOrder::AnyOrder, pick })
+    Rule::ToolCalls(ToolCallsRule { calls: vec![call], order: CallOrder::AnyOrder, pick, by: Default::default() })
 }
 
 fn pick(part: &Part<'_>, json: &Json, findings: &mut Findings) -> Option<CallPick> {

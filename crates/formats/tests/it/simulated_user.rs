@@ -202,3 +202,18 @@ fn a_check_of_the_goal_names_parts_of_it_and_judges_a_whole_conversation() {
         assert!(found.starts_with(expected), "{found}");
     }
 }
+
+#[test]
+fn a_tool_of_the_user_is_a_mock_of_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let mocks = "setup: {mocks: [{method: airplane_mode, response: ok}]}\n";
+    let keys = "          tools: [airplaneMode, airplane_mod]\n      final_evaluations: [{type: goal_reached}]\n";
+    put(folder.path(), "talk.scenario.yaml", &format!("{USER}{keys}{mocks}"));
+    let reading = read::read(&[folder.path().join("talk.scenario.yaml")]);
+    let found: Vec<String> = reading
+        .diagnostics
+        .iter()
+        .map(|found| format!("{}: {} ({})", found.line, found.message, found.help.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(found, ["11: no mock answers the tool `airplane_mod` (did you mean `airplane_mode`?)"]);
+}

@@ -13,8 +13,25 @@ use super::{UNHELPFUL, chance::Key, topics, words};
 pub(crate) fn speak(request: &Request, key: Key) -> String {
     let seen = Seen::read(request);
     let marks = Marks::of(&seen);
+    if let Some(tool) = tool_for(&seen) {
+        return if request.schema.is_some() {
+            json!({ "say": "", "call": { "name": tool, "arguments": {} } }).to_string()
+        } else {
+            format!("###CALL {tool} {{}}###")
+        };
+    }
     let say = words_of(&seen, request.seed, key, marks.ends);
     marks.on(say, request.schema.is_some())
+}
+
+/// The tool whose name the agent's last words or the person's task mention: the person uses it before it speaks.
+fn tool_for(seen: &Seen) -> Option<&str> {
+    let last = seen.heard.last().map_or("", String::as_str);
+    let heard = format!("{last} {}", seen.profile("task"));
+    let is_meant = |tool: &&String| {
+        tool.split(['_', '-']).all(|word| words::words(&heard).any(|heard| heard.eq_ignore_ascii_case(word)))
+    };
+    seen.tools.iter().find(is_meant).map(String::as_str)
 }
 
 fn words_of(seen: &Seen, seed: Option<u64>, key: Key, ends: bool) -> String {
@@ -337,6 +354,7 @@ fn plain(objective: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Message;
 
     #[test]
     fn patience_is_a_function_of_the_seed() {
@@ -347,5 +365,22 @@ mod tests {
         assert_eq!(counts[..2], [0, 0]);
         assert!(counts[2..].iter().all(|count| count.abs_diff(trials / 3) < 200), "{counts:?}");
         assert_eq!((0..trials).map(length).collect::<Vec<_>>(), (0..trials).map(length).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_state_leads_the_user_and_a_tool_is_used_once_where_it_is_meant() {
+        let card = "Chat so far:\nYou: Hi.\n\nYou are p.\nYou want: o.\nDo this now: ask for the refund.\nWrite about 9 words.\n\n\
+                    Other says: Please try airplane mode.\nYou answer:";
+        let ask = |system: &str, more: Vec<Message>| {
+            let mut messages = vec![Message::system(system), Message::user(card)];
+            messages.extend(more);
+            speak(&Request { messages, ..Request::default() }, Key::new(7))
+        };
+        let says = ask("s", Vec::new());
+        assert!(says.ends_with(": ask for the refund."), "{says}");
+        let tools = "s\nThe person can use these tools:\n- look(): l\n- airplane_mode(on): a\nTo use one, …";
+        assert_eq!(ask(tools, Vec::new()), "###CALL airplane_mode {}###");
+        let used = Message::user("The result of airplane_mode: ok\nUse another tool, or write your next message.");
+        assert_eq!(ask(tools, vec![Message::assistant("x"), used]), says);
     }
 }

@@ -4,7 +4,7 @@ use super::text::{
     MOST_END_BYTES, MOST_ITEMS, MOST_MESSAGE_BYTES, MOST_NOTE_BYTES, MOST_REASON_BYTES, MOST_TEXT_BYTES,
     MOST_TOOL_BYTES, MOST_TURN_BYTES, cut, shorten,
 };
-use crate::{Ballot, Call, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, pace::Pace};
+use crate::{Ballot, Call, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, pace::Pace, turn::ToolCall};
 
 /// What each text of a list of fields takes beside itself, at most.
 const AROUND: usize = 16;
@@ -20,6 +20,7 @@ pub fn turn(turn: &mut Turn) {
     if let Some(simulated) = &mut turn.simulated {
         simulated.parts_done.truncate(MOST_ITEMS);
         simulated.faults.truncate(MOST_ITEMS);
+        simulated.calls.truncate(MOST_ITEMS);
     }
     let mut most = MOST_TEXT_BYTES;
     texts_of(turn, most);
@@ -55,8 +56,7 @@ pub fn size_of_turn(turn: &Turn) -> usize {
     let text = |text: &str| text.len() + AROUND;
     let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
     let messages: usize = turn.messages.iter().map(|said| text(&said.text) + AROUND).sum();
-    let tools = turn.tool_calls.iter();
-    let tools: usize = tools.map(|it| text(&it.id) + text(&it.name) + text(&it.arguments) + may(&it.result)).sum();
+    let tools: usize = turn.tool_calls.iter().map(size_of_tool_call).sum();
     let actions: usize = turn.actions.iter().map(|action| text(action)).sum();
     let calls: usize = turn.calls.iter().map(size_of_call).sum();
     let notes: usize = turn.notes.iter().map(|note| text(&note.kind) + text(&note.text)).sum();
@@ -94,11 +94,18 @@ pub fn size_of_end(trial: &Trial) -> usize {
 fn size_of_simulated(simulated: &Simulated) -> usize {
     let faults: usize = simulated.faults.iter().map(|fault| fault.evidence.len() + 4 * AROUND).sum();
     let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
+    let calls: usize = simulated.calls.iter().map(size_of_tool_call).sum();
     5 * AROUND
+        + calls
         + may(&simulated.untyped)
         + may(&simulated.state)
         + faults
         + simulated.parts_done.iter().map(|part| part.len() + AROUND).sum::<usize>()
+}
+
+fn size_of_tool_call(call: &ToolCall) -> usize {
+    let result = call.result.as_ref().map_or(0, |text| text.len() + AROUND);
+    4 * AROUND + call.id.len() + call.name.len() + call.arguments.len() + result
 }
 
 fn size_of_call(call: &Call) -> usize {
@@ -110,7 +117,8 @@ fn texts_of(turn: &mut Turn, most: usize) {
     cut(&mut turn.user, most);
     turn.agent.iter_mut().for_each(|text| cut(text, most));
     turn.messages.iter_mut().for_each(|said| cut(&mut said.text, most));
-    for call in &mut turn.tool_calls {
+    let of_user = turn.simulated.iter_mut().flat_map(|simulated| &mut simulated.calls);
+    for call in turn.tool_calls.iter_mut().chain(of_user) {
         name(&mut call.id);
         name(&mut call.name);
         cut(&mut call.arguments, most.min(MOST_TOOL_BYTES));

@@ -15,9 +15,21 @@ pub struct ToolCallsRule {
     pub calls: Vec<ExpectedCall>,
     pub order: CallOrder,
     pub pick: CallPick,
+    #[serde(default)]
+    pub by: CallBy,
 }
 
-/// How the agent's calls must match the listed ones. Each call matches one listed call at most.
+/// Whose calls are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallBy {
+    #[default]
+    Agent,
+    /// The simulated user, which has the `tools` of `user_simulator.gabfest`.
+    User,
+}
+
+/// How the calls must match the listed ones. Each call matches one listed call at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOrder {
@@ -44,7 +56,7 @@ pub enum CallPick {
     Any,
     /// Only the last call of the tool.
     Last,
-    /// The agent must call the tool exactly once.
+    /// The tool must be called exactly once.
     Single,
 }
 
@@ -52,12 +64,15 @@ pub enum CallPick {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ToolCalls")]
 pub struct Written {
-    /// How the agent's calls must match the listed ones.
+    /// How the calls must match the listed ones.
     #[serde(default)]
     order: CallOrder,
     /// Which calls of a tool can match a listed call.
     #[serde(default)]
     pick: CallPick,
+    /// Whose calls are compared.
+    #[serde(default)]
+    by: CallBy,
     /// The expected calls. With an exact order or `subset`, an empty list means no calls at all.
     #[serde(rename = "calls")]
     #[schemars(with = "Vec<WrittenCall>")]
@@ -68,13 +83,13 @@ impl Kind for ToolCallsRule {
     type Written = Written;
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
-        let Written { order, pick, .. } = written;
+        let Written { order, pick, by, .. } = written;
         let parts = place.part.items_of("calls");
         let calls = parts.iter().filter_map(|part| call::read(part, place)).collect();
         if !matches!(order, CallOrder::Exact | CallOrder::ExactAnyOrder | CallOrder::Subset) {
             place.check_not_empty(parts.len(), "calls");
         }
-        Some(Self { calls, order, pick })
+        Some(Self { calls, order, pick, by })
     }
 
     fn questions(&self) -> Vec<Question<'_>> {

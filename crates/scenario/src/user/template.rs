@@ -23,6 +23,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("invent", "`nothing` or `harmless`"),
     ("goal", "a list of the goal's parts, each with `id`, `text`, `status` and `blocked`"),
     ("state", "what the state says: `say` and `mood`; empty without states"),
+    ("tools", "a list of the user's tools, each with `name` and `description`"),
     ("turn", "the number of the line that the user is about to write"),
     ("turns_left", "the number of lines that the user can still write"),
     ("stop_rules", "how the user ends the talk"),

@@ -28,7 +28,7 @@ fn turn(number: u32, user: &str, agent: &str) -> Turn {
 
 fn after(turns: &[Turn]) -> Situation<'_> {
     let exchanges = u32::try_from(turns.len()).unwrap();
-    Situation { opening: &[], turns, exchanges, line: exchanges + 1, lines_left: 9, seed: 7 }
+    Situation { opening: &[], turns, calls: &[], exchanges, line: exchanges + 1, lines_left: 9, seed: 7 }
 }
 
 fn spoken(messages: &[Message]) -> Vec<(&'static str, &str)> {

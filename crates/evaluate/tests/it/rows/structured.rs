@@ -4,6 +4,7 @@ use record::Finding::{Fail, Pass};
 
 use super::{Row, Seen, row, seen};
 
+const TOGGLED: Seen = Seen::UserCalls(&[("airplane_mode", "{\"on\": false}", Some("ok"))]);
 const TWO: Seen = Seen::Calls(&[
     ("find_order", r#"{"id": 4711}"#, Some(r#"{"state": "sent"}"#)),
     ("refund", r#"{"id": 4711, "reason": "arrived broken"}"#, None),
@@ -53,6 +54,9 @@ pub(super) const ROWS: &[Row] = &[
     seen("type: tool_calls\ncalls: [{name: refund}]", TWO, Pass, "1 of 1 expected calls"),
     seen("type: tool_calls\ncalls: [{name: refund}, {name: find_order}]", TWO, Pass, "2 of 2"),
     seen("type: tool_calls\ncalls: [{name: refund}, {name: refund}]", TWO, Fail, "answers another expected one"),
+    seen("type: tool_calls\nby: user\ncalls: [{name: airplane_mode}]", TOGGLED, Pass, "1 of 1 expected calls"),
+    seen("type: tool_calls\nby: user\norder: exact\ncalls: []", TWO, Pass, "the user called no tools"),
+    seen("type: tool_calls\norder: exact\ncalls: []", TOGGLED, Pass, "the agent called no tools"),
     seen("type: tool_calls\ncalls: [{name: cancel}]", TWO, Fail, "there is none; it called find_order, refund"),
     seen("type: tool_calls\norder: in_order\ncalls: [{name: find_order}, {name: refund}]", TWO, Pass, "2 of 2"),
     seen("type: tool_calls\norder: in_order\ncalls: [{name: refund}, {name: find_order}]", TWO, Fail, "not after"),

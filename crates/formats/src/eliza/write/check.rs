@@ -53,6 +53,10 @@ fn fields(rule: &Rule, map: &mut Map<String, Value>) {
             map.insert("checks".to_owned(), Value::Array(write_all(&rule.checks)));
         }
         Rule::ToolCalls(rule) => tool_calls(rule, map),
+        Rule::GoalReached(check::GoalReached { parts, model_type, goal: _ }) => {
+            put(map, "parts", (*parts != Default::default()).then(|| json!(parts)));
+            put(map, "model_type", model_type.as_ref().map(|judge| json!(judge)));
+        }
         Rule::LlmJudge(rule) => {
             flat(&plain(rule), map);
             map.insert("expected".to_owned(), json!(expected(&rule.expected)));
@@ -105,6 +109,7 @@ fn expected(expected: &Expected) -> String {
 
 fn tool_calls(rule: &ToolCallsRule, map: &mut Map<String, Value>) {
     map.insert("order".to_owned(), json!(rule.order));
+    put(map, "by", (rule.by != Default::default()).then(|| json!(rule.by)));
     put(map, "pick", (rule.pick != Default::default()).then(|| json!(rule.pick)));
     map.insert("calls".to_owned(), rule.calls.iter().map(call).collect());
 }

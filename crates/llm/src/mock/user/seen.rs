@@ -19,6 +19,8 @@ pub(super) struct Seen {
     pub(super) heard: Vec<String>,
     /// A line for each turn that is only summed up.
     pub(super) earlier: Vec<String>,
+    /// The person's tools that it has not used for this line: names.
+    pub(super) tools: Vec<String>,
     /// The last draft went back.
     pub(super) is_sent_back: bool,
 }
@@ -35,6 +37,15 @@ impl Seen {
         let is_card = |text: &str| text.ends_with("You answer:") || text.ends_with("You begin the chat:");
         let card = request.messages.iter().rev().find(|message| is_card(&message.content));
         let mut seen = card.map_or_else(|| Self::of_chat(request), |card| Self::of_card(&card.content));
+        let reply_form = request.messages.first().map_or("", |message| message.content.as_str());
+        if let Some((_, tools)) = reply_form.split_once("The person can use these tools:") {
+            let names = tools.lines().filter_map(|line| line.strip_prefix("- ")?.split_once('(')).map(|(name, _)| name);
+            let was_used = |name: &str| {
+                let result = format!("The result of {name}: ");
+                request.messages.iter().any(|message| message.content.starts_with(&result))
+            };
+            seen.tools.extend(names.filter(|name| !was_used(name)).map(str::to_owned));
+        }
         let last = request.messages.last().map_or("", |message| message.content.as_str());
         seen.is_sent_back = SENT_BACK.iter().any(|start| last.starts_with(start));
         seen
