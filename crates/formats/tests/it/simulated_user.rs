@@ -217,3 +217,22 @@ fn a_tool_of_the_user_is_a_mock_of_the_scenario() {
         .collect();
     assert_eq!(found, ["11: no mock answers the tool `airplane_mod` (did you mean `airplane_mode`?)"]);
 }
+
+#[test]
+fn the_text_of_the_prompt_is_in_the_plan_and_its_digest() {
+    let plan = |prompt: &str| {
+        let keys = "prompt: user.j2\n      final_evaluations: [{type: goal_reached}]";
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), "talk.scenario.yaml", &format!("{USER}          {keys}\n"));
+        put(folder.path(), "user.j2", prompt);
+        let reading = read::read(&[folder.path().join("talk.scenario.yaml")]);
+        assert_eq!(reading.diagnostics, []);
+        scenario::plan::build(&reading, &scenario::plan::Choices::default()).unwrap()
+    };
+    let (first, again) = (plan("One. {{ objective }}{{ reply_form }}"), plan("One. {{ objective }}{{ reply_form }}"));
+    let other = plan("Two. {{ objective }}{{ reply_form }}");
+    assert!(first.to_json().contains("One. {{ objective }}{{ reply_form }}"));
+    let text = |plan: &scenario::Plan| plan.groups[0].document["run"].clone();
+    assert_eq!(text(&first), text(&again));
+    assert_ne!(first.digest(), other.digest(), "runs with different prompts are different plans");
+}
