@@ -119,7 +119,14 @@ mod tests {
             ("count".to_owned(), ArgumentRule::Equals(json!(3))),
         ];
         let listed = ExpectedCall { name: "menu".to_owned(), arguments: Some(arguments), partial: true, result: None };
-        let rule = |order| Rule::ToolCalls(ToolCallsRule { calls: vec![listed.clone()], order, pick: CallPick::Any, by: CallBy::Agent });
+        let rule = |order| {
+            Rule::ToolCalls(ToolCallsRule {
+                calls: vec![listed.clone()],
+                order,
+                pick: CallPick::Any,
+                by: CallBy::Agent,
+            })
+        };
         let say = |expected: Option<&str>| Action::Say {
             messages: Vec::new(),
             expected: expected.map(|text| Message::text_of(Speaker::Agent, text)),

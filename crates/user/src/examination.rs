@@ -97,7 +97,8 @@ mod tests {
         }))
         .unwrap();
         let turn = Turn { agent: Some(heard.to_owned()), ..Turn::new(1, 1, Origin::Scripted, "Hi.".to_owned(), 0) };
-        let situation = Situation { opening, turns: &[turn], calls: &[], exchanges: 1, line: 2, lines_left: 3, seed: 1 };
+        let situation =
+            Situation { opening, turns: &[turn], calls: &[], exchanges: 1, line: 2, lines_left: 3, seed: 1 };
         let draft = Draft { say: say.to_owned(), signal: Some(Signal::Done), ..Draft::default() };
         let instructions = "Write only your own next words and nothing else at all.";
         faults(&draft, &simulator, instructions, &situation).into_iter().map(|fault| fault.kind).collect()

@@ -159,7 +159,11 @@ mod tests {
             ("text", "###CALL toggle {\"on\": {\"a\": 1}}###", toggle("{\"on\": {\"a\": 1}}", "")),
             ("text", "One moment.\n### call: toggle ###", toggle("{}", "One moment.")),
             ("text", "I call toggle.", (None, "I call toggle.".to_owned())),
-            ("json", r#"{"say": "", "call": {"name": "toggle", "arguments": {"on": true}}}"#, toggle(r#"{"on":true}"#, "")),
+            (
+                "json",
+                r#"{"say": "", "call": {"name": "toggle", "arguments": {"on": true}}}"#,
+                toggle(r#"{"on":true}"#, ""),
+            ),
             ("json", r#"{"say": "Hi.", "call": {"name": "none"}}"#, (None, "Hi.".to_owned())),
             ("json", r#"{"say": "Hi.", "call": null}"#, (None, "Hi.".to_owned())),
         ] {

@@ -89,8 +89,9 @@ impl<'a> User<'a> {
     pub fn prompt(&self, situation: &Situation<'_>) -> Result<Prompt, Error> {
         let template = self.template.as_ref();
         let state = self.states.as_ref().and_then(Walk::state);
-        let rendered =
-            template.map(|it| it.render(self.simulator, &self.goal, state, &self.tools, situation, self.may_end)).transpose()?;
+        let rendered = template
+            .map(|it| it.render(self.simulator, &self.goal, state, &self.tools, situation, self.may_end))
+            .transpose()?;
         Ok(prompt::prompt(rendered, self.simulator, &self.goal, state, &self.tools, situation, self.may_end))
     }
 

@@ -819,6 +819,9 @@ pub struct Simulated {
     /// Questions of the user's state that no judge answered after this exchange.
     #[prost(uint32, tag = "7")]
     pub failed_asks: u32,
+    /// What the user did with its own tools before it said the line.
+    #[prost(message, repeated, tag = "8")]
+    pub calls: ::prost::alloc::vec::Vec<ToolCall>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UserFault {

@@ -30,12 +30,7 @@ pub(crate) struct Toolbox {
 
 impl Toolbox {
     /// The mocks of the scenario.
-    pub(crate) fn tools(
-        &mut self,
-        scenario: &Scenario,
-        calling: &Calling,
-        now_millis: fn() -> i64,
-    ) -> Arc<Tools> {
+    pub(crate) fn tools(&mut self, scenario: &Scenario, calling: &Calling, now_millis: fn() -> i64) -> Arc<Tools> {
         let make = || {
             let known = &calling.context;
             let context = [

@@ -108,11 +108,8 @@ impl<'a> TrialWorkspace<'a> {
         let Some(Action::Converse(conversation)) = action else { return Vec::new() };
         let turns = || self.turns.iter().filter(|turn| turn.step == step).filter_map(|turn| turn.simulated.as_ref());
         let believes = |id: &String| turns().any(|simulated| simulated.parts_done.contains(id));
-        let part = |part: &Part| GoalPart {
-            id: part.id.clone(),
-            text: part.text.clone(),
-            believed_done: believes(&part.id),
-        };
+        let part =
+            |part: &Part| GoalPart { id: part.id.clone(), text: part.text.clone(), believed_done: believes(&part.id) };
         conversation.simulator.extras.goal.iter().map(part).collect()
     }
 

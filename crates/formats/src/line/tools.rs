@@ -32,7 +32,8 @@ pub(crate) struct CallDocument {
 
 pub(super) fn check(calls: &[Part<'_>], partial: bool, line: u32, findings: &mut Findings) -> Option<Check> {
     let calls: Option<Vec<ExpectedCall>> = calls.iter().map(|call| read(call, partial, findings)).collect();
-    let rule = ToolCallsRule { calls: calls?, order: CallOrder::ExactAnyOrder, pick: CallPick::Any, by: Default::default() };
+    let rule =
+        ToolCallsRule { calls: calls?, order: CallOrder::ExactAnyOrder, pick: CallPick::Any, by: Default::default() };
     Some(Check::new(Rule::ToolCalls(rule), line))
 }
 

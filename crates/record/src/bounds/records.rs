@@ -4,7 +4,9 @@ use super::text::{
     MOST_END_BYTES, MOST_ITEMS, MOST_MESSAGE_BYTES, MOST_NOTE_BYTES, MOST_REASON_BYTES, MOST_TEXT_BYTES,
     MOST_TOOL_BYTES, MOST_TURN_BYTES, cut, shorten,
 };
-use crate::{Ballot, Call, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, pace::Pace, turn::ToolCall};
+use crate::{
+    Ballot, Call, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, pace::Pace, turn::ToolCall,
+};
 
 /// What each text of a list of fields takes beside itself, at most.
 const AROUND: usize = 16;

@@ -44,9 +44,14 @@ async fn a_user_uses_its_tool_before_it_speaks_and_only_it_sees_the_result() {
     assert_eq!(played.trial.user.as_ref().unwrap().faults, [], "what a tool says is not made up");
     let asked = cast.user_sim.asked.lock().unwrap();
     assert!(asked[0].messages[0].content.contains("\n- phone_airplane_mode(): airplane_mode of phone\n"));
-    assert!(asked[1].messages.last().unwrap().content.starts_with("The result of airplane_mode: switched, code Q-99812\n"));
+    assert!(
+        asked[1].messages.last().unwrap().content.starts_with("The result of airplane_mode: switched, code Q-99812\n")
+    );
     let card = &asked[2].messages.last().unwrap().content;
-    assert!(card.contains("You: (you use airplane_mode {\"on\": false}, and it says: switched, code Q-99812)\n"), "{card}");
+    assert!(
+        card.contains("You: (you use airplane_mode {\"on\": false}, and it says: switched, code Q-99812)\n"),
+        "{card}"
+    );
     let starts = cast.agent.starts.lock().unwrap();
     let offered = starts[0].tools.as_ref().unwrap().offered();
     assert_eq!(offered.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["shop_look"]);
@@ -64,7 +69,10 @@ async fn a_user_has_four_calls_for_a_line_and_an_answer_for_each() {
     assert_eq!(results[0], "there is no tool \"look\"");
     assert_eq!(results[1..], ["switched, code Q-99812"; 3]);
     let asked = cast.user_sim.asked.lock().unwrap();
-    assert_eq!(asked[5].messages.last().unwrap().content, "You have used your tools 4 times. Write your next message now.");
+    assert_eq!(
+        asked[5].messages.last().unwrap().content,
+        "You have used your tools 4 times. Write your next message now."
+    );
 }
 
 #[tokio::test(start_paused = true)]
