@@ -166,6 +166,8 @@ pub(crate) struct Heard<T> {
     /// As its server names it.
     pub(crate) model: String,
     pub(crate) digests: Digests,
+    /// The number of turns that it saw in short form.
+    pub(crate) shortened_turns: u32,
 }
 
 /// Asks every voter of the question. A vote is lost if its judge fails or is not understood; more than half must arrive.
@@ -241,10 +243,14 @@ async fn vote<T, E: Into<Fault>>(
 ) -> Result<Heard<T>, Error> {
     let usual = form.max_tokens.max(least_tokens);
     let (mut limit, mut last, mut no_evidence) = (usual, None::<(String, String)>, false);
+    // With the doubled limit, so that all tries show the same.
+    let fitted = fitted(question, form, &*model, usual.saturating_mul(2));
+    let shortened_turns = fitted.as_ref().map_or(0, |(_, turns)| *turns);
+    let shown = Question { material: fitted.as_ref().map_or(question.material, |(material, _)| material), ..*question };
     for _ in 0..TRIES {
         let (context, seed) = calls.next();
         let request = llm::chat::Request {
-            messages: prompt::messages(question, form, seed, last.as_ref().map(|(reason, _)| reason.as_str())),
+            messages: prompt::messages(&shown, form, seed, last.as_ref().map(|(reason, _)| reason.as_str())),
             temperature: Some(question.temperature.unwrap_or(TEMPERATURE)),
             max_tokens: Some(limit),
             seed: Some(seed),
@@ -258,7 +264,7 @@ async fn vote<T, E: Into<Fault>>(
                 let digests = Digests::of(question, form, model.endpoint(), &reply.receipt, usual);
                 let served = reply.receipt.model;
                 let served = if served.is_empty() { model.endpoint().to_owned() } else { served };
-                return Ok(Heard { answer, model: served, digests });
+                return Ok(Heard { answer, model: served, digests, shortened_turns });
             }
             Err(fault) => fault.into(),
         };
@@ -282,6 +288,22 @@ async fn vote<T, E: Into<Fault>>(
         return Err(Error::NoEvidence { reason, reply });
     }
     Err(Error::Malformed { reason, reply })
+}
+
+/// The bytes of the reason why an earlier reply was not accepted, at most.
+const AGAIN_BYTES: usize = 1_024;
+
+/// The material in short form, if the whole does not fit into the model's context.
+fn fitted(question: &Question<'_>, form: &Form, model: &dyn llm::Chat, tokens: u32) -> Option<(Material, u32)> {
+    let room = usize::try_from(model.most_input_bytes(Some(tokens))?).unwrap_or(usize::MAX);
+    let request = llm::chat::Request {
+        messages: prompt::messages(question, form, 0, Some("")),
+        schema: Some(form.schema.clone()),
+        ..llm::chat::Request::default()
+    };
+    let bytes = usize::try_from(llm::call::Request::input_bytes(&request)).unwrap_or(usize::MAX);
+    let beside = bytes.saturating_sub(question.material.json().len()).saturating_add(AGAIN_BYTES);
+    question.material.within(room.saturating_sub(beside))
 }
 
 pub(crate) fn number_of(fields: &Map<String, Value>, name: &str) -> Result<f64, String> {

@@ -210,6 +210,7 @@ fn column(sheets: &Votes<Vec<Ballot>>, index: usize) -> Votes<Ballot> {
         answer: sheet.answer[index].clone(),
         model: sheet.model.clone(),
         digests: sheet.digests.clone(),
+        shortened_turns: sheet.shortened_turns,
     });
     Votes { heard: heard.collect(), asked: sheets.asked }
 }

@@ -14,13 +14,13 @@ use crate::{excerpt::boundary, subject::Subject};
 const TOTAL_BYTES: usize = 256 << 10;
 /// The limit of one text, in bytes.
 const TEXT_BYTES: usize = 32 << 10;
+/// What is left of each text of a turn that is cut, without the note of what is left out.
+const SKELETON_BYTES: usize = 80;
 
 /// The data of a prompt. It comes from the record, so it can contain anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
     json: String,
-    /// What the author of the scenario gives beside the conversation: it is the same in each trial.
-    given: String,
 }
 
 impl Material {
@@ -29,7 +29,7 @@ impl Material {
     pub fn of(subject: &Subject<'_>) -> Self {
         if subject.turns.is_empty() {
             let reply = shortened(subject.reply, TEXT_BYTES);
-            return Self::new(json!({ "reply": reply }));
+            return Self::new(&json!({ "reply": reply }));
         }
         Self::of_turns(subject.turns)
     }
@@ -39,7 +39,7 @@ impl Material {
     pub fn of_texts(texts: &[(&str, &str)]) -> Self {
         let texts: Map<String, Value> =
             texts.iter().map(|(name, text)| ((*name).to_owned(), Value::from(shortened(text, TEXT_BYTES)))).collect();
-        Self::new(Value::Object(texts))
+        Self::new(&Value::Object(texts))
     }
 
     /// A conversation, oldest turn first.
@@ -50,24 +50,54 @@ impl Material {
         let limit = TEXT_BYTES.min(TOTAL_BYTES / texts.max(1));
         let turns: Vec<Value> =
             turns.iter().enumerate().map(|(index, turn)| value_of(turn, index + 1, limit)).collect();
-        Self::new(json!({ "turns": turns }))
+        Self::new(&json!({ "turns": turns }))
     }
 
     #[cfg(test)]
     pub(super) fn of_json(json: Value) -> Self {
-        Self::new(json)
+        Self::new(&json)
     }
 
-    fn new(json: Value) -> Self {
-        Self { json: json.to_string(), given: String::new() }
+    fn new(json: &Value) -> Self {
+        Self { json: json.to_string() }
     }
 
-    pub(super) fn given(&self) -> &str {
-        &self.given
+    /// The same with the texts of turns cut, if it has more than so many bytes, and the number of turns that were cut. The
+    /// first and the last turn and those with tool calls stay whole. `None`: nothing has to be cut, or nothing can be.
+    pub(super) fn within(&self, most_bytes: usize) -> Option<(Self, u32)> {
+        if self.json.len() <= most_bytes {
+            return None;
+        }
+        let mut value: Value = serde_json::from_str(&self.json).ok()?;
+        let turns = value.get_mut("turns")?.as_array_mut()?;
+        let last = turns.len().saturating_sub(1);
+        let mut shortened = 0;
+        for (index, turn) in turns.iter_mut().enumerate() {
+            if index > 0 && index < last && !has_calls(turn) {
+                shortened += 1;
+                cut_texts(turn, SKELETON_BYTES);
+            }
+        }
+        (shortened > 0).then(|| (Self::new(&value), shortened))
     }
 
     pub(super) fn json(&self) -> &str {
         &self.json
+    }
+}
+
+fn has_calls(turn: &Value) -> bool {
+    let in_order = turn.get("in_order").and_then(Value::as_array);
+    turn.get("tool_calls").is_some()
+        || in_order.is_some_and(|parts| parts.iter().any(|it| it.get("tool_call").is_some()))
+}
+
+fn cut_texts(value: &mut Value, limit: usize) {
+    match value {
+        Value::String(text) => *text = cut(text, limit).into_owned(),
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_texts(item, limit)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| cut_texts(field, limit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -94,7 +94,7 @@ impl Digests {
         let parameters = receipt.asked_with.as_deref().unwrap_or_default();
         let temperature = question.temperature.unwrap_or(TEMPERATURE).to_bits().to_le_bytes();
         let asked: [&[u8]; 4] = [endpoint.as_bytes(), model, parameters.as_bytes(), &temperature];
-        let prompt = written(question.text.trim(), question.material.given(), "", form.texts(), judging);
+        let prompt = written(question.text.trim(), "", "", form.texts(), judging);
         let of_answer: [&[u8]; 4] =
             [ROLE.as_bytes(), prompt.as_bytes(), &tokens.to_le_bytes(), receipt.fingerprint.as_bytes()];
         let template = written("", "", "", ["", ""], judging);

@@ -51,7 +51,7 @@ impl<T> Votes<T> {
                 verdict: excerpt(&verdict, SHORT_BYTES).into_owned(),
                 confidence,
                 reason: excerpt(&reason, 16 * SHORT_BYTES).into_owned(),
-                shortened_turns: 0,
+                shortened_turns: heard.shortened_turns,
             }
         };
         self.heard.iter().map(ballot).collect()

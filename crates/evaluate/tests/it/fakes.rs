@@ -26,11 +26,17 @@ pub(crate) const SCOPE: Scope = Scope::Turn { step: 1, turn: 1 };
 pub(crate) struct Script {
     replies: Mutex<VecDeque<Result<llm::chat::Reply, llm::Error>>>,
     requests: Mutex<Vec<llm::chat::Request>>,
+    /// Of its context.
+    room: Option<u64>,
 }
 
 impl llm::Named for Script {
     fn endpoint(&self) -> &str {
         "script"
+    }
+
+    fn most_input_bytes(&self, _: Option<u32>) -> Option<u64> {
+        self.room
     }
 }
 
@@ -71,7 +77,14 @@ impl Judges {
 
     pub(crate) fn replying(replies: impl IntoIterator<Item = Result<llm::chat::Reply, llm::Error>>) -> Self {
         let replies = Mutex::new(replies.into_iter().collect());
-        Self { model: Arc::new(Script { replies, requests: Mutex::default() }), ..Self::default() }
+        Self { model: Arc::new(Script { replies, ..Script::default() }), ..Self::default() }
+    }
+
+    /// With a context of so many bytes.
+    pub(crate) fn with_room(self, bytes: u64) -> Self {
+        let replies = std::mem::take(&mut *self.model.replies.lock().unwrap());
+        let script = Script { replies: Mutex::new(replies), room: Some(bytes), ..Script::default() };
+        Self { model: Arc::new(script), ..self }
     }
 
     pub(crate) fn with_gate(self, gate: Option<JudgeGate>) -> Self {

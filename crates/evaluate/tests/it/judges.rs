@@ -1,7 +1,7 @@
 //! What judges are asked, how their replies are read, and what a bad reply or a failing model comes to.
 
 use evaluate::question::{Material, Question, TRIES, number, yes_or_no};
-use record::{FailureKind, Finding, Turn};
+use record::{FailureKind, Finding, Turn, turn::ToolCall};
 use scenario::{
     Check,
     check::{
@@ -285,6 +285,34 @@ async fn answers_have_a_digest_of_their_question_and_their_judge() {
         let found = answered(name, &*change).await;
         assert_ne!(found.0, digest);
         assert_eq!(found.1 == judge, is_same_judge, "{name}");
+    }
+}
+
+/// What exceeds the context is shortened: the first and the last turn and those with tool calls are shown whole.
+#[tokio::test]
+async fn a_judge_sees_as_much_as_fits_into_its_context() {
+    let turns: Vec<Turn> = (1..=12)
+        .map(|number| {
+            let mut turn = turn(&format!("q{number}"), &format!("a{number} {}", "word ".repeat(200)));
+            if number == 5 {
+                let (id, name, arguments) = ("c".to_owned(), "find".to_owned(), "{}".to_owned());
+                turn.tool_calls = vec![ToolCall { id, name, arguments, result: Some("found ".repeat(100)) }];
+            }
+            turn
+        })
+        .collect();
+    for (room, shortened) in [(10_000_u64, 9), (100_000, 0)] {
+        let judges = Judges::saying([judged("yes", 0.9)]).with_room(room);
+        let rule = Rule::LlmJudge(asks("Is it polite?", Expected::Yes));
+        let judgment = Scene::talked(turns.clone()).judge(rule, &judges).await;
+        assert_eq!((judgment.finding, judgment.ballots[0].shortened_turns), (Finding::Pass, shortened));
+        let prompt = judges.requests().remove(0).messages.remove(1).content;
+        assert!((prompt.len() as u64) < room, "{}", prompt.len());
+        let whole: Vec<usize> =
+            (1..=12).filter(|number| prompt.contains(&format!("a{number} {}", "word ".repeat(200).trim()))).collect();
+        let expected: Vec<usize> = if shortened == 0 { (1..=12).collect() } else { vec![1, 5, 12] };
+        assert_eq!(whole, expected);
+        assert!((1..=12).all(|number| prompt.contains(&format!("a{number} word"))), "each turn has a skeleton");
     }
 }
 
