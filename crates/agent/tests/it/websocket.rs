@@ -183,3 +183,29 @@ fn settings_that_cannot_be_meant() {
         assert!(error.to_string().contains(says), "{value}: {error}");
     }
 }
+
+#[tokio::test]
+async fn values_are_remembered_and_a_key_of_a_file_is_sent() {
+    let url = serve(|mut socket, head| async move {
+        while let Some(Ok(Message::Text(text))) = socket.next().await {
+            let reply =
+                json!({ "text": format!("{text} {}", head.contains("Bearer key-of-a-file")), "order": { "id": 7 } });
+            let _ = socket.send(Message::text(reply.to_string())).await;
+        }
+    })
+    .await;
+    let path = std::env::temp_dir().join(format!("gabfest-websocket-{}", std::process::id()));
+    std::fs::write(&path, "key-of-a-file\n").unwrap();
+    let agent = connect(agent(
+        &url,
+        json!({
+            "key": format!("file:{}", path.display()),
+            "message": "{{ message }} about <{{ remembered.order }}>",
+            "reply": { "text": "$.text", "remember": { "order": "$.order.id" } },
+        }),
+    ));
+    std::fs::remove_file(&path).unwrap();
+    let mut session = open(&*agent, "t1").await;
+    assert_eq!(say(&mut *session, 1, "hi").await.expect("a reply").text, "hi about <> true");
+    assert_eq!(say(&mut *session, 2, "and").await.expect("a reply").text, "and about <7> true");
+}

@@ -5,3 +5,4 @@ mod client;
 mod credentials;
 mod dialects;
 mod keys;
+mod learned_limits;
