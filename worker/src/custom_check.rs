@@ -68,7 +68,10 @@ impl Settings {
         if self.processes.is_some_and(|count| !(1..=MOST_PROCESSES).contains(&count)) {
             return Some(("processes", format!("must be from 1 to {MOST_PROCESSES}")));
         }
-        (self.timeout_ms == 0).then(|| ("timeout_ms", "must be at least 1".to_owned()))
+        match &self.url {
+            Some(url) => http::fault(url, self.timeout_ms),
+            None => (self.timeout_ms == 0).then(|| ("timeout_ms", "must be at least 1".to_owned())),
+        }
     }
 }
 

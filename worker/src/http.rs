@@ -15,7 +15,7 @@ pub(crate) struct Service {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Does not show the address, which may hold a token.
-    #[error("read its address: {0}")]
+    #[error("use its address, which {0}")]
     Address(String),
     #[error("resolve its key: {0}")]
     Key(#[source] llm::key::Error),
@@ -31,14 +31,26 @@ pub enum Error {
     TooLarge(usize),
 }
 
+/// What is wrong with the settings of a service: the key and the reason.
+pub(crate) fn fault(url: &str, timeout_ms: u64) -> Option<(&'static str, String)> {
+    if let Err(reason) = address(url) {
+        return Some(("url", reason));
+    }
+    (timeout_ms == 0).then(|| ("timeout_ms", "must be at least 1".to_owned()))
+}
+
+fn address(written: &str) -> Result<Url, String> {
+    let url = Url::parse(written).map_err(|error| format!("cannot be read: {error}"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(format!("is {other}, and only http and https are spoken")),
+    }
+}
+
 impl Service {
     /// Resolves the key, so that a missing variable is found before the run.
     pub(crate) fn new(url: &str, key: Option<&llm::key::KeyRef>) -> Result<Self, SetupError> {
-        let url = Url::parse(url).map_err(|error| SetupError::Address(error.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            let message = format!("it is {}, and only http and https are spoken", url.scheme());
-            return Err(SetupError::Address(message));
-        }
+        let url = address(url).map_err(SetupError::Address)?;
         let key = key.map(llm::key::KeyRef::resolve).transpose().map_err(SetupError::Key)?;
         if let Some(key) = &key {
             redact::register(key.expose_secret());

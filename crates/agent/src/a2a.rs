@@ -33,7 +33,7 @@ use crate::{
     http::{CONNECT_WITHIN, settings},
     request::Request,
     response::Response,
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section, address_fault, keys_of},
     surroundings::Surroundings,
 };
 
@@ -110,6 +110,11 @@ impl Section for Settings {
 
     fn calls_tools(&self) -> bool {
         true
+    }
+
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let rpc = || self.rpc.as_deref().and_then(|url| address_fault("rpc", url));
+        address_fault("url", &self.url).or_else(rpc).or_else(|| settings::header_fault(&self.headers, false))
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {

@@ -31,7 +31,7 @@ use crate::{
     http::{CONNECT_WITHIN, settings},
     request::Request,
     response::Response,
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section, address_fault, keys_of},
     surroundings::Surroundings,
     template::{Template, Values},
 };
@@ -106,6 +106,10 @@ impl Section for Settings {
     /// A run gets the whole conversation.
     fn usual_history(&self) -> History {
         History::Full
+    }
+
+    fn fault(&self) -> Option<(&'static str, String)> {
+        address_fault("url", &self.url).or_else(|| settings::header_fault(&self.headers, false))
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::knowledge::{Fault, Found, Knowledge, Service};
 use crate::{
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section, address_fault, keys_of},
     surroundings::Surroundings,
 };
 
@@ -68,6 +68,11 @@ impl Section for Settings {
         keys_of(self.key.as_ref(), None, [])
     }
 
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let threshold = || check_threshold(self.confidence_threshold).err();
+        address_fault("url", &self.url).or_else(|| Some(("confidence_threshold", threshold()?)))
+    }
+
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
         Ok(Box::new(connect(name, self, surroundings.keys.get(name))?))
     }
@@ -78,10 +83,6 @@ fn connect(
     settings: &Settings,
     key: Option<&SecretString>,
 ) -> Result<Knowledge<CustomQuestionAnswering>, Fault> {
-    if let Some(threshold) = settings.confidence_threshold.filter(|threshold| !(0.0..=1.0).contains(threshold)) {
-        let message = format!("confidence_threshold is {threshold}, and must be from 0 to 1");
-        return Err(Fault::Threshold(message));
-    }
     let mut url = address(&settings.url).map_err(Fault::Url)?;
     let path = url.path().trim_end_matches('/').trim_end_matches("/language").to_owned();
     url.set_path(&format!("{path}/language/:query-knowledgebases"));
@@ -92,6 +93,13 @@ fn connect(
     };
     let header = HeaderName::from_static("ocp-apim-subscription-key");
     Knowledge::new(name, CustomQuestionAnswering { url, settings: settings.clone() }, header, "", key)
+}
+
+fn check_threshold(threshold: Option<f64>) -> Result<(), String> {
+    match threshold.filter(|threshold| !(0.0..=1.0).contains(threshold)) {
+        Some(threshold) => Err(format!("is {threshold}, and must be from 0 to 1")),
+        None => Ok(()),
+    }
 }
 
 impl Service for CustomQuestionAnswering {

@@ -30,7 +30,7 @@ use crate::{
     reading::{Heard, Reading},
     request::Request,
     response::Response,
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section, address_fault, keys_of},
     surroundings::Surroundings,
 };
 
@@ -103,6 +103,10 @@ impl Section for Settings {
 
     fn calls_tools(&self) -> bool {
         true
+    }
+
+    fn fault(&self) -> Option<(&'static str, String)> {
+        address_fault("url", &self.url).or_else(|| settings::header_fault(&self.headers, false))
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {

@@ -19,7 +19,7 @@ use crate::{
     http::{self, CONNECT_WITHIN},
     request::Request,
     response::Response,
-    section::{Connecting, Section},
+    section::{Connecting, Section, address_fault},
     surroundings::Surroundings,
 };
 
@@ -55,6 +55,10 @@ impl Section for Settings {
 
     fn usual_history(&self) -> History {
         USUAL_HISTORY
+    }
+
+    fn fault(&self) -> Option<(&'static str, String)> {
+        address_fault("url", &self.url)
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {

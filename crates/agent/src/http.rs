@@ -73,6 +73,10 @@ impl Section for Settings {
         self.preset.and_then(presets::Preset::history).unwrap_or(History::Agent)
     }
 
+    fn fault(&self) -> Option<(&'static str, String)> {
+        self.vet()
+    }
+
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
         Ok(Box::new(Http::new(name, self)?))
     }

@@ -71,8 +71,6 @@ pub enum Fault {
     NoKey,
     #[error("its key is not printable ASCII")]
     KeyText,
-    #[error("{0}")]
-    Threshold(String),
     #[error("its client cannot be set up: {0}")]
     Client(String),
 }

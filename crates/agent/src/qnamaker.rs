@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::knowledge::{Fault, Found, Knowledge, Service};
 use crate::{
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section, address_fault, keys_of},
     surroundings::Surroundings,
 };
 
@@ -65,6 +65,11 @@ impl Section for Settings {
         keys_of(self.key.as_ref(), None, [])
     }
 
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let threshold = || check_threshold(self.score_threshold).err().map(|reason| ("score_threshold", reason));
+        address_fault("url", &self.url).or_else(threshold)
+    }
+
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
         Ok(Box::new(connect(name, self, surroundings.keys.get(name))?))
     }
@@ -72,7 +77,6 @@ impl Section for Settings {
 
 /// `key` goes before the one that the settings name.
 fn connect(name: &str, settings: &Settings, key: Option<&SecretString>) -> Result<Knowledge<QnaMaker>, Fault> {
-    check_threshold(settings.score_threshold)?;
     let mut url = address(&settings.url).map_err(Fault::Url)?;
     let path = url.path().trim_end_matches('/').trim_end_matches("/qnamaker").to_owned();
     url.set_path(&format!("{path}/qnamaker/knowledgebases"));
@@ -85,15 +89,13 @@ fn connect(name: &str, settings: &Settings, key: Option<&SecretString>) -> Resul
 }
 
 /// The scores of QnA Maker go to 100, those of its successor to 1: a threshold of one is silently wrong for the other.
-fn check_threshold(threshold: Option<f64>) -> Result<(), Fault> {
+fn check_threshold(threshold: Option<f64>) -> Result<(), String> {
     match threshold {
-        Some(score) if score > 0.0 && score <= 1.0 => Err(Fault::Threshold(format!(
-            "score_threshold is {score}: scores go from 0 to 100, and with so small a one everything matches; write {} if that is meant",
+        Some(score) if score > 0.0 && score <= 1.0 => Err(format!(
+            "is {score}: scores go from 0 to 100, and with so small a one everything matches; write {} if that is meant",
             score * 100.0
-        ))),
-        Some(score) if !(0.0..=100.0).contains(&score) => {
-            Err(Fault::Threshold(format!("score_threshold is {score}, and must be from 0 to 100")))
-        }
+        )),
+        Some(score) if !(0.0..=100.0).contains(&score) => Err(format!("is {score}, and must be from 0 to 100")),
         _ => Ok(()),
     }
 }
@@ -171,7 +173,7 @@ mod tests {
             [(0.0, true), (0.5, false), (1.0, false), (1.1, true), (100.0, true), (101.0, false), (-1.0, false)]
         {
             let settings = Settings { score_threshold: Some(threshold), ..settings("https://x.net") };
-            assert_eq!(connected(&settings).is_ok(), fine, "{threshold}");
+            assert_eq!(settings.fault().is_none(), fine, "{threshold}");
         }
     }
 

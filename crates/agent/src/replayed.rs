@@ -43,10 +43,6 @@ pub struct Settings {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("it has neither `answers` nor `transcripts`")]
-    Nothing,
-    #[error("it has both `answers` and `transcripts`")]
-    Both,
     #[error("{path} cannot be read")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{path} is larger than {MOST_BYTES} bytes")]
@@ -89,6 +85,14 @@ impl Section for Settings {
         "replayed"
     }
 
+    fn fault(&self) -> Option<(&'static str, String)> {
+        match (&self.answers[..], &self.transcripts) {
+            ([], None) => Some(("answers", "is missing: write `answers` or `transcripts`".to_owned())),
+            ([_, ..], Some(_)) => Some(("transcripts", "stands beside `answers`: write one of them".to_owned())),
+            _ => None,
+        }
+    }
+
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
         Ok(Box::new(Replayed::new(name, self, &surroundings.folder)?))
     }
@@ -98,10 +102,8 @@ impl Replayed {
     /// Relative paths are relative to `folder`.
     pub(crate) fn new(name: &str, settings: &Settings, folder: &Path) -> Result<Self, Error> {
         let source = match (&settings.answers[..], &settings.transcripts) {
-            ([], None) => return Err(Error::Nothing),
-            ([], Some(path)) => Source::Trials(read(&folder.join(path))?),
+            (_, Some(path)) => Source::Trials(read(&folder.join(path))?),
             (answers, None) => Source::Answers(answers.iter().map(|text| response(text.clone())).collect()),
-            (_, Some(_)) => return Err(Error::Both),
         };
         Ok(Self { name: name.to_owned(), source, repeat: settings.repeat })
     }

@@ -35,11 +35,21 @@ pub(crate) trait Section {
         History::Agent
     }
 
+    /// What of the section cannot be meant: the key, and why. Keys that are kept elsewhere are not looked for.
+    fn fault(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
     /// Makes the connection of the agent called `name`.
     ///
     /// # Errors
     /// The settings cannot be meant, or a key is not where they say.
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting;
+}
+
+/// What is wrong with an address.
+pub(crate) fn address_fault(key: &'static str, written: &str) -> Option<(&'static str, String)> {
+    llm::http::address(written).err().map(|reason| (key, reason.to_owned()))
 }
 
 /// A key, the secret of an OAuth client, and the values that are kept elsewhere.

@@ -131,9 +131,17 @@ pub enum Plugins {
 }
 
 impl Settings {
-    /// What of the settings does not fit together: the key, and why.
+    /// What of the settings does not fit together or cannot be meant: the key, with the section's before it, and why.
     #[must_use]
-    pub fn fault(&self) -> Option<(&'static str, String)> {
+    pub fn fault(&self) -> Option<(String, String)> {
+        self.misplaced().map(|(key, reason)| (key.to_owned(), reason)).or_else(|| {
+            let section = self.sections().into_iter().next()?;
+            section.fault().map(|(key, reason)| (format!("{}.{key}", section.name()), reason))
+        })
+    }
+
+    /// A key that does not fit to the kind of agent.
+    fn misplaced(&self) -> Option<(&'static str, String)> {
         let sections: Vec<&str> = self.sections().into_iter().map(Section::name).collect();
         let model = [
             ("endpoint", self.endpoint.is_some()),
@@ -173,6 +181,12 @@ impl Settings {
             }
             [first, second, ..] => Some((second, format!("stands beside `{first}`: an agent has one connection"))),
         }
+    }
+
+    /// Whether it is a chat model behind an endpoint, and no endpoint is named.
+    #[must_use]
+    pub fn needs_endpoint(&self) -> bool {
+        self.kind == Kind::Openai && self.endpoint.is_none() && self.sections().is_empty()
     }
 
     /// The places of all keys that it names, which no sink may show.

@@ -72,8 +72,6 @@ pub enum PerWhat {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("its command is empty")]
-    NoCommand,
     #[error("its variable {name} has no value")]
     Variable { name: String, source: llm::key::Error },
 }
@@ -111,6 +109,11 @@ impl Section for Settings {
         true
     }
 
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let program = self.command.first().is_some_and(|program| !program.trim().is_empty());
+        (!program).then(|| ("command", "is empty".to_owned()))
+    }
+
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting {
         Ok(Box::new(Subprocess::new(name, self, surroundings)?))
     }
@@ -118,9 +121,6 @@ impl Section for Settings {
 
 impl Subprocess {
     pub(crate) fn new(name: &str, settings: &Settings, surroundings: &Surroundings) -> Result<Self, SettingsError> {
-        if settings.command.is_empty() {
-            return Err(SettingsError::NoCommand);
-        }
         let (mut variables, mut keys) = (Vec::new(), Vec::new());
         for (name, value) in &settings.variables {
             let value = match KeyRef::parse(value) {

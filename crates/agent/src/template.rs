@@ -82,6 +82,19 @@ impl Values {
         }))
     }
 
+    /// Values of a conversation: in its middle, or `full: false` at its beginning, where many are empty.
+    fn sample(full: bool) -> Self {
+        let (text, messages) = if full { ("x", json!([{ "role": "user", "content": "x" }])) } else { ("", json!([])) };
+        let mut values: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!(text))).collect();
+        for (name, value) in
+            [("messages", messages.clone()), ("history", messages), ("turn", json!(1)), ("seed", json!(1))]
+        {
+            values.insert(name.to_owned(), value);
+        }
+        values.insert("remembered".to_owned(), json!({}));
+        Self(Value::Object(values))
+    }
+
     /// Everything that placeholders may name, as an object.
     pub(crate) fn object(self) -> Map<String, Value> {
         match self.0 {
@@ -138,6 +151,14 @@ impl Text {
 }
 
 impl Error {
+    /// In a text of several lines, with the line.
+    fn at(text: &str, line: Option<usize>, error: Self) -> Self {
+        match line {
+            Some(line) if text.lines().nth(1).is_some() => Self(format!("line {line} of the text: {error}")),
+            _ => error,
+        }
+    }
+
     fn of(error: minijinja::Error) -> Self {
         Self(error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind())))
     }
@@ -208,29 +229,97 @@ fn lone(text: &str) -> Option<&str> {
 }
 
 fn check(text: &str) -> Result<(), Error> {
-    let template = TEXTS.template_from_str(text).map_err(Error::of)?;
+    if !text.contains('{') {
+        return Ok(());
+    }
+    let template = TEXTS.template_from_str(text).map_err(|error| Error::at(text, error.line(), Error::of(error)))?;
     let unknown: BTreeSet<String> =
         template.undeclared_variables(false).into_iter().filter(|name| !NAMES.contains(&name.as_str())).collect();
-    match unknown.first() {
-        None => Ok(()),
-        Some(name) => Err(Error(format!("there is no placeholder {{{{ {name} }}}}; there are {}", NAMES.join(", ")))),
+    if let Some(name) = unknown.first() {
+        let line = text.lines().position(|line| line.contains(name.as_str()));
+        let message = format!("there is no placeholder {{{{ {name} }}}}; there are {}", NAMES.join(", "));
+        return Err(Error::at(text, line.map(|line| line + 1), Error(message)));
     }
-}
-
-fn check_all(value: &Value) -> Result<(), Error> {
-    match value {
-        Value::String(text) => check(text),
-        Value::Array(list) => list.iter().try_for_each(check_all),
-        Value::Object(map) => map.values().try_for_each(check_all),
-        _ => Ok(()),
+    // Names of filters are only looked up when the text is written, and a branch only when it is taken.
+    for values in [Values::sample(true), Values::sample(false)] {
+        if let Err(error) = template.render(values.context())
+            && matches!(
+                error.kind(),
+                ErrorKind::UnknownFilter
+                    | ErrorKind::UnknownFunction
+                    | ErrorKind::UnknownMethod
+                    | ErrorKind::UnknownTest
+            )
+        {
+            return Err(Error::at(text, error.line(), Error::of(error)));
+        }
     }
+    Ok(())
 }
 
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        check_all(&value).map_err(de::Error::custom)?;
-        Ok(Self(value))
+        Ok(Self(Checked::deserialize(deserializer)?.0))
+    }
+}
+
+/// JSON whose texts are checked where they stand, so that a fault names its own line and not that of the whole body.
+struct Checked(Value);
+
+impl<'de> Deserialize<'de> for Checked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CheckedVisitor).map(Self)
+    }
+}
+
+struct CheckedVisitor;
+
+impl<'de> de::Visitor<'de> for CheckedVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        check(text).map_err(E::custom)?;
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Checked(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some((key, Checked(value))) = entries.next_entry()? {
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
     }
 }
 
@@ -351,6 +440,12 @@ mod tests {
             (json!({ "a": ["{{ user.name }}"] }), "no placeholder {{ user }}"),
             (json!("{{ message"), "syntax error"),
             (json!("{% if %}"), "syntax error"),
+            (json!("{{ message | tojsn }}"), "unknown filter: filter tojsn is unknown"),
+            (json!("{% if not session %}{{ message | tojsn }}{% endif %}"), "filter tojsn is unknown"),
+            (json!("{% if message is nice %}x{% endif %}"), "unknown test"),
+            (json!("{{ now() }}"), "no placeholder {{ now }}"),
+            (json!("a\n{{ mesage }}"), "line 2 of the text: there is no placeholder"),
+            (json!("a\n\n{{ message"), "line 3 of the text: syntax error"),
         ] {
             let error = serde_json::from_value::<Template>(written).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

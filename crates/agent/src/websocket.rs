@@ -128,25 +128,45 @@ impl Section for Settings {
         true
     }
 
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let address = || match self.url.sample_address(self.reply.remember.keys()) {
+            Ok(sample) => plain_address(&sample).err(),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(reason) = address() {
+            return Some(("url", reason));
+        }
+        if let Some(fault) = self.reply.fault() {
+            return Some(("reply", format!("cannot be used: {fault}")));
+        }
+        if self.is_endless() {
+            return Some(("reply", "would never end: `delta` needs `done` or `text`".to_owned()));
+        }
+        settings::header_fault(&self.headers, true)
+    }
+
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
         Ok(Box::new(WebSocket::new(name, self)?))
     }
 }
 
+impl Settings {
+    fn is_endless(&self) -> bool {
+        let reading = &self.reply;
+        reading.delta.is_some() && reading.text.is_none() && reading.done.is_none()
+    }
+}
+
+/// An address of a WebSocket is one of HTTP with another scheme.
+fn plain_address(written: &str) -> Result<(), String> {
+    let plain = written.strip_prefix("ws").map(|rest| format!("http{rest}"));
+    let plain = plain.ok_or("is neither ws:// nor wss://")?;
+    llm::http::address(&plain)?;
+    Ok(())
+}
+
 impl WebSocket {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
-        let names = settings.reply.remember.keys();
-        let sample = settings.url.sample_address(names).map_err(|error| settings::Error::Url(error.to_string()))?;
-        let plain = sample.strip_prefix("ws").map(|rest| format!("http{rest}"));
-        let plain = plain.ok_or_else(|| settings::Error::Url("is neither ws:// nor wss://".to_owned()))?;
-        llm::http::address(&plain).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
-        let reading = &settings.reply;
-        if let Some(fault) = reading.fault() {
-            return Err(settings::Error::Reading(fault));
-        }
-        if reading.delta.is_some() && reading.text.is_none() && reading.done.is_none() {
-            return Err(settings::Error::Endless);
-        }
         let settings::Resolved { headers, templated, keys, credential } =
             settings::resolve(name, settings.key.as_ref(), None, &settings.headers)?;
         let (name, settings) = (name.to_owned(), settings.clone());

@@ -67,9 +67,7 @@ pub(crate) async fn resources(
             (Some(endpoint), _) => endpoint.as_str(),
             (None, agent::settings::Kind::Mock) => MOCK,
             (None, agent::settings::Kind::Openai) => {
-                return Err(usage(anyhow!(
-                    "agents.{name} names no endpoint\nhint: add `endpoint: NAME` with a name of `endpoints`, or a section such as `http`"
-                )));
+                return Err(usage(anyhow!("agents.{name} names no endpoint")));
             }
         };
         let model = endpoints.open(endpoint)?.chat(Policy::agent());

@@ -83,18 +83,18 @@ impl Settings {
     /// Each measurement that names an endpoint, with that name.
     ///
     /// # Errors
-    /// When one names an endpoint for what endpoints cannot do, or the hub's address cannot be read.
-    pub(crate) fn endpoints(&self) -> anyhow::Result<Vec<(&'static str, &str)>> {
+    /// The key that names an endpoint for what endpoints cannot do, or a hub whose address cannot be read, and the reason.
+    pub(crate) fn endpoints(&self) -> Result<Vec<(&'static str, &str)>, (&'static str, String)> {
         if let Some(hub) = &self.hub
             && !matches!(embed::fetch::Source::parse(hub), Ok(embed::fetch::Source::Hub(_)))
         {
-            return Err(anyhow!("scores.hub is {hub:?}, and must be an address such as https://models.example.com"));
+            return Err(("hub", format!("is {hub:?}, and must be an address such as https://models.example.com")));
         }
         let mut named = Vec::new();
         for measure in self.measures() {
             let Source::Endpoint(name) = measure.source else { continue };
             if measure.address.is_none() {
-                return Err(no_address(&measure, name));
+                return Err((measure.name, no_address(&measure, name)));
             }
             named.push((measure.name, name.as_str()));
         }
@@ -102,9 +102,9 @@ impl Settings {
     }
 }
 
-fn no_address(MeasureSection { name: measure, .. }: &MeasureSection<'_>, endpoint: &str) -> anyhow::Error {
-    anyhow!(
-        "scores.{measure} names the endpoint {endpoint:?}, and endpoints have no address for that\nhint: write `{measure}: judge`, or `{measure}: auto` for a model that is kept on this machine"
+fn no_address(MeasureSection { name: measure, .. }: &MeasureSection<'_>, endpoint: &str) -> String {
+    format!(
+        "names the endpoint {endpoint:?}, and endpoints have no address for that\nhint: write `{measure}: judge`, or `{measure}: auto` for a model that is kept on this machine"
     )
 }
 
@@ -155,7 +155,7 @@ async fn on_this_machine<M: local::Runnable>(
 ) -> anyhow::Result<Option<Arc<dyn Measures<M>>>> {
     Ok(match measure.source {
         Source::Judge => None,
-        Source::Endpoint(name) => return Err(no_address(measure, name)),
+        Source::Endpoint(name) => return Err(anyhow!("scores.{} {}", measure.name, no_address(measure, name))),
         Source::Embedded => Some(local::open(measure, measure.model, hub).await?),
         Source::Model(name) => Some(local::open(measure, name, hub).await?),
         Source::Auto => local::open_if_kept(measure).await?,

@@ -1,5 +1,7 @@
 //! `gabfest.yaml`: endpoints, agents, roles, and what else the operator of this machine decides.
 
+mod vetting;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -11,21 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yaml::path::Segment;
 
-use crate::{
-    addresses,
-    args::{Config, SLOTS},
-    diagnostics,
-    exit::usage,
-    scores,
-};
+use crate::{addresses, args::Config, diagnostics, exit::usage, scores};
 
 /// Read if `--config` is not given and it exists.
 const USUAL: &str = "gabfest.yaml";
 
 /// The name of the endpoint and the agent that are always there.
 pub(crate) const MOCK: &str = "mock";
-
-const MOST_PASS_K: u32 = statistics::flakiness::MOST_REPEATS as u32;
 
 /// What a settings file may say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -173,7 +167,6 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
     let settings =
         settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    settings.check().with_context(|| format!("{} does not fit together", path.display())).map_err(usage)?;
     settings.hide_keys();
     Ok(Read { settings, folder, variables, ..Read::default() })
 }
@@ -194,32 +187,8 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
     if let Some(settings) = &mut settings {
         take_prices(settings, &document, path, &mut findings);
     }
-    if let Some(slots) = settings.as_ref().and_then(|settings| settings.slots)
-        && !SLOTS.contains(&slots)
-    {
-        let message = format!("slots is {slots}, and must be from {} to {}", SLOTS.start(), SLOTS.end());
-        findings.error(document.root().key_spot("slots"), message);
-    }
-    for (name, agent) in settings.iter().flat_map(|settings| &settings.agents) {
-        if let (Some((key, reason)), Some(written)) =
-            (agent.fault(), document.root().get("agents").and_then(|agents| agents.get(name)))
-        {
-            findings.error(written.key_spot(key), format!("agents.{name}.{key} {reason}"));
-        }
-    }
-    for (name, endpoint) in settings.iter().flat_map(|settings| &settings.endpoints) {
-        if let (Some((key, reason)), Some(written)) =
-            (endpoint.fault(), document.root().get("endpoints").and_then(|endpoints| endpoints.get(name)))
-        {
-            findings.error(written.key_spot(key), format!("endpoints.{name}.{key} {reason}"));
-        }
-    }
-    for (name, check) in settings.iter().flat_map(|settings| &settings.checks) {
-        if let (Some((key, reason)), Some(written)) =
-            (check.fault(), document.root().get("checks").and_then(|checks| checks.get(name)))
-        {
-            findings.error(written.key_spot(key), format!("checks.{name}.{key} {reason}"));
-        }
+    if let Some(settings) = &settings {
+        vetting::vet(settings, &document, &mut findings);
     }
     (settings, findings.into_sorted())
 }
@@ -348,71 +317,5 @@ impl Settings {
     pub(crate) fn names_model(&self, endpoint: &str) -> bool {
         let roles = [&self.roles.user_sim, &self.roles.judge].into_iter().flatten();
         roles.chain(self.models.values()).any(|name| name == endpoint)
-    }
-
-    /// That every name that is used is defined.
-    fn check(&self) -> anyhow::Result<()> {
-        let endpoints: Vec<&str> = self.endpoints.keys().map(String::as_str).chain([MOCK]).collect();
-        let agents: Vec<&str> = self.agents.keys().map(String::as_str).chain([MOCK]).collect();
-        let known = |what: &str, name: &str, all: &[&str]| {
-            if all.contains(&name) {
-                Ok(())
-            } else {
-                Err(anyhow!("{what} names {name:?}, which is not defined\nhint: defined are {}", all.join(", ")))
-            }
-        };
-        if let Some(name) = &self.roles.agent {
-            if self.endpoints.contains_key(name) && !agents.contains(&name.as_str()) {
-                return Err(anyhow!(
-                    "roles.agent names {name:?}, which is an endpoint and no agent\nhint: write `agents: {{ {name}: {{ endpoint: {name} }} }}`"
-                ));
-            }
-            known("roles.agent", name, &agents)?;
-        }
-        for (name, endpoint) in &self.endpoints {
-            if let Some(fault) = endpoint.mock.fault() {
-                return Err(anyhow!("endpoints.{name}.mock.{fault}"));
-            }
-        }
-        for (role, name) in [("roles.user_sim", &self.roles.user_sim), ("roles.judge", &self.roles.judge)] {
-            if let Some(name) = name {
-                known(role, name, &endpoints)?;
-            }
-        }
-        for (model_type, name) in &self.models {
-            known(&format!("models.{model_type}"), name, &endpoints)?;
-        }
-        for (measure, name) in self.scores.endpoints()? {
-            known(&format!("scores.{measure}.endpoint"), name, &endpoints)?;
-        }
-        for (name, settings) in &self.agents {
-            if let Some(endpoint) = &settings.endpoint {
-                known(&format!("agents.{name}.endpoint"), endpoint, &endpoints)?;
-            }
-        }
-        for (name, share) in [
-            ("gates.pass_rate", self.gates.pass_rate),
-            ("gates.case_pass_rate", self.gates.case_pass_rate),
-            ("gates.max_unjudged", Some(self.gates.max_unjudged)),
-            ("gates.max_simulator_faults", self.gates.max_simulator_faults),
-        ] {
-            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-                return Err(anyhow!("{name} is {}, and must be from 0 to 1", share.unwrap_or_default()));
-            }
-        }
-        if let Some(kappa) = self.gates.judges.map(|judges| judges.min_kappa)
-            && !(-1.0..=1.0).contains(&kappa)
-        {
-            return Err(anyhow!("gates.judges.min_kappa is {kappa}, and must be from -1 to 1"));
-        }
-        if self.gates.case_pass_rate.is_some() && self.gates.pass_rate.is_none() {
-            return Err(anyhow!(
-                "gates.case_pass_rate has no gates.pass_rate beside it, so every trial of every case must pass\nhint: write `pass_rate` too, or `required_pass_rate` in the scenario"
-            ));
-        }
-        if let Some(k) = self.pass_k.filter(|k| !(1..=MOST_PASS_K).contains(k)) {
-            return Err(anyhow!("pass_k is {k}, and must be from 1 to {MOST_PASS_K}"));
-        }
-        Ok(())
     }
 }

@@ -144,6 +144,9 @@ fn settings_that_do_not_fit_together_are_refused() {
         (json!({ "url": "http://a/", "processes": 2 }), "processes"),
         (json!({ "command": ["a"], "processes": 0 }), "processes"),
         (json!({ "command": ["a"], "timeout_ms": 0 }), "timeout_ms"),
+        (json!({ "url": "nowhere" }), "url"),
+        (json!({ "url": "ftp://a/" }), "url"),
+        (json!({ "url": "http://a/", "timeout_ms": 0 }), "timeout_ms"),
     ] {
         let settings: Settings = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(settings.fault().map(|(key, _)| key), Some(key), "{written}");

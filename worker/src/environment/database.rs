@@ -37,6 +37,29 @@ pub fn address(written: &str) -> Result<String, Error> {
     Ok(address)
 }
 
+/// What is wrong with an address of the settings, unless it is kept elsewhere.
+#[must_use]
+pub fn fault(written: &str) -> Option<String> {
+    let is_fine = llm::key::KeyRef::parse(written).is_ok() || Engine::of(written).is_ok();
+    (!is_fine).then(|| "begins with neither sqlite: nor postgres: nor postgresql:".to_owned())
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    fn of(address: &str) -> Result<Self, Error> {
+        match address.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => Ok(Self::Sqlite),
+            Some("postgres" | "postgresql") => Ok(Self::Postgres),
+            _ => Err(Error::Scheme),
+        }
+    }
+}
+
 /// The password in `scheme://user:password@host/…`.
 fn password_of(address: &str) -> Option<&str> {
     let (_, rest) = address.split_once("://")?;
@@ -47,10 +70,9 @@ fn password_of(address: &str) -> Option<&str> {
 /// Runs the files of one seeding in order. The first statement that fails ends it. `trusted`: the SQL may do everything.
 pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
     let filling = async {
-        match address.split_once(':').map(|(scheme, _)| scheme) {
-            Some("sqlite") => sqlite::seed(address, seeding, trusted).await,
-            Some("postgres" | "postgresql") => postgres::seed(address, seeding, trusted).await,
-            _ => Err(Error::Scheme),
+        match Engine::of(address)? {
+            Engine::Sqlite => sqlite::seed(address, seeding, trusted).await,
+            Engine::Postgres => postgres::seed(address, seeding, trusted).await,
         }
     };
     tokio::time::timeout(TIME, filling).await.map_err(|_| Error::TimedOut(TIME))?

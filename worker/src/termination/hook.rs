@@ -33,6 +33,14 @@ fn default_timeout_ms() -> u64 {
     5_000
 }
 
+impl Settings {
+    /// What is wrong with it: the key and the reason.
+    #[must_use]
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        http::fault(&self.url, self.timeout_ms)
+    }
+}
+
 /// A hook that can be asked.
 pub struct Hook {
     service: Service,

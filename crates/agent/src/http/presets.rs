@@ -58,6 +58,12 @@ struct Written {
 #[error("its preset {0}")]
 pub struct Misfit(String);
 
+impl Misfit {
+    pub(super) fn reason(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Preset {
     /// All presets.
     pub fn all() -> impl Iterator<Item = Self> {

@@ -18,6 +18,7 @@ use crate::{
     path::Path,
     reading::{Reading, ReplyPlaces},
     request::Request,
+    section::address_fault,
     template::{self, Template, Text},
 };
 
@@ -149,12 +150,6 @@ pub enum Error {
     Plain(String),
     #[error("its header content-type is no media type such as application/xml")]
     ContentType,
-    #[error("its replies would never end: `reply.delta` needs `reply.done` or `reply.text`")]
-    Endless,
-    #[error("its {0}")]
-    Reading(&'static str),
-    #[error("its `poll.{0}")]
-    Poll(&'static str),
     #[error("there is no such status: {0}")]
     Status(u16),
     #[error("its client cannot be set up: {0}")]
@@ -171,32 +166,90 @@ pub(crate) struct Resolved {
 }
 
 impl Settings {
+    /// What cannot be meant, with the preset filled in.
+    pub(super) fn vet(&self) -> Option<(&'static str, String)> {
+        let settings = match self.filled() {
+            Ok(settings) => settings,
+            Err(misfit) => return Some(("preset", misfit.reason().to_owned())),
+        };
+        let url_fault = |key, url: &Text| match url.sample_address(settings.reply.remember.keys()) {
+            Ok(sample) => address_fault(key, &sample),
+            Err(error) => Some((key, error.to_string())),
+        };
+        if let Some(fault) = url_fault("url", &settings.url) {
+            return Some(fault);
+        }
+        if let Some(fault) = settings.start.as_ref().and_then(|start| url_fault("start.url", &start.url)) {
+            return Some(fault);
+        }
+        let polled = settings.poll.as_ref().and_then(|poll| poll.url.as_ref());
+        if let Some(fault) = polled.and_then(|url| url_fault("poll.url", url)) {
+            return Some(fault);
+        }
+        if let Some(fault) = settings.poll.as_ref().and_then(Poll::fault) {
+            return Some(("poll", format!("cannot be used: `poll.{fault}")));
+        }
+        if let Some(fault) = settings.reply.fault() {
+            return Some(("reply", format!("cannot be used: {fault}")));
+        }
+        if let Some(status) = settings.statuses.keys().find(|status| !(100..=999).contains(*status)) {
+            return Some(("statuses", Error::Status(*status).to_string()));
+        }
+        let (kind, others) = settings.split_headers();
+        if let Some(kind) = kind.into_values().next()
+            && content_type(&kind).is_none()
+        {
+            return Some(("headers", format!("cannot be sent: {}", Error::ContentType)));
+        }
+        header_fault(&others, true)
+    }
+
+    /// The content type of the body, and the other headers.
+    fn split_headers(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+        self.headers.clone().into_iter().partition(|(name, _)| CONTENT_TYPE.as_str().eq_ignore_ascii_case(name))
+    }
+
     pub(crate) fn resolve(&self, name: &str) -> Result<Resolved, Error> {
-        if let Some(fault) = self.reply.fault() {
-            return Err(Error::Reading(fault));
-        }
-        if let Some(fault) = self.poll.as_ref().and_then(Poll::fault) {
-            return Err(Error::Poll(fault));
-        }
-        let polled = self.poll.as_ref().and_then(|poll| poll.url.as_ref());
-        for url in std::iter::once(&self.url).chain(self.start.as_ref().map(|start| &start.url)).chain(polled) {
-            let sample =
-                url.sample_address(self.reply.remember.keys()).map_err(|error| Error::Url(error.to_string()))?;
-            llm::http::address(&sample).map_err(|reason| Error::Url(reason.to_owned()))?;
-        }
-        if let Some(status) = self.statuses.keys().find(|status| !(100..=999).contains(*status)) {
-            return Err(Error::Status(*status));
-        }
-        let (kind, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            self.headers.clone().into_iter().partition(|(name, _)| CONTENT_TYPE.as_str().eq_ignore_ascii_case(name));
+        let (kind, others) = self.split_headers();
         let mut resolved = resolve(name, self.key.as_ref(), self.oauth.as_ref(), &others)?;
         if let Some(kind) = kind.into_values().next() {
-            let kind =
-                HeaderValue::from_str(&kind).ok().filter(|kind| !kind.is_empty() && !kind.as_bytes().contains(&b'{'));
-            resolved.headers.insert(CONTENT_TYPE, kind.ok_or(Error::ContentType)?);
+            resolved.headers.insert(CONTENT_TYPE, content_type(&kind).ok_or(Error::ContentType)?);
         }
         Ok(resolved)
     }
+}
+
+fn content_type(written: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(written).ok().filter(|kind| !kind.is_empty() && !kind.as_bytes().contains(&b'{'))
+}
+
+/// What is wrong with headers; not with the keys that are kept elsewhere.
+pub(crate) fn header_fault(
+    written: &BTreeMap<String, String>,
+    may_hold_placeholders: bool,
+) -> Option<(&'static str, String)> {
+    let fault = |error: &dyn std::fmt::Display| Some(("headers", format!("cannot be sent: {error}")));
+    let (templated, fixed) = split_templates(written);
+    if let Err(error) = written::check(&fixed) {
+        return fault(&error);
+    }
+    for (name, value) in templated {
+        if !may_hold_placeholders {
+            return fault(&Error::Plain(name));
+        }
+        if let Err(error) = written::name(&name) {
+            return fault(&error);
+        }
+        if let Err(source) = Text::parse(&value) {
+            return fault(&format!("the header {name}: {source}"));
+        }
+    }
+    None
+}
+
+/// Headers with placeholders, and those without.
+fn split_templates(written: &BTreeMap<String, String>) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    written.clone().into_iter().partition(|(_, value)| value.contains("{{"))
 }
 
 /// Headers as they are written, with and without placeholders, and the key as another one.
@@ -206,8 +259,7 @@ pub(crate) fn resolve(
     oauth: Option<&OauthSettings>,
     written: &BTreeMap<String, String>,
 ) -> Result<Resolved, Error> {
-    let (templated, fixed): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        written.clone().into_iter().partition(|(_, value)| value.contains("{{"));
+    let (templated, fixed) = split_templates(written);
     let (mut headers, mut keys) = written::resolve(&fixed).map_err(Error::Header)?;
     let templated = templated.into_iter().map(|(name, value)| {
         let known = written::name(&name).map_err(Error::Header)?;

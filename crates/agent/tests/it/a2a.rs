@@ -142,8 +142,8 @@ async fn failures_have_their_kinds() {
 fn settings_that_cannot_be_meant() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     for (value, says) in [
-        (json!({ "url": "shop" }), "its url cannot be read"),
-        (json!({ "url": "http://h", "rpc": "ftp://h" }), "its url is neither"),
+        (json!({ "url": "shop" }), "a2a.url cannot be read"),
+        (json!({ "url": "http://h", "rpc": "ftp://h" }), "a2a.rpc is neither"),
         (json!({ "url": "http://h", "headers": { "x-turn": "{{ turn }}" } }), "x-turn cannot hold placeholders"),
         (json!({ "url": "http://h", "key": "env:GABFEST_NO_SUCH" }), "its key cannot be found"),
     ] {

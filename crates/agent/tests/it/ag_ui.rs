@@ -104,7 +104,7 @@ async fn failures_have_their_kinds() {
 fn settings_that_cannot_be_meant() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     for (value, says) in [
-        (json!({ "url": "h" }), "its url cannot be read"),
+        (json!({ "url": "h" }), "ag_ui.url cannot be read"),
         (json!({ "url": "http://h", "headers": { "x-turn": "{{ turn }}" } }), "x-turn cannot hold placeholders"),
     ] {
         let error = agent::connect("shop", &settings(json!({ "ag_ui": value })), &surroundings()).expect_err("refused");

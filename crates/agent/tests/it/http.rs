@@ -396,8 +396,8 @@ async fn no_error_shows_a_key() {
 fn settings_that_cannot_be_meant() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     for (value, says) in [
-        (json!({ "http": { "url": "h/v1" } }), "its url cannot be read"),
-        (json!({ "http": { "url": "ftp://h" } }), "its url is neither"),
+        (json!({ "http": { "url": "h/v1" } }), "http.url cannot be read"),
+        (json!({ "http": { "url": "ftp://h" } }), "http.url is neither"),
         (json!({ "http": { "url": "http://u:p@h" } }), "a key is never written"),
         (json!({ "http": { "url": "http://h", "headers": { "authorization": "Bearer x" } } }), "use env:NAME"),
         (
@@ -406,7 +406,7 @@ fn settings_that_cannot_be_meant() {
         ),
         (
             json!({ "http": { "url": "http://h", "headers": { "x-a": "{{ nobody }}" } } }),
-            "its header x-a cannot be written",
+            "the header x-a: there is no placeholder {{ nobody }}",
         ),
         (json!({ "http": { "url": "http://h", "key": "env:GABFEST_NO_SUCH" } }), "its key cannot be found"),
         (json!({ "http": { "url": "http://h", "statuses": { "7": "reply" } } }), "no such status: 7"),

@@ -101,7 +101,7 @@ fn settings_that_cannot_be_meant_are_refused() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     for (settings, message) in [
         (json!({ "qnamaker": { "url": "https://x", "knowledge_base": "k" } }), "it has no key"),
-        (json!({ "qnamaker": { "url": "x", "knowledge_base": "k" } }), "its url"),
+        (json!({ "qnamaker": { "url": "x", "knowledge_base": "k" } }), "qnamaker.url cannot be read"),
         (
             json!({ "qnamaker": { "url": "https://x", "knowledge_base": "k", "score_threshold": 0.5 } }),
             "scores go from 0 to 100",

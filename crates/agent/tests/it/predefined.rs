@@ -66,8 +66,8 @@ async fn an_old_run_is_said_again() {
     let error = agent::connect("old", &settings(value), &surroundings).expect_err("no transcript");
     assert!(error.to_string().contains("line 1"), "{error}");
     for (replayed, says) in [
-        (json!({}), "neither `answers` nor `transcripts`"),
-        (json!({ "answers": ["a"], "transcripts": "x" }), "both"),
+        (json!({}), "replayed.answers is missing"),
+        (json!({ "answers": ["a"], "transcripts": "x" }), "replayed.transcripts stands beside `answers`"),
         (json!({ "transcripts": "none.jsonl" }), "none.jsonl cannot be read"),
     ] {
         let error =

@@ -173,5 +173,5 @@ async fn a_program_that_is_not_there() {
     assert_eq!(error.kind, FailureKind::Misconfigured);
     assert!(error.message.contains("/no/such/program"), "{error}");
     let empty = agent::connect("shop", &settings(json!({ "subprocess": { "command": [] } })), &surroundings());
-    assert!(empty.expect_err("refused").to_string().contains("its command is empty"));
+    assert!(empty.expect_err("refused").to_string().contains("subprocess.command is empty"));
 }

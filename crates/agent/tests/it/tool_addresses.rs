@@ -140,7 +140,7 @@ fn agents_without_tools_are_not_told_of_any() {
     for (written, who) in rows {
         let settings: Settings = settings(written.clone());
         let fault = settings.fault();
-        assert_eq!(fault.as_ref().map(|fault| fault.0), who.map(|_| "tool_addresses"), "{written}");
+        assert_eq!(fault.as_ref().map(|fault| fault.0.as_str()), who.map(|_| "tool_addresses"), "{written}");
         assert!(who.is_none_or(|who| fault.unwrap().1.contains(who)), "{written}");
     }
 }

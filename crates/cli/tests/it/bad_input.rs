@@ -192,7 +192,7 @@ fn usage_errors_exit_with_2_and_a_hint() {
     place.write("gabfest.yaml", "roles:\n  judge: nobody\n");
     let unfit = place.run(&["run", "a.scenario.yaml"]);
     assert_eq!(unfit.code, 2);
-    assert!(unfit.stderr.contains("nobody") && unfit.stderr.contains("\nhint: defined are mock"), "{}", unfit.stderr);
+    assert!(unfit.stderr.contains("nobody") && unfit.stderr.contains("= help: defined are mock"), "{}", unfit.stderr);
 }
 
 #[test]

@@ -31,6 +31,7 @@ mod reports;
 mod scores;
 mod secrets;
 mod server;
+mod settings_vetting;
 mod skunit_log;
 mod stateful;
 mod steering;

@@ -54,10 +54,6 @@ impl<S: Call<chat::Request> + Call<measure::Request<Embed>> + Call<measure::Requ
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("endpoint {endpoint} has no url")]
-    NoUrl { endpoint: String },
-    #[error("the url of endpoint {endpoint} {reason}")]
-    Url { endpoint: String, reason: &'static str },
     #[error("the url of endpoint {endpoint} cannot be used")]
     Query { endpoint: String, source: query::Error },
     #[error("endpoint {endpoint} has no key")]
@@ -68,8 +64,6 @@ pub enum Error {
     KeyText { endpoint: String },
     #[error("the headers of endpoint {endpoint} cannot be sent")]
     Header { endpoint: String, source: written::Error },
-    #[error("the timeout of endpoint {endpoint} is 0, in which nothing can be answered")]
-    Timeout { endpoint: String },
     #[error("`{key}` of endpoint {endpoint} {reason}")]
     Misfit { endpoint: String, key: &'static str, reason: String },
     #[error("the client of endpoint {endpoint} cannot be set up")]
@@ -172,11 +166,7 @@ impl Endpoint {
 
 fn client_settings(name: &str, settings: &Settings) -> Result<client::Settings, Error> {
     let endpoint = || name.to_owned();
-    if settings.timeout_ms == 0 {
-        return Err(Error::Timeout { endpoint: endpoint() });
-    }
-    let url = settings.address().ok_or_else(|| Error::NoUrl { endpoint: endpoint() })?;
-    let url = http::address(url).map_err(|reason| Error::Url { endpoint: endpoint(), reason })?;
+    let url = settings.server().map_err(|reason| Error::Misfit { endpoint: endpoint(), key: "url", reason })?;
     let mut url = settings.chats(url);
     let in_query = query::resolve(&mut url).map_err(|source| Error::Query { endpoint: endpoint(), source })?;
     let (mut headers, mut keys) =
@@ -268,11 +258,11 @@ mod tests {
     fn what_cannot_work_is_said_before_the_run() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let rows = [
-            (json!({}), "main has no url"),
+            (json!({}), "`url` of endpoint main is missing"),
             (json!({"url": "http://me:sk-1@h"}), "a key is never written"),
             (json!({"url": "http://h?api_key=sk-1"}), "api_key=env:NAME"),
             (json!({"url": "http://h?api_key=env:GABFEST_NO_SUCH_KEY"}), "GABFEST_NO_SUCH_KEY is not set"),
-            (json!({"url": "http://h", "timeout_ms": 0}), "timeout of endpoint main is 0"),
+            (json!({"url": "http://h", "timeout_ms": 0}), "`timeout_ms` of endpoint main is 0"),
             (json!({"url": "http://h", "key": "env:GABFEST_NO_SUCH_KEY"}), "GABFEST_NO_SUCH_KEY is not set"),
             (
                 json!({"url": "http://h", "price": {"input_per_million": -1, "output_per_million": 1}}),

@@ -135,8 +135,14 @@ mod tests {
     #[test]
     fn a_window_that_replies_fill_is_refused_with_the_settings() {
         for (value, says) in [
-            (json!({ "context_tokens": 4_096, "reasoning_reserve": 4_096 }), "beside reasoning_reserve 4096"),
-            (json!({ "context_tokens": 500, "params": { "max_tokens": 600 } }), "beside a limit in params of 600"),
+            (
+                json!({ "url": "http://h", "context_tokens": 4_096, "reasoning_reserve": 4_096 }),
+                "beside reasoning_reserve 4096",
+            ),
+            (
+                json!({ "url": "http://h", "context_tokens": 500, "params": { "max_tokens": 600 } }),
+                "beside a limit in params of 600",
+            ),
         ] {
             let settings: Settings = serde_json::from_value(value).expect("settings");
             let (key, reason) = settings.fault().expect("a fault");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use crate::{
     bedrock::sign::Settings as AccessKey,
@@ -168,6 +169,17 @@ impl Settings {
         if let Some(reason) = self.price_fault() {
             return Some(("price", reason));
         }
+        if self.kind != Kind::Mock {
+            if let Err(reason) = self.server() {
+                return Some(("url", reason));
+            }
+            if let Err(error) = written::check(&self.headers) {
+                return Some(("headers", format!("cannot be sent: {error}")));
+            }
+        }
+        if self.timeout_ms == 0 {
+            return Some(("timeout_ms", "is 0, in which nothing can be answered".to_owned()));
+        }
         let reserved = self.params.keys().find(|key| RESERVED.contains(&key.as_str()));
         if let Some(key) = reserved {
             return Some(("params", format!("cannot hold `{key}`: gabfest writes it from the other settings")));
@@ -244,6 +256,18 @@ impl Settings {
             json!(schema_mode),
             json!(stream),
         ]
+    }
+
+    /// The address of the server, in whose query keys are not resolved yet.
+    pub(super) fn server(&self) -> Result<Url, String> {
+        let Some(written) = self.address() else {
+            return Err("is missing: this kind of endpoint has no usual address".to_owned());
+        };
+        let url = http::address(written)?;
+        match query::keys(url.as_str()).into_iter().next() {
+            Some((name, _)) => Err(format!("cannot be used: {}", query::Error::Written(name))),
+            None => Ok(url),
+        }
     }
 
     /// What a call costs; `None` where nothing says.

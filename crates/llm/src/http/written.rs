@@ -31,28 +31,54 @@ pub enum Error {
     Header { name: String, reason: &'static str },
 }
 
+/// Whether the headers can be sent, if the keys are where they say.
+///
+/// # Errors
+/// A header that settings may not write, or a value that cannot be sent.
+pub fn check(written: &BTreeMap<String, String>) -> Result<(), Error> {
+    written.iter().try_for_each(|(name, value)| plain(name, value).map(drop))
+}
+
 /// The headers with their values, and the keys among these.
 pub fn resolve(written: &BTreeMap<String, String>) -> Result<(HeaderMap, Vec<SecretString>), Error> {
     let mut headers = HeaderMap::with_capacity(written.len() + 16);
     let mut keys = Vec::new();
     for (name, value) in written {
-        let known = self::name(name)?;
-        let fault = |reason: &'static str| Error::Header { name: name.clone(), reason };
-        let value = match KeyRef::parse(value) {
-            Ok(reference) => {
-                let key = reference.resolve().map_err(|source| Error::Key { name: name.clone(), source })?;
-                let value = secret(key.expose_secret());
+        let (known, value) = match plain(name, value)? {
+            (known, Value::Plain(value)) => (known, value),
+            (known, Value::Kept(place)) => {
+                let key = place.resolve().map_err(|source| Error::Key { name: name.clone(), source })?;
+                let value = secret(key.expose_secret()).ok_or_else(|| unprintable(name))?;
                 keys.push(key);
-                value
+                (known, value)
             }
-            Err(_) if KEYS.iter().any(|part| known.as_str().contains(part)) => {
-                return Err(fault("it carries a key, which is never written in the file: use env:NAME or file:PATH"));
-            }
-            Err(_) => HeaderValue::from_str(value).ok(),
         };
-        headers.insert(known, value.ok_or_else(|| fault("its value is not printable ASCII"))?);
+        headers.insert(known, value);
     }
     Ok((headers, keys))
+}
+
+enum Value {
+    Plain(HeaderValue),
+    /// The place where it is kept.
+    Kept(KeyRef),
+}
+
+fn plain(name: &str, value: &str) -> Result<(HeaderName, Value), Error> {
+    let known = self::name(name)?;
+    let value = match KeyRef::parse(value) {
+        Ok(place) => Value::Kept(place),
+        Err(_) if KEYS.iter().any(|part| known.as_str().contains(part)) => {
+            let reason = "it carries a key, which is never written in the file: use env:NAME or file:PATH";
+            return Err(Error::Header { name: name.to_owned(), reason });
+        }
+        Err(_) => Value::Plain(HeaderValue::from_str(value).map_err(|_| unprintable(name))?),
+    };
+    Ok((known, value))
+}
+
+fn unprintable(name: &str) -> Error {
+    Error::Header { name: name.to_owned(), reason: "its value is not printable ASCII" }
 }
 
 /// The name of a header that settings may set.

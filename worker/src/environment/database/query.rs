@@ -7,7 +7,7 @@ mod sqlite;
 use serde_json::Value;
 
 use self::limits::TIME;
-use super::error::Error;
+use super::{Engine, error::Error};
 
 /// The rows of one statement. `trusted`: it may reach what the role of the connection may, but it still only reads.
 pub(crate) async fn rows(
@@ -17,10 +17,9 @@ pub(crate) async fn rows(
     trusted: bool,
 ) -> Result<Vec<Vec<Value>>, Error> {
     let looking = async {
-        match address.split_once(':').map(|(scheme, _)| scheme) {
-            Some("sqlite") => sqlite::rows(address, sql, parameters).await,
-            Some("postgres" | "postgresql") => postgres::rows(address, sql, parameters, trusted).await,
-            _ => Err(Error::Scheme),
+        match Engine::of(address)? {
+            Engine::Sqlite => sqlite::rows(address, sql, parameters).await,
+            Engine::Postgres => postgres::rows(address, sql, parameters, trusted).await,
         }
     };
     tokio::time::timeout(TIME, looking).await.map_err(|_| Error::SlowQuery(TIME))?
@@ -29,10 +28,9 @@ pub(crate) async fn rows(
 /// A digest of the rows of a table, in any order.
 pub(crate) async fn digest(address: &str, table: &str) -> Result<String, Error> {
     let looking = async {
-        match address.split_once(':').map(|(scheme, _)| scheme) {
-            Some("sqlite") => sqlite::digest(address, &quoted(table)).await,
-            Some("postgres" | "postgresql") => postgres::digest(address, &quoted(table)).await,
-            _ => Err(Error::Scheme),
+        match Engine::of(address)? {
+            Engine::Sqlite => sqlite::digest(address, &quoted(table)).await,
+            Engine::Postgres => postgres::digest(address, &quoted(table)).await,
         }
     };
     tokio::time::timeout(TIME, looking).await.map_err(|_| Error::SlowQuery(TIME))?

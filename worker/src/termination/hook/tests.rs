@@ -116,8 +116,8 @@ async fn anything_else_is_a_failure() {
 #[tokio::test]
 async fn what_cannot_be_an_address_or_a_key_is_refused_before_the_run() {
     for (url, key, expected) in [
-        ("nonsense", None, "read its address: "),
-        ("file:///etc/passwd", None, "read its address: it is file, and only http and https are spoken"),
+        ("nonsense", None, "use its address, which cannot be read: "),
+        ("file:///etc/passwd", None, "use its address, which is file, and only http and https are spoken"),
         ("http://127.0.0.1/", Some("env:GABFEST_NO_SUCH_KEY"), "resolve its key: "),
     ] {
         let key = key.map(|key| llm::key::KeyRef::parse(key).unwrap());
