@@ -4,7 +4,7 @@
 
 use evaluate::question::{Material, Question, yes_or_no};
 use record::{
-    Scope,
+    Scope, Turn,
     user_fault::{FaultKind, Severity, UserFault},
 };
 use scenario::{conversation::Simulator, user::SelfCheck};
@@ -33,12 +33,16 @@ pub(super) async fn check(stage: &mut Stage, step: u32, simulator: &Simulator, f
             continue;
         }
         let material = Material::of_turns(&stage.transcript.turns()[first_turn..=at]);
+        let told = told_by_tools(&stage.transcript.turns()[first_turn..=at]);
         // Turns are numbered from 1 in the material.
         let shown = at - first_turn + 1;
         let mut found = Vec::new();
         let mut unknown = false;
         for rule in &rules {
-            let text = rule.question.replace(TURN, &shown.to_string());
+            let mut text = rule.question.replace(TURN, &shown.to_string());
+            if rule.kind == FaultKind::InventedFact {
+                text.push_str(&told);
+            }
             let scope = Scope::Turn { step, turn: number };
             let question = Question::new(&text, &material, scope);
             match yes_or_no(&question, &stage.judges()).await {
@@ -57,6 +61,13 @@ pub(super) async fn check(stage: &mut Stage, step: u32, simulator: &Simulator, f
         line.faults.append(&mut found);
     }
     stage.settle();
+}
+
+/// What the user's own tools said. The material does not show it: the agent has not heard it.
+fn told_by_tools(turns: &[Turn]) -> String {
+    let results = turns.iter().flat_map(Turn::user_calls).filter_map(|call| call.result.as_deref());
+    let results: Vec<&str> = results.collect();
+    if results.is_empty() { String::new() } else { format!(" The user's tools said: {}.", results.join("; ")) }
 }
 
 fn fault(rule: &Rule, reason: &str) -> UserFault {
@@ -117,4 +128,29 @@ fn rules(simulator: &Simulator) -> Vec<Rule> {
         )
     }));
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{
+        Simulated,
+        turn::{Origin, ToolCall},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_judge_learns_what_the_users_tools_said() {
+        let call = |result: &str| ToolCall {
+            id: String::new(),
+            name: "signal".to_owned(),
+            arguments: "{}".to_owned(),
+            result: Some(result.to_owned()),
+        };
+        let simulated = Simulated { calls: vec![call("code Q-1"), call("off")], ..Simulated::default() };
+        let plain = Turn::new(1, 1, Origin::Scripted, "Hi.".to_owned(), 0);
+        let with_calls = Turn { simulated: Some(Box::new(simulated)), ..plain.clone() };
+        assert_eq!(told_by_tools(&[plain.clone(), with_calls]), " The user's tools said: code Q-1; off.");
+        assert_eq!(told_by_tools(&[plain]), "");
+    }
 }
