@@ -97,6 +97,8 @@ async fn the_first_condition_that_holds_ends_a_conversation() {
     for row in rows() {
         let steps = json!([talk(json!({
             "max_turns": row.max_turns,
+            // The user says one line again and again.
+            "user_simulator": { "persona": "a traveller", "objective": "learn the weather", "gabfest": { "self_check": "off" } },
             "termination_conditions": row.stops,
             "final_evaluations": [{ "type": "conversation_length", "min_turns": row.turns, "max_turns": row.turns }],
         }))]);
