@@ -21,7 +21,7 @@ run:
     input: hello
     conversation:
       max_turns: 2
-      user_simulator: { persona: a traveller, objective: learn the weather }
+      user_simulator: { persona: a traveller, objective: learn the weather, gabfest: { self_check: 'off' } }
       turn_evaluations: [{ type: llm_judge, prompt: Is it polite?, expected: 'yes' }]
       final_evaluations: [{ type: llm_judge, prompt: Is it right?, expected: 'yes' }]
 judgment: { strategy: all_pass }
