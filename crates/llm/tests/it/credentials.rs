@@ -10,7 +10,8 @@ use super::bad_server::{Answer, Call, Server, nobody};
 /// Cargo sets this variable for every test; its value plays the client's secret.
 const SECRET: &str = "env:CARGO_PKG_NAME";
 
-fn add(settings: &mut Value, more: &Value) {
+/// Adds keys to settings.
+pub(crate) fn add(settings: &mut Value, more: &Value) {
     let (settings, more) = settings.as_object_mut().zip(more.as_object()).expect("objects");
     settings.extend(more.clone());
 }

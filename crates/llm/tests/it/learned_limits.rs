@@ -6,13 +6,16 @@ use llm::{Allowed, Call as _, Message, chat::Request, endpoint::Endpoint, retry:
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::bad_server::{Answer, Server};
+use super::{
+    bad_server::{Answer, Server},
+    credentials::add,
+};
 
 async fn endpoint(answer: Answer, more: Value) -> (Server, Endpoint) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let server = Server::start(vec![answer]).await;
     let mut settings = json!({ "url": server.url, "timeout_ms": 20_000 });
-    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    add(&mut settings, &more);
     let settings = serde_json::from_value(settings).expect("settings");
     let endpoint = Endpoint::open("main", &settings).expect("opens");
     (server, endpoint)

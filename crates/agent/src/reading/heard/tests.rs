@@ -317,6 +317,9 @@ fn what_is_heard_has_bounds() {
     assert_eq!((trouble.as_str(), actions), ("", 128), "more of them are left out");
 }
 
+/// A text, the number of messages, and milliseconds between tokens.
+type Pieces = (&'static str, usize, Option<u128>);
+
 #[test]
 fn pieces_are_joined_as_the_settings_say() {
     let streamed = |settings: Value, events: &[&str]| {
@@ -331,7 +334,7 @@ fn pieces_are_joined_as_the_settings_say() {
         (reply.text, reply.messages.len(), reply.receipt.timing.inter_token.map(|gap| gap.as_millis()))
     };
     let call = r#"{"c":{"id":"1","name":"find"}}"#;
-    let rows: [(Value, &[&str], (&str, usize, Option<u128>)); 5] = [
+    let rows: [(Value, &[&str], Pieces); 5] = [
         (json!({ "delta": "$.d" }), &[r#"{"d":"a"}"#, r#"{"d":"b"}"#], ("ab", 0, Some(10))),
         (
             json!({ "delta": "$.d", "join": "\n" }),
