@@ -71,7 +71,7 @@ def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, pr
             # Sent once, at the end: repeated metrics would count twice.
             "OTEL_METRIC_EXPORT_INTERVAL": "3600000",
         }
-        summaries, judged = [], 0
+        summaries, judged, called = [], 0, 0
         for name, words, content in [
             ("shipped", [stage.DEPLOY.parent / "scenarios"], "false"), ("asked", [place / "asked", "--agent", "parrot"], "true"),
         ]:
@@ -84,13 +84,15 @@ def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, pr
             summaries.append(json.loads((told / name / "report.json").read_text())["summary"])
             trials = (told / name / "trials.jsonl").read_text().splitlines()
             judged += sum(len(json.loads(trial)["judgments"]) for trial in trials)
+            transcripts = (told / name / "transcripts.jsonl").read_text().splitlines()
+            called += sum(len(turn["tool_calls"]) for transcript in transcripts for turn in json.loads(transcript)["turns"])
     finally:
         rotel.terminate()
         code = rotel.wait(30)
     if code != 0:
         sys.exit(f"{protocol}: the collector ended with {code}")
 
-    arrived, printed = {**told_of(summaries, judged), **(figures(summaries) if protocol != NAMES_ALONE else {})}, Printed(log)
+    arrived, printed = {**told_of(summaries, judged, called), **(figures(summaries) if protocol != NAMES_ALONE else {})}, Printed(log)
     for what, (count, find) in arrived.items():
         if (found := find(printed)) != count:
             sys.exit(f"{protocol}: {found:.0f} {what} arrived, and the reports count {count}")
@@ -103,11 +105,11 @@ def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, pr
     return printed
 
 
-def told_of(summaries: list[dict], judged: int) -> dict:
+def told_of(summaries: list[dict], judged: int, called: int) -> dict:
     """How many spans and events there are by the reports, and how they are found in what the collector printed."""
     count = lambda of: sum(map(of, summaries))
-    # Of each attempt those of the run and of the trial, one of each turn and each call, and one of each run's end.
-    spans = count(lambda one: 2 * one["attempts"]["total"] + one["turns"] + sum(one["llm_calls"].values()) + 1)
+    # Of each attempt those of the run and of the trial, one of each turn, each call and each tool call, and one of each run's end.
+    spans = count(lambda one: 2 * one["attempts"]["total"] + one["turns"] + sum(one["llm_calls"].values()) + 1) + called
     return {"spans": (spans, Printed.spans), "judgments": (judged, lambda printed: printed.records("gen_ai.evaluation.result"))}
 
 

@@ -18,8 +18,9 @@ export async function playRun(gabfest, place) {
   const behaviour = join(place, 'mock.yaml');
   writeFileSync(behaviour, `endpoints: { mock: { kind: mock, mock: ${mock} } }\n`);
   const url = await program('mock', '--listen', '127.0.0.1:0', '--config', behaviour).says(/(http:\/\/[^,\s]+\/v1)/);
+  // The mock learns from the trace headers which role it plays.
   const endpoint = (model) =>
-    `{ url: ${url}, model: ${model}, stream: true, limits: { concurrency: 3 }, price: { input_per_million: 1, output_per_million: 4 } }`;
+    `{ url: ${url}, model: ${model}, stream: true, trace: true, limits: { concurrency: 3 }, price: { input_per_million: 1, output_per_million: 4 } }`;
   const settings = `endpoints: { small: ${endpoint('small')}, large: ${endpoint('large')} }
 agents: { shop: { endpoint: small } }
 roles: { agent: shop, user_sim: large, judge: large }

@@ -26,6 +26,7 @@ pub(super) const CERTAIN: &[&str] = &[
     r" heres? (?:is )?(?:a|an|your|the|how) (?:[a-z0-9]+ ){0,2}(?:recipe|step by step|guide|explanation|breakdown|itinerary|you can) ",
     r" here are (?:some|a few|several|\d+) (?:[a-z0-9]+ ){0,2}(?:tips|steps|suggestions|ideas|options|recommendations|ways|recipes|strategies|examples) ",
     r" (?:would you like|do you want) me to (?:write|create|make|book|provide|help|explain|show|suggest|check|recommend|walk|guide|proceed|schedule) ",
+    r" how (?:many|much)(?: [a-z0-9]+){0,5} (?:do|would) you (?:want|like) ",
     r" let me (?:just |quickly )?(?:check|look|see|pull|find|verify|search)(?: [a-z0-9]+){0,5} for you ",
     r" (?:ill|i will|im going to|i am going to|well|we will) (?:check|look|process|arrange|book|schedule|create|forward|escalate|update|cancel|refund|reserve|find)(?: [a-z0-9]+){0,5} for you ",
     r" i can (?:schedule|book|process|arrange|create|reserve|find)(?: [a-z0-9]+){0,5} for you ",

@@ -159,3 +159,11 @@ fn a_user_that_speaks_in_the_agents_words_is_found() {
         assert_eq!(found(say, &Scene { earlier: &earlier, ..Scene::default() }), expected, "{say}");
     }
 }
+
+#[test]
+fn asking_what_the_other_side_wants_is_the_assistants_part() {
+    let earlier = turns(&[("What can I cook?", "You can cook spaghetti.")]);
+    let scene = Scene { earlier: &earlier, ..Scene::default() };
+    assert_eq!(found("How many servings do you want?", &scene), [(FaultKind::RoleFlip, Severity::Critical)]);
+    assert_eq!(found("How many photos do you need?", &scene), []);
+}
