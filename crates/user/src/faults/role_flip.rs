@@ -70,6 +70,10 @@ fn echo(scene: &Scene<'_>, folded: &str) -> Option<String> {
     if !folded.contains('?') {
         return None;
     }
+    // Of any length, if nothing else was said.
+    if fold::sentences(scene.heard()) == folded {
+        return Some(folded.trim().to_owned());
+    }
     let heard = scene.earlier.iter().rev().take(TURNS_BEFORE).map(|exchange| &*exchange.agent);
     heard.filter(|agent| agent.contains('?')).find_map(|agent| {
         let heard = fold::sentences(agent);
