@@ -143,14 +143,13 @@ impl Calibration {
         attack: Option<&Attack>,
         pool: &dyn JudgePool,
     ) -> Result<Answered, Error> {
-        let mut text = rubric::question_of(&item.criterion);
-        if !examples.is_empty() {
-            text = format!("{}\nNow the conversation to judge. {text}", solved(examples));
-        }
+        let text = rubric::question_of(&item.criterion);
+        let examples = if examples.is_empty() { String::new() } else { solved(examples) };
         let material = Material::of_turns(&turns(item, attack));
         let question = Question {
             model_type: self.model_type.as_deref(),
             judging: &self.judging,
+            examples: &examples,
             ..Question::new(&text, &material, SCOPE)
         };
         let read = |text: &str| Ballot::read(&self.form.read(text)?, Scale::Marks, &self.judging, &material);
@@ -204,6 +203,7 @@ fn solved(examples: &[&Item]) -> String {
             let _ = write!(text, " ({})", example.reason);
         }
     }
+    text.push_str("\n\nNow the conversation to judge.\n");
     text
 }
 

@@ -15,6 +15,8 @@ pub const TEMPERATURE: f64 = 0.1;
 pub struct Question<'a> {
     /// Written by the scenario's author or by gabfest, never by an agent.
     pub text: &'a str,
+    /// Solved examples, which the prompt shows first and once. Empty: none.
+    pub examples: &'a str,
     pub material: &'a Material,
     /// `None`: the usual judge.
     pub model_type: Option<&'a str>,
@@ -28,7 +30,7 @@ impl<'a> Question<'a> {
     /// To the usual judge, once.
     #[must_use]
     pub fn new(text: &'a str, material: &'a Material, scope: Scope) -> Self {
-        Self { text, material, model_type: None, temperature: None, scope, judging: &USUAL_JUDGING }
+        Self { text, examples: "", material, model_type: None, temperature: None, scope, judging: &USUAL_JUDGING }
     }
 
     /// As the check of this subject wants its judge asked.
@@ -48,7 +50,8 @@ const ROLE: &str = "You are a careful judge of conversations between a user and 
 /// `again`: what was wrong with the reply before.
 pub(super) fn messages(question: &Question<'_>, form: &Form, seed: u64, again: Option<&str>) -> Vec<Message> {
     let nonce = nonce(question.material, seed);
-    let mut text = written(question.text.trim(), question.material.json(), &nonce, form.texts(), question.judging);
+    let mut text = question.examples.to_owned();
+    text.push_str(&written(question.text.trim(), question.material.json(), &nonce, form.texts(), question.judging));
     if let Some(why) = again {
         text.push_str("\nAn earlier reply was not accepted: ");
         text.push_str(why);
@@ -95,8 +98,8 @@ impl Digests {
         let temperature = question.temperature.unwrap_or(TEMPERATURE).to_bits().to_le_bytes();
         let asked: [&[u8]; 4] = [endpoint.as_bytes(), model, parameters.as_bytes(), &temperature];
         let prompt = written(question.text.trim(), "", "", form.texts(), judging);
-        let of_answer: [&[u8]; 4] =
-            [ROLE.as_bytes(), prompt.as_bytes(), &tokens.to_le_bytes(), receipt.fingerprint.as_bytes()];
+        let (examples, fingerprint) = (question.examples.as_bytes(), receipt.fingerprint.as_bytes());
+        let of_answer: [&[u8]; 5] = [ROLE.as_bytes(), prompt.as_bytes(), examples, &tokens.to_le_bytes(), fingerprint];
         let template = written("", "", "", ["", ""], judging);
         let quotes = [u8::from(judging.evidence != Evidence::None), u8::from(judging.form == JudgeForm::VerdictFirst)];
         let of_judge: [&[u8]; 3] = [ROLE.as_bytes(), template.as_bytes(), &quotes];
