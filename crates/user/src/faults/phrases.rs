@@ -129,6 +129,9 @@ pub(super) const LIKELY: &[&str] = &[
     r" what would you like to (?:know|learn|do|cook|order|book|start) ",
     r" (?:first|next|then|finally) (?:identify|preheat|boil|chop|mix|heat|apply|multiply|differentiate|combine|click|open|go) ",
     r" (?:help|assist) you ",
+    r" now you (?:can|need to|should) ",
+    r" so you (?:can|would|should|need to) ",
+    r" you need (?:to have |to find |to use )?an? (?:[a-z]+ ){1,2}",
     r" but i can (?:explain|help|provide|offer|guide) ",
     // German
     r" gerne? geschehen [.]",

@@ -19,6 +19,8 @@ const SHINGLE: usize = 3;
 const SAME: f64 = 0.8;
 /// Lines with fewer words, such as `Yes, please do.`, are said again by people too.
 const FEWEST_WORDS: usize = 5;
+/// The share of a line's pieces above which it repeats the agent.
+const PARROTED: f64 = 0.65;
 /// Three-word pieces of a line that can repeat the agent: people repeat short pieces, such as a date, to confirm them.
 const FEWEST_PARROTED: usize = 5;
 
@@ -47,7 +49,7 @@ fn parrots<'a>(say: &str, earlier: &'a [Exchange<'_>], at: usize) -> Option<&'a 
     let (own, heard_words) = (fold::words(say), fold::words(heard));
     let (own, others) = (shingles(&own)?, shingles(&heard_words)?);
     let common = own.intersection(&others).count();
-    (own.len() >= FEWEST_PARROTED && common as f64 >= SAME * own.len() as f64).then_some(heard)
+    (own.len() >= FEWEST_PARROTED && common as f64 >= PARROTED * own.len() as f64).then_some(heard)
 }
 
 /// The line among the three before turn `at` that `say` repeats.

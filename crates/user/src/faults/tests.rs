@@ -169,4 +169,7 @@ fn asking_what_the_other_side_wants_is_the_assistants_part() {
     let scene = Scene { earlier: &earlier, ..Scene::default() };
     assert_eq!(found("How many servings do you want?", &scene), [(FaultKind::RoleFlip, Severity::Critical)]);
     assert_eq!(found("How many photos do you need?", &scene), []);
+    let lecture = "To add them you need a common denominator. So you can rewrite 1/2 as 3/6, and now you can add.";
+    assert_eq!(found(lecture, &scene), [(FaultKind::RoleFlip, Severity::Critical)]);
+    assert_eq!(found("So you can do that today?", &scene), []);
 }
